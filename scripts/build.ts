@@ -8,5 +8,6 @@ rmSync(`${root}/dist`, { recursive: true, force: true });
 execFileSync(
   `${root}/node_modules/.bin/bun`,
   ["build", "src/index.ts", "--outdir=dist", "--target=node", "--format=esm"],
-  { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+  // Without it, libraries with a development build would be bundled as that.
+  { cwd: root, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, NODE_ENV: "production" } },
 );

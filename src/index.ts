@@ -1,0 +1,66 @@
+import type { Plugin } from "@opencode-ai/plugin";
+import { readOptions } from "./options.ts";
+import { systemClock } from "./services/clock.ts";
+import { createEngine } from "./services/engine.ts";
+import { createIds } from "./services/ids.ts";
+import { type Log, reasonOf } from "./services/log.ts";
+import { readEvent } from "./services/opencode-events.ts";
+import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
+import { createMemoryStore } from "./services/store.ts";
+import { tasksToolset } from "./tools/toolset.ts";
+
+const SERVICE = "opencode-taskchart";
+
+/** Background tasks for OpenCode. Nothing here awaits the host: it waits for its plugins, so that would be a deadlock. */
+const server: Plugin = async (input, given) => {
+  const options = readOptions(given);
+  const { prefix } = options;
+  const clock = systemClock;
+  const log = logTo(input.client);
+  const engine = createEngine({
+    host: createOpencodeHost(input),
+    store: createMemoryStore(),
+    clock,
+    ids: createIds(clock),
+    log,
+    options: {
+      maxDepth: options.maxDepth,
+      staleAfter: options.staleAfter,
+      notice: {
+        prefix,
+        maxResultChars: options.notice.maxResultChars,
+        development: isDevelopment(),
+      },
+    },
+  });
+  return {
+    tool: tasksToolset({ engine, clock, prefix }),
+    // A throw in here could hang the host, or break every session of it.
+    event: async ({ event }) => {
+      try {
+        const told = readEvent(event as OpencodeEvent, clock.now());
+        if (told) engine.onHostEvent(told);
+      } catch (error) {
+        log.error("an event could not be handled", { type: event.type, reason: reasonOf(error) });
+      }
+    },
+    dispose: async () => engine.stop(),
+  };
+};
+
+/** Read when it runs: a bundler that knew the name would put its own environment in. */
+function isDevelopment(): boolean {
+  const name = "NODE_ENV";
+  return process.env[name] === "development";
+}
+
+/** Writes to the host's log. What cannot be written there is dropped: a log that fails must not fail a task. */
+function logTo(client: Parameters<Plugin>[0]["client"]): Log {
+  const write = (level: "info" | "error") => (message: string, extra?: Record<string, unknown>) => {
+    const body = { service: SERVICE, level, message, ...(extra ? { extra } : {}) };
+    client.app.log({ body }).catch(() => undefined);
+  };
+  return { info: write("info"), error: write("error") };
+}
+
+export default { id: SERVICE, server };

@@ -1,0 +1,190 @@
+import { assign, enqueueActions, type SnapshotFrom, setup, stateIn } from "xstate";
+import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+
+/** The patience of an outbox, in milliseconds. Sending again is harmless, so it never gives up while the parent is there. */
+export const outboxPatience = {
+  /** From a sent prompt to the first look whether the parent took it up; grows with each send. */
+  answer: 2_000,
+  longestBackoff: 60_000,
+  /** A prompt sent into a run that is failing is stored and never answered; after 500 ms the host is safe (measured). */
+  settle: 500,
+} as const;
+
+const backoff = (sends: number): number =>
+  Math.min(outboxPatience.answer * 2 ** (sends - 1), outboxPatience.longestBackoff);
+
+const outbox = setup({
+  types: {
+    context: {} as OutboxContext,
+    events: {} as OutboxEvent,
+    input: {} as { parentSessionID: string },
+  },
+  actions: {
+    /** The one way out; the engine provides what really happens. */
+    request: (_, _effect: OutboxEffect) => undefined,
+    wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
+    sleep: assign({ wakeAt: undefined }),
+    owe: assign({
+      owed: ({ context, event }) => (event.type === "OWE" ? [...context.owed, event.end] : context.owed),
+    }),
+    withdraw: assign({
+      owed: ({ context, event }) =>
+        event.type === "WITHDRAW"
+          ? context.owed.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run)
+          : context.owed,
+    }),
+  },
+  guards: {
+    owes: ({ context }) => context.owed.length > 0,
+    due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
+    settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
+    /** The parent's model was shown our prompt when it answers that one or a newer: message ids ascend. */
+    answersPrompt: ({ context, event }) =>
+      event.type === "PARENT_ANSWERED" && context.prompt !== undefined && event.promptID >= context.prompt.messageID,
+    answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
+    pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
+  },
+});
+
+const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+  if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
+  enqueue.assign({ prompt: undefined, sends: 0, wakeAt: undefined });
+});
+
+const acknowledged = { target: "idle", actions: acknowledge } as const;
+const onAnswer = { PARENT_ANSWERED: { guard: "answersPrompt", ...acknowledged } } as const;
+
+/** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
+export const outboxMachine = outbox.createMachine({
+  id: "outbox",
+  type: "parallel",
+  context: ({ input }) => ({
+    parentSessionID: input.parentSessionID,
+    owed: [],
+    prompt: undefined,
+    sends: 0,
+    wakeAt: undefined,
+    opensAt: undefined,
+  }),
+  on: {
+    OWE: { actions: "owe" },
+    WITHDRAW: { actions: "withdraw" },
+    PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
+  },
+  states: {
+    delivery: {
+      initial: "idle",
+      states: {
+        idle: {
+          description: "Nothing is under way. What is owed is formed as soon as the parent can take it.",
+          always: { guard: "owes", target: "gathering" },
+        },
+        gathering: {
+          description: "Something is owed.",
+          always: { guard: stateIn("#open"), target: "forming" },
+        },
+        forming: {
+          description: "Words, counts and ids are found for everything that is owed.",
+          entry: {
+            type: "request",
+            params: ({ context: { parentSessionID, owed } }) => ({ type: "form", parentSessionID, owed }),
+          },
+          on: {
+            FORMED: {
+              target: "sending",
+              actions: [
+                {
+                  type: "request",
+                  params: ({ context: { parentSessionID, owed } }) => ({ type: "formed", parentSessionID, ends: owed }),
+                },
+                assign({ prompt: ({ event }) => event.prompt, owed: [] }),
+              ],
+            },
+          },
+        },
+        sending: {
+          description: "The prompt is on its way to the parent.",
+          entry: [
+            assign({ sends: ({ context }) => context.sends + 1, wakeAt: undefined }),
+            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+              if (prompt) enqueue({ type: "request", params: { type: "send", parentSessionID, prompt } });
+            }),
+          ],
+          on: {
+            ...onAnswer,
+            SENT: { target: "awaiting" },
+            SEND_REFUSED: { target: "backingOff" },
+          },
+        },
+        awaiting: {
+          description: "The host took the prompt. The parent has not begun to answer it.",
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+          on: {
+            ...onAnswer,
+            PARENT_IDLE: { actions: { type: "wakeAfter", params: outboxPatience.settle } },
+            TICK: { guard: "due", target: "checking" },
+          },
+        },
+        checking: {
+          description: "The host is asked whether the prompt was taken up.",
+          entry: [
+            "sleep",
+            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+              if (!prompt) return;
+              enqueue({
+                type: "request",
+                params: { type: "check", parentSessionID, messageID: prompt.messageID },
+              });
+            }),
+          ],
+          on: {
+            ...onAnswer,
+            CHECKED: [
+              { guard: "answered", ...acknowledged },
+              { guard: "pending", target: "awaiting" },
+              { target: "sending" },
+            ],
+            CHECK_FAILED: { target: "awaiting" },
+          },
+        },
+        backingOff: {
+          description: "The host refused the prompt. It is sent again, with the same ids, after a pause.",
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+          on: { ...onAnswer, TICK: { guard: "due", target: "sending" } },
+        },
+        closed: {
+          description: "The parent session was deleted. There is nobody to tell.",
+          entry: assign({ owed: [], prompt: undefined, wakeAt: undefined }),
+          on: { OWE: {} },
+        },
+      },
+    },
+    parent: {
+      initial: "open",
+      states: {
+        open: {
+          id: "open",
+          description: "The parent can take a prompt, busy or idle.",
+          on: { PARENT_ERROR: { target: "settling" } },
+        },
+        settling: {
+          description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
+          entry: assign({ opensAt: ({ event }) => event.at + outboxPatience.settle }),
+          exit: assign({ opensAt: undefined }),
+          on: {
+            PARENT_ERROR: { target: "settling", reenter: true },
+            PARENT_IDLE: { target: "settling", reenter: true },
+            PARENT_BUSY: { target: "open" },
+            TICK: { guard: "settled", target: "open" },
+          },
+        },
+      },
+    },
+  },
+});
+
+export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
+
+/** True when nothing is owed or under way. */
+export const isEmpty = ({ value, context }: OutboxSnapshot): boolean =>
+  value.delivery === "closed" || (value.delivery === "idle" && context.owed.length === 0);

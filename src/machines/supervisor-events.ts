@@ -1,0 +1,49 @@
+import type { OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+import type { TaskSnapshot } from "./task.ts";
+import type { HostError, PendingRequest, TaskEffect, TaskEvent, TaskInput } from "./task-events.ts";
+
+/** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
+export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
+
+/** What the host tells, in our words: the few of its events that can matter to a task or to an outbox. */
+export type HostEvent =
+  | { type: "busy"; sessionID: string }
+  | { type: "idle"; sessionID: string }
+  | { type: "error"; sessionID: string; error: HostError }
+  | { type: "deleted"; sessionID: string }
+  /** An assistant message began, or changed, that answers the user message `promptID`. */
+  | { type: "answering"; sessionID: string; promptID: string }
+  | { type: "asked"; sessionID: string; request: PendingRequest }
+  | { type: "replied"; sessionID: string; requestID: string }
+  /** A tool call began, or reached its end: `stored` when its answer is in the conversation. */
+  | {
+      type: "toolCall";
+      sessionID: string;
+      callID: string;
+      tool: string;
+      stage: "begun" | "stored" | "failed";
+    }
+  /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
+  | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
+
+export type Effect = TaskEffect | OutboxEffect | { type: "broken"; id: string; message: string };
+
+/** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
+export type SupervisorEvent =
+  | { type: "LAUNCH"; at: number; task: TaskInput }
+  /** A stored task is wanted again: it goes on from where its snapshot says. */
+  | { type: "RESTORE"; snapshot: StoredSnapshot }
+  | { type: "TASK"; id: string; event: TaskEvent }
+  | { type: "OUTBOX"; id: string; event: OutboxEvent }
+  | { type: "HOST"; at: number; event: HostEvent }
+  | { type: "EFFECT"; at: number; effect: TaskEffect | OutboxEffect }
+  | { type: "REAP_TASK"; id: string }
+  | { type: "REAP_OUTBOX"; id: string }
+  | { type: "CLOSE" };
+
+export interface SupervisorContext {
+  /** Live tasks: task id → parent session id. */
+  tasks: Record<string, string>;
+  /** Parent sessions with an outbox. */
+  outboxes: Record<string, true>;
+}

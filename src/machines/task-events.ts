@@ -1,0 +1,136 @@
+import type { ModelRef, TaskError, TaskFacts } from "../task.ts";
+
+/** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
+export interface Run {
+  index: number;
+  /** Chosen before the first send, so that sending again is harmless. */
+  messageID: string;
+  partID: string;
+  prompt: string;
+  /** Epoch milliseconds. */
+  startedAt: number;
+}
+
+/** An error as the host reported it. */
+export interface HostError {
+  name: string;
+  message: string;
+}
+
+/** A permission or a question that a child asks of a person. */
+export interface PendingRequest {
+  id: string;
+  kind: "permission" | "question";
+  /** What is asked, in words. */
+  what: string;
+  /** Epoch milliseconds. */
+  since: number;
+}
+
+/** How a run ended: everything its notice says. Fixed when the run ends, so that a later run cannot change it. */
+export interface RunEnd {
+  taskId: string;
+  run: number;
+  parentSessionID: string;
+  batchId: string;
+  description: string;
+  outcome: "completed" | "error" | "cancelled";
+  /** Epoch milliseconds. */
+  startedAt: number;
+  /** Epoch milliseconds. */
+  endedAt: number;
+  result?: string;
+  error?: TaskError;
+}
+
+/** A user message whose ids are chosen by us: sent again, it is stored once, and answered once. */
+export interface Prompt {
+  sessionID: string;
+  messageID: string;
+  parts: { id: string; text: string; synthetic?: boolean }[];
+  /** Passed on every prompt: a prompt without an agent flips the session to the default one. */
+  agent: string | undefined;
+  model: ModelRef | undefined;
+}
+
+/** What a task wants done to the outside, as data. A service does it and answers with an event. */
+export type TaskEffect =
+  /** Send the run's prompt. Answer: `PROMPT_ACCEPTED` or `PROMPT_REFUSED`. */
+  | { type: "prompt"; prompt: Prompt }
+  /** Ask the host how the run stands. Answer: one of the `look` events, with the same number. */
+  | { type: "look"; look: number; sessionID: string; messageID: string; hostError: HostError | undefined }
+  /** Abort the child session and all below it. The stop holds once the run's message is there and nobody works on it. Answer: `STOPPED` or `NOT_STOPPED`. */
+  | { type: "stop"; sessionID: string; messageID: string; requests: PendingRequest[] }
+  /** A run's end is owed to the parent. */
+  | { type: "tell"; end: RunEnd }
+  /** The parent learned of the end in another way: owe it no longer, if its notice is not formed yet. */
+  | { type: "withdraw"; taskId: string; parentSessionID: string; run: number };
+
+type Looked = { at: number; look: number };
+
+/** Everything that can happen to a task. `at` is the time of the event in epoch milliseconds: the machine reads no clock. */
+export type TaskEvent =
+  | { type: "SLOT_GRANTED"; at: number }
+  | { type: "PROMPT_ACCEPTED"; at: number }
+  | { type: "PROMPT_REFUSED"; at: number; error: TaskError; retryable: boolean }
+  | { type: "HOST_IDLE"; at: number }
+  | { type: "HOST_ERROR"; at: number; error: HostError }
+  | { type: "SESSION_GONE"; at: number }
+  | ({ type: "LOOKED_BUSY" } & Looked)
+  | ({ type: "LOOKED_ANSWERED"; completedAt: number; result: string } & Looked)
+  | ({ type: "LOOKED_FAILED"; completedAt: number; error: TaskError } & Looked)
+  | ({ type: "LOOKED_ABORTED"; completedAt: number } & Looked)
+  | ({ type: "LOOKED_UNANSWERED" } & Looked)
+  | ({ type: "LOOK_FAILED"; error: TaskError } & Looked)
+  | { type: "CANCEL"; at: number }
+  | { type: "STOPPED"; at: number }
+  | { type: "NOT_STOPPED"; at: number; error: TaskError }
+  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
+  | { type: "TICK"; at: number }
+  | { type: "RETRIEVED"; at: number }
+  | { type: "BROKEN"; at: number; error: TaskError }
+  | { type: "RUN_ENDED"; at: number; outcome: RunEnd["outcome"] }
+  | { type: "WAIT_BEGAN"; at: number }
+  | { type: "LET_GO"; at: number }
+  | { type: "TOLD"; at: number }
+  | { type: "NOTICE_FORMED"; at: number }
+  | { type: "NOTICE_ACKNOWLEDGED"; at: number }
+  | { type: "REQUEST_ASKED"; at: number; request: PendingRequest }
+  | { type: "REQUEST_ANSWERED"; at: number; id: string }
+  | { type: "WENT_QUIET"; at: number }
+  | { type: "HEARD"; at: number };
+
+/** What a task starts from: a launch. */
+export interface TaskInput {
+  facts: TaskFacts;
+  run: Run;
+}
+
+export interface TaskContext {
+  facts: TaskFacts;
+  run: Run;
+  /** How often the run's prompt was sent since the host last showed a sign of working on it. */
+  sends: number;
+  /** How often the session was asked to stop. */
+  stops: number;
+  /** Number of the newest look; answers to older ones are refused. */
+  look: number;
+  /** Looks in a row that the host did not answer. */
+  misses: number;
+  /** The host said "idle" or "error" while the prompt was still under way. */
+  hinted: boolean;
+  /** When `TICK` has something to do, epoch milliseconds. */
+  wakeAt: number | undefined;
+  hostError: HostError | undefined;
+  completedAt: number | undefined;
+  resultRetrievedAt: number | undefined;
+  result: string | undefined;
+  error: TaskError | undefined;
+  /** How the newest run ended. */
+  end: RunEnd | undefined;
+  requests: PendingRequest[];
+  /** When the child fell silent. */
+  quietSince: number | undefined;
+  /** Tool calls that wait for the run's end in order to tell it. */
+  waiters: number;
+}

@@ -1,0 +1,59 @@
+import { enqueueActions } from "xstate";
+import { task } from "./task-setup.ts";
+
+/** What is owed to the parent about the newest run. */
+export const notice = task.createStateConfig({
+  initial: "none",
+  on: {
+    WAIT_BEGAN: { actions: "addWaiter" },
+    LET_GO: { guard: "waitedFor", actions: "dropWaiter" },
+    TOLD: { guard: "waitedFor", actions: "dropWaiter" },
+  },
+  states: {
+    none: {
+      description: "Nothing is owed to the parent.",
+      on: {
+        RUN_ENDED: [
+          { guard: "waitedFor", target: "held", actions: "noteRunEnd" },
+          { target: "due", actions: "noteRunEnd" },
+        ],
+      },
+    },
+    held: {
+      description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
+      on: {
+        TOLD: { target: "none", actions: "dropWaiter" },
+        LET_GO: [{ guard: "lastWaiter", target: "due", actions: "dropWaiter" }, { actions: "dropWaiter" }],
+      },
+    },
+    due: {
+      description: "The parent is owed the run's end.",
+      entry: enqueueActions(({ context: { end }, enqueue }) => {
+        if (end) enqueue({ type: "request", params: { type: "tell", end } });
+      }),
+      on: {
+        NOTICE_FORMED: { target: "sending" },
+        TOLD: {
+          guard: "waitedFor",
+          target: "none",
+          actions: [
+            "dropWaiter",
+            {
+              type: "request",
+              params: ({ context: { facts, run } }) => ({
+                type: "withdraw",
+                taskId: facts.sessionID,
+                parentSessionID: facts.parentSessionID,
+                run: run.index,
+              }),
+            },
+          ],
+        },
+      },
+    },
+    sending: {
+      description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
+      on: { NOTICE_ACKNOWLEDGED: { target: "none" } },
+    },
+  },
+});

@@ -1,0 +1,161 @@
+import { and, assign } from "xstate";
+import type { TaskError } from "../task.ts";
+import type { Prompt, TaskContext, TaskEvent } from "./task-events.ts";
+import { patience, task } from "./task-setup.ts";
+
+const backoff = (sends: number): number => Math.min(patience.backoff * 2 ** (sends - 1), patience.longestBackoff);
+
+const UNANSWERED: TaskError = {
+  name: "Unanswered",
+  kind: "unanswered",
+  message: `OpenCode stored the prompt but never answered it, though it was sent ${patience.sends} times.`,
+};
+
+const SESSION_GONE: TaskError = {
+  name: "SessionGone",
+  kind: "sessionGone",
+  message: "The task's session was deleted before it answered.",
+};
+
+const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
+  sessionID: facts.sessionID,
+  messageID: run.messageID,
+  parts: [{ id: run.partID, text: run.prompt }],
+  agent: facts.agent,
+  model: facts.model,
+});
+
+const fail = { target: "#error", actions: ["noteEnd", { type: "noteError", params: eventError }] } as const;
+
+function eventError({ event }: { event: TaskEvent }): TaskError {
+  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
+}
+
+/** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
+export const runStates = (sending: "launching" | "prompting") =>
+  ({
+    queued: task.createStateConfig({
+      description: "The child session exists. The run waits for a slot.",
+      on: {
+        SLOT_GRANTED: { target: sending },
+        CANCEL: { target: "#cancelled", actions: "noteEnd" },
+      },
+    }),
+    [sending]: task.createStateConfig({
+      description: "The prompt is on its way to the host.",
+      entry: [
+        assign({ sends: ({ context }) => context.sends + 1, hinted: false, wakeAt: undefined }),
+        { type: "request", params: ({ context }) => ({ type: "prompt", prompt: runPrompt(context) }) },
+      ],
+      on: {
+        PROMPT_ACCEPTED: [{ guard: "hinted", target: "settling" }, { target: "working" }],
+        PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, fail],
+        HOST_IDLE: { actions: "noteHint" },
+        HOST_ERROR: { actions: "noteHint" },
+      },
+    }),
+    backingOff: task.createStateConfig({
+      description: "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
+      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+      on: {
+        TICK: { guard: "due", target: sending },
+        HOST_IDLE: { target: "settling" },
+        HOST_ERROR: { target: "settling", actions: "noteHint" },
+      },
+    }),
+    working: task.createStateConfig({
+      description: "The child is at work.",
+      entry: { type: "wakeAfter", params: patience.check },
+      on: {
+        HOST_IDLE: { target: "settling" },
+        HOST_ERROR: { actions: ["noteHint", { type: "wakeAfter", params: patience.afterError }] },
+        TICK: { guard: "due", target: "settling" },
+      },
+    }),
+    settling: task.createStateConfig({
+      description: "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+      entry: [
+        assign({ look: ({ context }) => context.look + 1, wakeAt: undefined }),
+        {
+          type: "request",
+          params: ({ context }) => ({
+            type: "look",
+            look: context.look,
+            sessionID: context.facts.sessionID,
+            messageID: context.run.messageID,
+            hostError: context.hostError,
+          }),
+        },
+      ],
+      on: {
+        HOST_IDLE: { target: "settling", reenter: true },
+        HOST_ERROR: { target: "settling", reenter: true, actions: "noteHint" },
+        LOOKED_BUSY: {
+          guard: "newestLook",
+          target: "working",
+          actions: assign({ sends: 1, misses: 0, hostError: undefined }),
+        },
+        LOOKED_ANSWERED: {
+          guard: "newestLook",
+          target: "#completed",
+          actions: ["noteEnd", assign({ result: ({ event }) => event.result, resultRetrievedAt: undefined })],
+        },
+        LOOKED_FAILED: { guard: "newestLook", ...fail },
+        LOOKED_ABORTED: { guard: "newestLook", target: "#cancelled", actions: "noteEnd" },
+        LOOKED_UNANSWERED: [
+          { guard: and(["newestLook", "sendsLeft"]), target: "backingOff", actions: assign({ misses: 0 }) },
+          { guard: "newestLook", ...fail },
+        ],
+        LOOK_FAILED: [
+          {
+            guard: and(["newestLook", "looksLeft"]),
+            target: "working",
+            actions: assign({ misses: ({ context }) => context.misses + 1 }),
+          },
+          { guard: "newestLook", ...fail },
+        ],
+      },
+    }),
+    stopping: task.createStateConfig({
+      description: "The task was cancelled. Its session, and all below it, is being stopped.",
+      meta: { refuses: { CANCEL: "is already being cancelled" } },
+      initial: "aborting",
+      on: { SESSION_GONE: { target: "#cancelled", actions: "noteEnd" } },
+      states: {
+        aborting: {
+          description: "The abort is on its way.",
+          entry: [
+            assign({ stops: ({ context }) => context.stops + 1, wakeAt: undefined }),
+            {
+              type: "request",
+              params: ({ context }) => ({
+                type: "stop",
+                sessionID: context.facts.sessionID,
+                messageID: context.run.messageID,
+                requests: context.requests,
+              }),
+            },
+          ],
+          on: {
+            STOPPED: { target: "#cancelled", actions: "noteEnd" },
+            NOT_STOPPED: [
+              { guard: "stopsLeft", target: "pausing" },
+              { target: "#cancelled", actions: ["noteEnd", { type: "noteError", params: eventError }] },
+            ],
+          },
+        },
+        pausing: {
+          description: "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
+          entry: { type: "wakeAfter", params: patience.stop },
+          on: { TICK: { guard: "due", target: "aborting" } },
+        },
+      },
+    }),
+  }) as const;
+
+/** What may end a run from outside, wherever it is. */
+export const interruptions = {
+  CANCEL: { guard: "notStopping", target: ".stopping" },
+  SESSION_GONE: { target: "#error", actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }] },
+  BROKEN: fail,
+} as const;

@@ -1,0 +1,100 @@
+import { assign, setup } from "xstate";
+import type { TaskError } from "../task.ts";
+import type { RunEnd, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./task-events.ts";
+
+/**
+ * The patience of a task: milliseconds and counts.
+ * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
+ */
+export const patience = {
+  /** Between two looks at a child that gives no sign: the fallback for events that never came. */
+  check: 5_000,
+  /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
+  afterError: 1_000,
+  /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */
+  backoff: 1_000,
+  longestBackoff: 30_000,
+  /** A prompt that was sent this often without a sign of work is given up: after about a minute. */
+  sends: 7,
+  /** Looks in a row that the host may leave unanswered: about a minute. */
+  misses: 12,
+  /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
+  stop: 300,
+  stops: 10,
+} as const;
+
+/** What the notice of a run will say, taken when it ends. */
+const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome: RunEnd["outcome"]): RunEnd => ({
+  taskId: facts.sessionID,
+  run: run.index,
+  parentSessionID: facts.parentSessionID,
+  batchId: facts.batchId,
+  description: facts.description,
+  outcome,
+  startedAt: run.startedAt,
+  endedAt: completedAt ?? run.startedAt,
+  ...(outcome === "completed" && result !== undefined ? { result } : {}),
+  ...(outcome !== "completed" && error ? { error } : {}),
+});
+
+/** The vocabulary of the task chart: every guard and action it names. */
+export const task = setup({
+  types: {
+    context: {} as TaskContext,
+    events: {} as TaskEvent,
+    input: {} as TaskInput,
+    meta: {} as { refuses: Partial<Record<TaskEvent["type"], string>> },
+  },
+  actions: {
+    /** The one way out. A pure machine does nothing; the engine provides what really happens. */
+    request: (_, _effect: TaskEffect) => undefined,
+    wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
+    noteHint: assign({
+      hinted: true,
+      hostError: ({ context, event }) => (event.type === "HOST_ERROR" ? event.error : context.hostError),
+    }),
+    noteEnd: assign({
+      completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
+      wakeAt: undefined,
+    }),
+    noteError: assign({ error: (_, error: TaskError) => error }),
+    noteRunEnd: assign({
+      end: ({ context, event }) => (event.type === "RUN_ENDED" ? runEnd(context, event.outcome) : context.end),
+    }),
+    noteRequest: assign({
+      requests: ({ context, event }) =>
+        event.type === "REQUEST_ASKED" ? [...context.requests, event.request] : context.requests,
+    }),
+    dropRequest: assign({
+      requests: ({ context, event }) =>
+        event.type === "REQUEST_ANSWERED" ? context.requests.filter(({ id }) => id !== event.id) : context.requests,
+    }),
+    addWaiter: assign({ waiters: ({ context }) => context.waiters + 1 }),
+    dropWaiter: assign({ waiters: ({ context }) => Math.max(0, context.waiters - 1) }),
+  },
+  guards: {
+    due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
+    hinted: ({ context }) => context.hinted,
+    live: ({ context }) => context.completedAt === undefined,
+    retryable: ({ event }) => event.type === "PROMPT_REFUSED" && event.retryable,
+    sendsLeft: ({ context }) => context.sends < patience.sends,
+    looksLeft: ({ context }) => context.misses + 1 < patience.misses,
+    notStopping: ({ context }) => context.stops === 0,
+    stopsLeft: ({ context }) => context.stops < patience.stops,
+    newestLook: ({ context, event }) => "look" in event && event.look === context.look,
+    waitedFor: ({ context }) => context.waiters > 0,
+    lastWaiter: ({ context }) => context.waiters === 1,
+    newRequest: ({ context, event }) =>
+      event.type === "REQUEST_ASKED" && context.requests.every(({ id }) => id !== event.request.id),
+    newQuestion: ({ context, event }) =>
+      event.type === "REQUEST_ASKED" &&
+      event.request.kind === "question" &&
+      context.requests.every(({ id }) => id !== event.request.id),
+    openRequest: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.some(({ id }) => id === event.id),
+    onlyRequest: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.every(({ id }) => id === event.id),
+    questionNext: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.find(({ id }) => id !== event.id)?.kind === "question",
+  },
+});

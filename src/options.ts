@@ -1,0 +1,43 @@
+import { z } from "zod";
+
+/** Every option of the plugin, with its default. In `opencode.json`: `"plugin": [["opencode-taskchart", { … }]]`. */
+export const Options = z.strictObject({
+  prefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, beginning with a letter")
+    .default("asyncagents")
+    .describe("What the names of the tools begin with."),
+  maxDepth: z.int().min(1).max(10).default(3).describe("How many tasks deep a task may launch tasks of its own."),
+  staleAfter: z
+    .int()
+    .min(1_000)
+    .default(600_000)
+    .describe("Milliseconds without a sign of life after which a running task is shown as stale."),
+  notice: z
+    .strictObject({
+      maxResultChars: z
+        .int()
+        .min(0)
+        .default(10_000)
+        .describe("Characters of a result that a notice carries; the rest is read with the output tool."),
+    })
+    .prefault({}),
+});
+export type Options = z.infer<typeof Options>;
+
+/**
+ * Reads the plugin's options.
+ * @throws Error that names each wrong option, what it must be, and where to mend it.
+ */
+export const readOptions = (input: unknown): Options => {
+  const read = Options.safeParse(input ?? {});
+  if (read.success) return read.data;
+  const faults = read.error.issues.map(({ path, message, code, ...issue }) => {
+    const keys = code === "unrecognized_keys" && "keys" in issue ? issue.keys.join(", ") : "";
+    const name = [...path, keys].filter((part) => part !== "").join(".");
+    return `option "${name}": ${code === "unrecognized_keys" ? "there is no such option" : message}`;
+  });
+  throw new Error(
+    `opencode-taskchart is not loaded. In opencode.json, ${faults.join("; ")}. Known options: ${Object.keys(Options.shape).join(", ")}.`,
+  );
+};

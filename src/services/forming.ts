@@ -1,0 +1,31 @@
+import type { NoticePrompt } from "../machines/outbox-events.ts";
+import type { RunEnd } from "../machines/task-events.ts";
+import { hasEnded } from "../task.ts";
+import type { Ids } from "./ids.ts";
+import { type NoticeStyle, noticeOf } from "./notices.ts";
+import type { Store } from "./store.ts";
+
+/** Forms one prompt of all that is owed: each run end keeps its own two parts, in the order of the ends. */
+export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
+  const ends = owed.toSorted((a, b) => a.endedAt - b.endedAt);
+  const partIDs = ids.parts(ends.length * 2).values();
+  const parts = ends.flatMap((end) => {
+    const siblings = store.list({ parentSessionID: end.parentSessionID });
+    const batch = siblings.filter(({ batchId }) => batchId === end.batchId);
+    const running = siblings.filter((task) => !hasEnded(task)).length;
+    const { visible, hidden } = noticeOf(
+      end,
+      { ended: batch.filter(hasEnded).length, total: batch.length, running },
+      style,
+    );
+    return [
+      { text: visible, synthetic: false },
+      { text: hidden, synthetic: true },
+    ];
+  });
+  return {
+    messageID: ids.message(),
+    parts: parts.map((part) => ({ id: partIDs.next().value ?? "", ...part })),
+    runs: ends.map(({ taskId, run }) => ({ taskId, run })),
+  };
+};

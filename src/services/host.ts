@@ -1,0 +1,92 @@
+import type { HostError, PendingRequest, Prompt } from "../machines/task-events.ts";
+import type { ModelRef } from "../task.ts";
+
+/**
+ * Why a call to the host failed.
+ * - `notFound`: the session or message does not exist (any more)
+ * - `refused`: the host said no; the same call would fail again
+ * - `unavailable`: no answer came in time, or the host has a fault of its own
+ */
+export interface HostFailure {
+  kind: "notFound" | "refused" | "unavailable";
+  name: string;
+  message: string;
+}
+
+/** The answer to a call. A host call never throws. */
+export type HostResult<T> = { ok: true; value: T } | { ok: false; failure: HostFailure };
+
+export interface HostAgent {
+  name: string;
+  /** Kept from people and models: the host's own helpers, such as the one that writes titles. */
+  hidden: boolean;
+  model: ModelRef | undefined;
+}
+
+export interface PermissionRule {
+  permission: string;
+  pattern: string;
+  action: "allow" | "deny" | "ask";
+}
+
+export interface HostSession {
+  id: string;
+  parentID: string | undefined;
+  agent: string | undefined;
+  model: ModelRef | undefined;
+  permission: PermissionRule[];
+}
+
+/** A message as far as it says how a run stands. */
+export interface HostMessage {
+  id: string;
+  role: "user" | "assistant";
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** The user message that an assistant's answers. */
+  promptID: string | undefined;
+  /** Epoch milliseconds. */
+  completedAt: number | undefined;
+  /** Why the model stopped; `tool-calls` and `unknown` mean that it goes on. */
+  finish: string | undefined;
+  error: HostError | undefined;
+  /** A compaction's summary: the host's own, no answer. */
+  isSummary: boolean;
+  /** Its text parts, without those that a machine added. */
+  text: string;
+}
+
+export interface NewSession {
+  parentID: string;
+  title: string;
+  agent: string;
+  model: ModelRef | undefined;
+  permission: PermissionRule[];
+  /** Kept by the host and read back: tells our sessions from others after a crash. */
+  metadata: Record<string, unknown>;
+}
+
+export interface Toast {
+  message: string;
+  variant: "success" | "error" | "info";
+}
+
+/** What the engine needs of a host. */
+export interface Host {
+  agents(): Promise<HostResult<HostAgent[]>>;
+  session(sessionID: string): Promise<HostResult<HostSession>>;
+  createSession(session: NewSession): Promise<HostResult<{ id: string }>>;
+  /** The ids of the sessions directly below. */
+  children(sessionID: string): Promise<HostResult<string[]>>;
+  /** Stores the prompt and has it answered; with the same ids again, nothing is stored or answered twice. */
+  prompt(prompt: Prompt): Promise<HostResult<void>>;
+  abort(sessionID: string): Promise<HostResult<void>>;
+  /** The ids of all sessions that work or wait to try again. */
+  busy(): Promise<HostResult<Set<string>>>;
+  /** The newest `limit` messages, oldest first. */
+  messages(sessionID: string, limit: number): Promise<HostResult<HostMessage[]>>;
+  message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
+  /** Says no to a permission or a question. */
+  reject(request: PendingRequest): Promise<HostResult<void>>;
+  toast(toast: Toast): Promise<HostResult<void>>;
+}

@@ -1,0 +1,78 @@
+import type { ModelRef, Task } from "../task.ts";
+import type { Outcome } from "./engine.ts";
+import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
+import type { Store } from "./store.ts";
+
+export interface LaunchRequest {
+  description: string;
+  prompt: string;
+  agent: string;
+  /** Joins the tasks of this batch; without it, those launched by the same assistant message. */
+  batchId: string | undefined;
+  parentSessionID: string;
+  parentMessageID: string;
+  parentAgent: string;
+  directory: string;
+  /** Aborted when the caller's turn is: nothing is launched any more. */
+  signal: AbortSignal;
+}
+
+/** Everything that is decided before a session is made. */
+export interface LaunchPlan {
+  description: string;
+  batchId: string;
+  model: ModelRef | undefined;
+  permission: PermissionRule[];
+  parentTask: Task | undefined;
+}
+
+const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
+
+/** How many tasks deep a session is: 0 for a person's own. */
+const depthOf = (store: Store, sessionID: string): number => {
+  const task = store.get(sessionID)?.task;
+  return task ? 1 + depthOf(store, task.parentSessionID) : 0;
+};
+
+/** An agent that names a model keeps it; else the child works with its parent's. */
+const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined => agent.model ?? parent.model;
+
+/** What the parent session may not do, its child may not do either. */
+const inherited = ({ permission }: HostSession): PermissionRule[] =>
+  permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
+
+/** Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. */
+export const planLaunch = async (
+  host: Host,
+  store: Store,
+  maxDepth: number,
+  request: LaunchRequest,
+): Promise<Outcome<LaunchPlan>> => {
+  const description = request.description.replace(/\s+/g, " ").trim();
+  if (description === "") return refuse("The description is empty: say in a few words what the task is.");
+  if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do.");
+  const depth = depthOf(store, request.parentSessionID) + 1;
+  if (depth > maxDepth) {
+    return refuse(
+      `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
+    );
+  }
+  const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
+  if (!agents.ok) return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}`);
+  if (!parent.ok) return refuse(`OpenCode did not find the calling session: ${parent.failure.message}`);
+  const known = agents.value.filter(({ hidden }) => !hidden);
+  const agent = known.find(({ name }) => name === request.agent);
+  if (!agent) {
+    return refuse(`There is no agent "${request.agent}". Agents: ${known.map(({ name }) => name).join(", ")}.`);
+  }
+  return {
+    ok: true,
+    value: {
+      description,
+      batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
+      model: modelFor(agent, parent.value),
+      permission: inherited(parent.value),
+      parentTask: store.get(request.parentSessionID)?.task,
+    },
+  };
+};

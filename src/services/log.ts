@@ -1,0 +1,7 @@
+/** Where the plugin says what a person may need to know later. Never throws. */
+export interface Log {
+  info(message: string, extra?: Record<string, unknown>): void;
+  error(message: string, extra?: Record<string, unknown>): void;
+}
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

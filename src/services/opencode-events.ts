@@ -1,0 +1,59 @@
+import type { HostEvent } from "../machines/supervisor-events.ts";
+import { type OpencodeEvent, readError } from "./opencode-host.ts";
+
+type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
+
+const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
+  if (part.type === "tool") {
+    const { status } = part.state;
+    const stage = status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
+    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage };
+  }
+  if (part.type === "step-finish") {
+    const { input, output, reasoning } = part.tokens;
+    return { type: "step", sessionID, partID: part.id, tokens: input + output + reasoning, cost: part.cost };
+  }
+  return undefined;
+};
+
+/** What an event of OpenCode means to us; undefined for the many that mean nothing. `at` is epoch milliseconds. */
+export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefined => {
+  switch (event.type) {
+    case "session.status":
+      // A retry is work too; idle is told once more by `session.idle`, the one that is read.
+      return event.properties.status.type === "idle"
+        ? undefined
+        : { type: "busy", sessionID: event.properties.sessionID };
+    case "session.idle":
+      return { type: "idle", sessionID: event.properties.sessionID };
+    case "session.error": {
+      const { sessionID, error } = event.properties;
+      return sessionID === undefined ? undefined : { type: "error", sessionID, error: readError(error) };
+    }
+    case "session.deleted":
+      return { type: "deleted", sessionID: event.properties.info.id };
+    case "message.updated": {
+      const { info } = event.properties;
+      if (info.role !== "assistant") return undefined;
+      return { type: "answering", sessionID: info.sessionID, promptID: info.parentID };
+    }
+    case "message.part.updated":
+      return fromPart(event.properties);
+    case "permission.asked": {
+      const { id, sessionID, permission, patterns } = event.properties;
+      const what = `${permission}: ${patterns.join(", ")}`;
+      return { type: "asked", sessionID, request: { id, kind: "permission", what, since: at } };
+    }
+    case "question.asked": {
+      const { id, sessionID, questions } = event.properties;
+      const what = questions.map(({ question }) => question).join(" ");
+      return { type: "asked", sessionID, request: { id, kind: "question", what, since: at } };
+    }
+    case "permission.replied":
+    case "question.replied":
+    case "question.rejected":
+      return { type: "replied", sessionID: event.properties.sessionID, requestID: event.properties.requestID };
+    default:
+      return undefined;
+  }
+};

@@ -1,0 +1,210 @@
+import type { PluginInput } from "@opencode-ai/plugin";
+import {
+  type AssistantMessage,
+  createOpencodeClient,
+  type Event,
+  type Message,
+  type OpencodeClient,
+  type Part,
+} from "@opencode-ai/sdk/v2/client";
+import type { ModelRef } from "../task.ts";
+import type { Host, HostFailure, HostMessage, HostResult } from "./host.ts";
+import { reasonOf } from "./log.ts";
+
+/** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
+export type OpencodeEvent = Event;
+
+/** A call that takes longer counts as unanswered, in milliseconds. None of them waits for a model. */
+const CALL_TIMEOUT = 15_000;
+
+interface Answer<T> {
+  data?: T | undefined;
+  error?: unknown;
+  response?: { status: number } | undefined;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const firstText = (...values: unknown[]): string | undefined =>
+  values.find((value): value is string => typeof value === "string" && value !== "");
+
+/** Reads an error of the host. They come as `{ name, data: { message } }`, as `{ _tag, message }`, or as anything else. */
+export const readError = (error: unknown): { name: string; message: string } => {
+  if (!isRecord(error)) return { name: "UnknownError", message: String(error) };
+  const inner = isRecord(error.data) ? error.data.message : undefined;
+  return {
+    name: firstText(error.name, error._tag) ?? "UnknownError",
+    message: firstText(inner, error.message) ?? JSON.stringify(error),
+  };
+};
+
+const failureOf = (error: unknown, status: number | undefined): HostFailure => ({
+  kind: status === 404 ? "notFound" : status !== undefined && status < 500 ? "refused" : "unavailable",
+  ...readError(error),
+});
+
+/** Turns a client call into a result: `{ error }` answers, throws and silence all become failures with a name. */
+const ask = async <T>(call: (signal: AbortSignal) => Promise<Answer<T>>): Promise<HostResult<T | undefined>> => {
+  const timeout = AbortSignal.timeout(CALL_TIMEOUT);
+  const silence = new Promise<never>((_, reject) => {
+    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${CALL_TIMEOUT} ms`)));
+  });
+  try {
+    const { data, error, response } = await Promise.race([call(timeout), silence]);
+    if (error === undefined) return { ok: true, value: data };
+    return { ok: false, failure: failureOf(error, response?.status) };
+  } catch (error) {
+    return { ok: false, failure: { kind: "unavailable", name: "Unreachable", message: reasonOf(error) } };
+  }
+};
+
+const map = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): HostResult<U> => {
+  if (!result.ok) return result;
+  if (result.value !== undefined) return { ok: true, value: to(result.value) };
+  return {
+    ok: false,
+    failure: { kind: "unavailable", name: "EmptyAnswer", message: "OpenCode answered with nothing" },
+  };
+};
+
+const done = (result: HostResult<unknown>): HostResult<void> => (result.ok ? { ok: true, value: undefined } : result);
+
+const modelRef = (model: { providerID: string; id: string; variant?: string } | undefined): ModelRef | undefined =>
+  model && {
+    providerID: model.providerID,
+    modelID: model.id,
+    ...(model.variant === undefined ? {} : { variant: model.variant }),
+  };
+
+const textOf = (parts: Part[]): string =>
+  parts
+    .flatMap((part) => (part.type === "text" && !part.synthetic && !part.ignored ? part.text : []))
+    .join("\n")
+    .trim();
+
+const answerOf = (info: AssistantMessage) => ({
+  promptID: info.parentID,
+  completedAt: info.time.completed,
+  finish: info.finish,
+  error: info.error && readError(info.error),
+  isSummary: info.summary === true,
+});
+
+const noAnswer = {
+  promptID: undefined,
+  completedAt: undefined,
+  finish: undefined,
+  error: undefined,
+  isSummary: false,
+};
+
+const readMessage = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
+  id: info.id,
+  role: info.role,
+  createdAt: info.time.created,
+  text: textOf(parts),
+  ...(info.role === "assistant" ? answerOf(info) : noAnswer),
+});
+
+/**
+ * A client of the whole API. The plugin is handed an older one, which lacks permissions and questions and throws on
+ * network errors; but its way to the host, in-process where there is no listener, serves both.
+ * @throws Error when the plugin's client has no configuration to take over.
+ */
+const connect = ({ client, directory }: Pick<PluginInput, "client" | "directory">): OpencodeClient => {
+  const inner: unknown = Reflect.get(client, "_client");
+  const getConfig: unknown = isRecord(inner) ? inner.getConfig : undefined;
+  if (typeof getConfig !== "function")
+    throw new Error("OpenCode's client has no configuration: is its version supported?");
+  const { baseUrl, fetch, headers } = getConfig.call(inner) as {
+    baseUrl: string;
+    fetch?: typeof globalThis.fetch;
+    headers?: Headers;
+  };
+  return createOpencodeClient({
+    baseUrl,
+    directory,
+    ...(fetch ? { fetch } : {}),
+    headers: Object.fromEntries(headers?.entries() ?? []),
+  });
+};
+
+/** OpenCode as the host. The only file that knows its SDK. */
+export const createOpencodeHost = (input: Pick<PluginInput, "client" | "directory">): Host => {
+  const client = connect(input);
+  return {
+    agents: async () =>
+      map(await ask((signal) => client.app.agents({}, { signal })), (agents) =>
+        agents.map(({ name, hidden, model, variant }) => ({
+          name,
+          hidden: hidden === true,
+          model: model && { ...model, ...(variant === undefined ? {} : { variant }) },
+        })),
+      ),
+    session: async (sessionID) =>
+      map(await ask((signal) => client.session.get({ sessionID }, { signal })), (session) => ({
+        id: session.id,
+        parentID: session.parentID,
+        agent: session.agent,
+        model: modelRef(session.model),
+        permission: session.permission ?? [],
+      })),
+    createSession: async ({ model, ...session }) =>
+      map(
+        await ask((signal) =>
+          client.session.create(
+            {
+              ...session,
+              ...(model ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model) } } : {}),
+            },
+            { signal },
+          ),
+        ),
+        ({ id }) => ({ id }),
+      ),
+    children: async (sessionID) =>
+      map(await ask((signal) => client.session.children({ sessionID }, { signal })), (sessions) =>
+        sessions.map(({ id }) => id),
+      ),
+    prompt: async ({ sessionID, messageID, parts, agent, model }) =>
+      done(
+        await ask((signal) =>
+          client.session.promptAsync(
+            {
+              sessionID,
+              messageID,
+              ...(agent === undefined ? {} : { agent }),
+              ...(model
+                ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model) }
+                : {}),
+              parts: parts.map((part) => ({ type: "text", ...part })),
+            },
+            { signal },
+          ),
+        ),
+      ),
+    abort: async (sessionID) => done(await ask((signal) => client.session.abort({ sessionID }, { signal }))),
+    busy: async () =>
+      map(
+        await ask((signal) => client.session.status({}, { signal })),
+        (statuses) => new Set(Object.entries(statuses).flatMap(([id, status]) => (status.type === "idle" ? [] : [id]))),
+      ),
+    messages: async (sessionID, limit) =>
+      map(await ask((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
+        messages.map(readMessage),
+      ),
+    message: async (sessionID, messageID) =>
+      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readMessage),
+    reject: async ({ id, kind }) =>
+      done(
+        await (kind === "permission"
+          ? ask((signal) => client.permission.reply({ requestID: id, reply: "reject" }, { signal }))
+          : ask((signal) => client.question.reject({ requestID: id }, { signal }))),
+      ),
+    toast: async (toast) => done(await ask((signal) => client.tui.showToast(toast, { signal }))),
+  };
+};
+
+function variantOf({ variant }: ModelRef): { variant?: string } {
+  return variant === undefined ? {} : { variant };
+}

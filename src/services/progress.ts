@@ -1,0 +1,67 @@
+import type { HostEvent } from "../machines/supervisor-events.ts";
+import type { Progress } from "../task.ts";
+
+interface Tally extends Omit<Progress, "lastUpdate"> {
+  lastUpdateMs: number;
+  /** Step parts already counted: the host tells of each more than once. */
+  steps: Set<string>;
+  calls: Set<string>;
+}
+
+/** How many of the newest tool names are kept. */
+const LAST_TOOLS = 5;
+
+/** Counts what each child does, from the host's events alone. Kept beside the machines: it decides nothing. */
+export interface ProgressLog {
+  begin(sessionID: string, at: number): void;
+  note(event: HostEvent, at: number): void;
+  of(sessionID: string): Progress | undefined;
+  /** When the child was last heard of, epoch milliseconds. */
+  heardAt(sessionID: string): number | undefined;
+  forget(sessionID: string): void;
+}
+
+export const createProgressLog = (): ProgressLog => {
+  const tallies = new Map<string, Tally>();
+  return {
+    begin: (sessionID, at) => {
+      tallies.set(sessionID, {
+        toolCalls: 0,
+        toolCallsByName: {},
+        lastTools: [],
+        lastUpdateMs: at,
+        tokens: 0,
+        cost: 0,
+        steps: new Set(),
+        calls: new Set(),
+      });
+    },
+    note: (event, at) => {
+      const tally = tallies.get(event.sessionID);
+      if (!tally) return;
+      tally.lastUpdateMs = at;
+      if (event.type === "toolCall" && !tally.calls.has(event.callID)) {
+        tally.calls.add(event.callID);
+        tally.toolCalls += 1;
+        tally.toolCallsByName[event.tool] = (tally.toolCallsByName[event.tool] ?? 0) + 1;
+        tally.lastTools = [...tally.lastTools, event.tool].slice(-LAST_TOOLS);
+      }
+      if (event.type === "step" && !tally.steps.has(event.partID)) {
+        tally.steps.add(event.partID);
+        tally.tokens += event.tokens;
+        tally.cost += event.cost;
+      }
+    },
+    of: (sessionID) => {
+      const tally = tallies.get(sessionID);
+      if (!tally) return undefined;
+      const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost } = tally;
+      const lastUpdate = new Date(lastUpdateMs).toISOString();
+      return { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
+    },
+    heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
+    forget: (sessionID) => {
+      tallies.delete(sessionID);
+    },
+  };
+};

@@ -1,0 +1,43 @@
+import { stateOf, statusOf, type TaskSnapshot } from "../machines/task.ts";
+import type { TaskContext } from "../machines/task-events.ts";
+import type { Attention, Progress, Task } from "../task.ts";
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+const attentionOf = ({ requests, quietSince }: TaskContext): Attention | undefined => {
+  const request = requests[0];
+  if (request) return { kind: request.kind, what: request.what, since: iso(request.since) };
+  return quietSince === undefined ? undefined : { kind: "stale", what: "", since: iso(quietSince) };
+};
+
+/** The first paragraph of a result. */
+const summaryOf = (result: string): string => result.trim().split(/\n\s*\n/, 1)[0] ?? "";
+
+const present = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+
+/** The task object of a snapshot. */
+export const toTask = (snapshot: TaskSnapshot, progress: Progress): Task => {
+  const { context } = snapshot;
+  const { completedAt, resultRetrievedAt, result, error } = context;
+  return {
+    ...context.facts,
+    status: statusOf(snapshot),
+    state: stateOf(snapshot),
+    childTaskIds: [],
+    runStartedAt: iso(context.run.startedAt),
+    resumeCount: context.run.index,
+    progress,
+    ...present({
+      completedAt: completedAt === undefined ? undefined : iso(completedAt),
+      resultRetrievedAt: resultRetrievedAt === undefined ? undefined : iso(resultRetrievedAt),
+      result,
+      summary: result === undefined ? undefined : summaryOf(result),
+      error,
+      failureReason: error?.message,
+      attention: attentionOf(context),
+    }),
+  };
+};

@@ -1,0 +1,249 @@
+import { createActor } from "xstate";
+import { isEmpty, type OutboxSnapshot } from "../machines/outbox.ts";
+import { outboxActor, supervisorMachine, taskActor } from "../machines/supervisor.ts";
+import type { Effect, StoredSnapshot, SupervisorEvent } from "../machines/supervisor-events.ts";
+import { isAtRest, type TaskSnapshot } from "../machines/task.ts";
+import type { TaskEvent } from "../machines/task-events.ts";
+import { noProgress, type Progress, type Task } from "../task.ts";
+import type { Clock } from "./clock.ts";
+import { type Log, reasonOf } from "./log.ts";
+import type { ProgressLog } from "./progress.ts";
+import { toTask } from "./projection.ts";
+import type { JournalEntry, Store } from "./store.ts";
+
+/** Does an effect. What it returns, now or later, goes back to the supervisor. */
+export type Perform = (effect: Effect) => SupervisorEvent | Promise<SupervisorEvent | undefined> | undefined;
+
+/** The shell around the machines: feeds them events, stores what changed, and only then has effects done. */
+export interface Runtime {
+  dispatch(event: SupervisorEvent): void;
+  /** The machine's state of a live task; undefined when it is at rest or unknown. */
+  live(taskId: string): TaskSnapshot | undefined;
+  liveTasks(): TaskSnapshot[];
+  /** True for the session of a live task and for a parent that has an outbox. */
+  watches(sessionID: string): boolean;
+  /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
+  send(taskId: string, event: TaskEvent): void;
+  /** Drops tasks, and what their parents are still owed of them. */
+  forget(tasks: Pick<Task, "sessionID" | "parentSessionID" | "resumeCount">[]): void;
+  /** Calls `listener` with each task that changed, once it is stored. Returns how to stop that. */
+  subscribe(listener: (task: Task) => void): () => void;
+  stop(): void;
+}
+
+export interface RuntimeParts {
+  clock: Clock;
+  store: Store;
+  progress: ProgressLog;
+  perform: Perform;
+  log: Log;
+}
+
+const broken = (at: number, reason: string): TaskEvent => ({
+  type: "BROKEN",
+  at,
+  error: { name: "InternalError", kind: "internal", message: `A fault in opencode-taskchart: ${reason}` },
+});
+
+/** An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step. */
+const observed = <Snapshot, Event, Scope, Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot }>(
+  logic: Logic & { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
+  onStep: (snapshot: Snapshot, event: Event) => void,
+): Logic =>
+  Object.assign(Object.create(logic) as Logic, {
+    transition: (before: Snapshot, event: Event, scope: Scope): Snapshot => {
+      const after = logic.transition(before, event, scope);
+      if (after !== before) onStep(after, event);
+      return after;
+    },
+  });
+
+export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeParts): Runtime => {
+  const tasks = new Map<string, TaskSnapshot>();
+  const outboxes = new Map<string, OutboxSnapshot>();
+  const listeners = new Set<(task: Task) => void>();
+  const touched = new Map<string, TaskSnapshot>();
+  const effects: Effect[] = [];
+  let journal: JournalEntry[] = [];
+  let flushing = false;
+  let stopped = false;
+  const mended = new Set<string>();
+  let callOffAlarm: () => void = () => undefined;
+
+  const noteStep = (snapshot: TaskSnapshot, event: TaskEvent) => {
+    const taskId = snapshot.context.facts.sessionID;
+    touched.set(taskId, snapshot);
+    journal.push({ taskId, event });
+  };
+
+  const supervisor = createActor(
+    supervisorMachine.provide({
+      actors: {
+        task: observed(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
+          tasks.set(snapshot.context.facts.sessionID, snapshot);
+          noteStep(snapshot, event);
+        }),
+        outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
+          outboxes.set(snapshot.context.parentSessionID, snapshot);
+        }),
+      },
+      actions: { perform: (_, effect) => void effects.push(effect) },
+    }),
+  );
+  supervisor.subscribe({ error: (error) => log.error("the supervisor stopped", { reason: reasonOf(error) }) });
+  supervisor.start();
+
+  const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
+    progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
+
+  const commit = () => {
+    const records = [...touched.values()].map((snapshot) => ({
+      task: toTask(snapshot, progressOf(snapshot)),
+      snapshot: { value: snapshot.value, context: snapshot.context } satisfies StoredSnapshot,
+    }));
+    touched.clear();
+    store.commit({ records, journal });
+    journal = [];
+    return records.map(({ task }) => task);
+  };
+
+  /** Finished children that stay would make every later spawn slower. */
+  const reap = (changed: Task[]) => {
+    for (const { sessionID, parentSessionID } of changed) {
+      const snapshot = tasks.get(sessionID);
+      if (!snapshot || !isAtRest(snapshot)) continue;
+      tasks.delete(sessionID);
+      progress.forget(sessionID);
+      supervisor.send({ type: "REAP_TASK", id: sessionID });
+      reapOutbox(parentSessionID);
+    }
+  };
+
+  const reapOutbox = (parentSessionID: string) => {
+    const outbox = outboxes.get(parentSessionID);
+    if (outbox && !isEmpty(outbox)) return;
+    if (Object.values(supervisor.getSnapshot().context.tasks).includes(parentSessionID)) return;
+    outboxes.delete(parentSessionID);
+    supervisor.send({ type: "REAP_OUTBOX", id: parentSessionID });
+  };
+
+  const carryOut = (effect: Effect) => {
+    if (effect.type === "broken") return mend(effect.id, effect.message);
+    try {
+      const answer = perform(effect);
+      if (!(answer instanceof Promise)) return void (answer && dispatch(answer));
+      answer.then(
+        (event) => event && dispatch(event),
+        (error) => surrender(effect, reasonOf(error)),
+      );
+    } catch (error) {
+      surrender(effect, reasonOf(error));
+    }
+  };
+
+  /** A service threw: a fault of ours. The task must not wait for an answer that never comes. */
+  const surrender = (effect: Effect, reason: string) => {
+    log.error(`a fault in the effect "${effect.type}"`, { reason });
+    const at = clock.now();
+    if ("parentSessionID" in effect) {
+      dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type: "SEND_REFUSED", at, message: reason } });
+      dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type: "CHECK_FAILED", at, message: reason } });
+    }
+    const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
+    if (taskId) send(taskId, broken(at, reason));
+  };
+
+  /** A machine threw: a fault of ours. Its task goes on from the last stored snapshot, to an end that is told. */
+  const mend = (id: string, reason: string) => {
+    log.error("a fault in a machine", { id, reason });
+    if (mended.has(id)) return;
+    mended.add(id);
+    tasks.delete(id);
+    send(id, broken(clock.now(), reason));
+  };
+
+  /** Stored first, done second: what is done was written down. */
+  const flush = () => {
+    if (flushing) return;
+    flushing = true;
+    while (touched.size > 0 || effects.length > 0) {
+      const changed = touched.size > 0 ? commit() : [];
+      reap(changed);
+      for (const effect of effects.splice(0)) carryOut(effect);
+      for (const task of changed) for (const listener of [...listeners]) listener(task);
+    }
+    flushing = false;
+    setAlarm();
+  };
+
+  const send = (taskId: string, event: TaskEvent) => {
+    if (!tasks.has(taskId)) {
+      const record = store.get(taskId);
+      if (!record) return;
+      dispatch({ type: "RESTORE", snapshot: record.snapshot });
+    }
+    dispatch({ type: "TASK", id: taskId, event });
+    // Refused: it was brought back for nothing.
+    if (!tasks.has(taskId)) dispatch({ type: "REAP_TASK", id: taskId });
+  };
+
+  const dispatch = (event: SupervisorEvent) => {
+    if (stopped) return;
+    supervisor.send(event);
+    flush();
+  };
+
+  const deadlines = (): { at: number; tick: SupervisorEvent }[] => {
+    const now = clock.now();
+    const due: { at: number; tick: SupervisorEvent }[] = [];
+    for (const [id, { context }] of tasks) {
+      if (context.wakeAt !== undefined)
+        due.push({ at: context.wakeAt, tick: { type: "TASK", id, event: { type: "TICK", at: now } } });
+    }
+    for (const [id, { context }] of outboxes) {
+      for (const at of [context.wakeAt, context.opensAt]) {
+        if (at !== undefined) due.push({ at, tick: { type: "OUTBOX", id, event: { type: "TICK", at: now } } });
+      }
+    }
+    return due;
+  };
+
+  /** One timer for all deadlines: those are numbers in the machines' contexts, so nothing is lost with a timer. */
+  const setAlarm = () => {
+    callOffAlarm();
+    if (stopped) return;
+    const next = Math.min(...deadlines().map(({ at }) => at));
+    if (next === Number.POSITIVE_INFINITY) return;
+    callOffAlarm = clock.after(Math.max(0, next - clock.now()), () => {
+      const now = clock.now();
+      for (const { at, tick } of deadlines()) if (at <= now) supervisor.send(tick);
+      flush();
+    });
+  };
+
+  return {
+    dispatch,
+    live: (taskId) => tasks.get(taskId),
+    liveTasks: () => [...tasks.values()],
+    watches: (sessionID) => tasks.has(sessionID) || sessionID in supervisor.getSnapshot().context.outboxes,
+    send,
+    forget: (forgotten) => {
+      for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
+        const withdraw = { type: "WITHDRAW", at: clock.now(), taskId: sessionID, run: resumeCount } as const;
+        dispatch({ type: "OUTBOX", id: parentSessionID, event: withdraw });
+        dispatch({ type: "REAP_TASK", id: sessionID });
+        tasks.delete(sessionID);
+        reapOutbox(parentSessionID);
+      }
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    stop: () => {
+      stopped = true;
+      callOffAlarm();
+      supervisor.stop();
+    },
+  };
+};

@@ -1,0 +1,26 @@
+import type { ToolContext } from "@opencode-ai/plugin";
+import type { Clock } from "../services/clock.ts";
+import type { Engine, Outcome } from "../services/engine.ts";
+
+/** What every tool is made of. */
+export interface ToolParts {
+  engine: Engine;
+  clock: Clock;
+  /** What the tools' names begin with. */
+  prefix: string;
+}
+
+/** The host says which call it is; its types do not. */
+export type CallContext = ToolContext & { callID?: string };
+
+/**
+ * The value of an outcome.
+ * @throws Error with the reason, which the host shows to the agent as the tool's error.
+ */
+export const orThrow = <T>(outcome: Outcome<T>): T => {
+  if (outcome.ok) return outcome.value;
+  throw new Error(outcome.reason);
+};
+
+/** An argument that is given and not blank: models send "" for what they leave out. */
+export const given = (argument: string | undefined): string | undefined => argument?.trim() || undefined;

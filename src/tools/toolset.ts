@@ -1,0 +1,16 @@
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import { cancelTool } from "./cancel.ts";
+import { clearTool } from "./clear.ts";
+import type { ToolParts } from "./context.ts";
+import { listTool } from "./list.ts";
+import { outputTool } from "./output.ts";
+import { taskTool } from "./task.ts";
+
+/** The five tools of the toolset `tasks`, under the prefix in use. Their definitions are paid for on every model request. */
+export const tasksToolset = (parts: ToolParts): Record<string, ToolDefinition> => ({
+  [`${parts.prefix}_task`]: taskTool(parts),
+  [`${parts.prefix}_output`]: outputTool(parts),
+  [`${parts.prefix}_list`]: listTool(parts),
+  [`${parts.prefix}_cancel`]: cancelTool(parts),
+  [`${parts.prefix}_clear`]: clearTool(parts),
+});

@@ -1,0 +1,54 @@
+import { duration, quote } from "../services/notices.ts";
+import { hasEnded, type Progress, type Task } from "../task.ts";
+
+/** The task's id with what is special about it. */
+export const labelOf = ({ sessionID, resumeCount, isForked }: Task): string =>
+  [sessionID, resumeCount > 0 ? "(resumed)" : "", isForked ? "(forked)" : ""].filter(Boolean).join(" ");
+
+/** How long the newest run took, or has taken by `now` (epoch milliseconds). */
+const tookBy = ({ runStartedAt, completedAt }: Task, now: number): string =>
+  duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
+
+const attentionOf = ({ attention }: Task): string => {
+  if (!attention) return "";
+  return attention.kind === "stale"
+    ? `no sign of life since ${attention.since}`
+    : `waits for a person: ${attention.kind}: ${attention.what}`;
+};
+
+/** One line for a list. */
+export const lineOf = (task: Task, now: number): string =>
+  [`- ${labelOf(task)}`, task.status, task.agent, `"${task.description}"`, tookBy(task, now), attentionOf(task)]
+    .filter(Boolean)
+    .join(" · ");
+
+const countsOf = ({ toolCallsByName }: Progress): string =>
+  Object.entries(toolCallsByName)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+
+const progressOf = (task: Task, now: number): string[] => {
+  const { toolCalls, lastTools, lastUpdate, tokens, cost } = task.progress;
+  const calls = toolCalls === 0 ? "none" : `${toolCalls} (${countsOf(task.progress)}); last: ${lastTools.join(", ")}`;
+  return [
+    `Tool calls: ${calls}`,
+    `Last activity: ${duration(now - Date.parse(lastUpdate))} ago`,
+    `Used: ${tokens} tokens, $${cost.toFixed(4)}`,
+  ];
+};
+
+/** A task in a few lines: how it stands and, once there, what it answered. `now` is epoch milliseconds. */
+export const reportOf = (task: Task, now: number): string => {
+  const ended = hasEnded(task);
+  const status = `Status: ${task.status} ${ended ? "after" : "for"} ${tookBy(task, now)}`;
+  return [
+    `Task ${labelOf(task)}: "${task.description}" (agent ${task.agent})`,
+    ended ? status : `${status} (${task.state.split(".").slice(1).join(".")})`,
+    attentionOf(task) && `Attention: ${attentionOf(task)}`,
+    ...(ended ? [] : progressOf(task, now)),
+    task.error && `Error: ${task.error.name}: ${task.error.message}`,
+    task.result !== undefined && quote(task.result, task.sessionID),
+  ]
+    .filter(Boolean)
+    .join("\n");
+};
