@@ -2,6 +2,7 @@ import type { Plugin } from "@opencode-ai/plugin";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
 import { createEngine } from "./services/engine.ts";
+import { isDevelopment } from "./services/environment.ts";
 import { createIds } from "./services/ids.ts";
 import { type Log, reasonOf } from "./services/log.ts";
 import { readEvent } from "./services/opencode-events.ts";
@@ -47,12 +48,6 @@ const server: Plugin = async (input, given) => {
     dispose: async () => engine.stop(),
   };
 };
-
-/** Read when it runs: a bundler that knew the name would put its own environment in. */
-function isDevelopment(): boolean {
-  const name = "NODE_ENV";
-  return process.env[name] === "development";
-}
 
 /** Writes to the host's log. What cannot be written there is dropped: a log that fails must not fail a task. */
 function logTo(client: Parameters<Plugin>[0]["client"]): Log {

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { readEvent } from "../src/services/opencode-events.ts";
+import type { OpencodeEvent } from "../src/services/opencode-host.ts";
+import { refused, unavailable } from "./fakes/fake-host.ts";
+import { createStage, PARENT, type Stage } from "./fakes/stage.ts";
+import { settled } from "./fakes/virtual-clock.ts";
+
+/** An event just as OpenCode publishes it, through the same reader that the plugin uses. */
+const publish = (stage: Stage, event: { type: string; properties: unknown }) => {
+  const told = readEvent({ id: "evt_1", ...event } as OpencodeEvent, stage.clock.now());
+  if (told) stage.engine.onHostEvent(told);
+};
+
+test("defect 1: a new session, our own included, leaves running tasks alone", async () => {
+  const stage = createStage();
+  const first = await stage.launch();
+  const created = { info: { id: "ses_new", parentID: PARENT }, sessionID: "ses_new" };
+  publish(stage, { type: "session.created", properties: created });
+  const second = await stage.launch();
+  await settled();
+  expect([first, second].map((id) => stage.task(id).status)).toEqual(["running", "running"]);
+  expect(stage.host.calls).not.toContain("abort");
+});
+
+test("defect 2: switching the session, clearing the prompt and Esc forget no task", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  publish(stage, { type: "tui.session.select", properties: { sessionID: "ses_other" } });
+  publish(stage, { type: "tui.command.execute", properties: { command: "prompt.clear" } });
+  stage.host.abortByPerson(PARENT);
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  stage.host.finish(id, "done");
+  await stage.clock.advance(1_000);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("defect 2: deleting one parent clears its tasks and nobody else's", async () => {
+  const stage = createStage();
+  stage.host.addSession("ses_other");
+  const running = await stage.launch();
+  const ended = await stage.launch();
+  stage.host.finish(ended, "done");
+  const theirs = await stage.launch({}, { sessionID: "ses_other" });
+  stage.host.delete(PARENT);
+  await settled();
+  expect(stage.engine.get(running)).toBeUndefined();
+  expect(stage.engine.get(ended)).toBeUndefined();
+  expect(stage.host.at(running).busy).toBe(false);
+  expect(stage.task(theirs).status).toBe("running");
+});
+
+test("defect 3: a provider's failure ends the task in error, with its name and message", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.fail(id, { name: "APIError", message: "401 invalid key" });
+  await settled();
+  expect(stage.task(id).error).toEqual({ name: "APIError", kind: "provider", message: "401 invalid key" });
+});
+
+test("defect 3: an error without any idle ends the task too", async () => {
+  const stage = createStage();
+  stage.host.childHabits("reject");
+  const id = await stage.launch();
+  await stage.clock.advance(1_000);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { message: "agent not found" } });
+});
+
+test("defect 3: an { error } answer to the launch prompt ends the task in error", async () => {
+  const stage = createStage();
+  stage.host.failNext("prompt", refused);
+  const id = await stage.launch();
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "BadRequest", kind: "host" } });
+});
+
+test("defect 4: idle with some text, but without a finished answer, is no completion", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const child = stage.host.at(id);
+  const started = child.messages.at(-1);
+  if (started) child.messages[child.messages.length - 1] = { ...started, text: "Let me look" };
+  child.busy = false;
+  stage.host.emit({ type: "idle", sessionID: id });
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  child.busy = true;
+  stage.host.finish(id, "Found it.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "Found it." });
+});
+
+test("defect 12: a notice that could not be sent is sent again, the same to the letter", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.failNext("prompt", unavailable, 3);
+  stage.host.finish(id, "done");
+  await settled();
+  expect(stage.notices()).toHaveLength(0);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "sending" });
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+  expect(stage.host.at(PARENT).messages.filter(({ role }) => role === "user")).toHaveLength(1);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "none" });
+});
+
+test("defect 12: one prompt at a time goes to a parent, with all that is owed by then", async () => {
+  const stage = createStage();
+  const tasks = [await stage.launch(), await stage.launch(), await stage.launch()];
+  const hold = stage.host.holdNext("prompt");
+  for (const id of tasks) {
+    stage.host.finish(id, `answer of ${id}`);
+    await settled();
+  }
+  expect(stage.host.calls.filter((call) => call === "prompt")).toHaveLength(tasks.length + 1);
+  hold.release();
+  await settled();
+  expect(stage.notices().map((parts) => parts.length)).toEqual([2, 4]);
+});
+
+test("defect 15: cancel waits until the session has stopped, is stored, and is told", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const hold = stage.host.holdNext("abort");
+  let answered = false;
+  const answer = stage.call("cancel", { task_id: id }).then((text) => {
+    answered = true;
+    return text;
+  });
+  await settled();
+  expect(answered).toBe(false);
+  expect(stage.task(id).state).toBe("running.stopping.aborting");
+  hold.release();
+  expect(await answer).toContain("is cancelled");
+  expect(stage.store.get(id)?.task.status).toBe("cancelled");
+  await settled();
+  expect(stage.notices()[0]?.[0]?.text).toContain("⊘");
+});

@@ -1,0 +1,292 @@
+import type { HostEvent } from "../../src/machines/supervisor-events.ts";
+import type { HostError, PendingRequest, Prompt } from "../../src/machines/task-events.ts";
+import type { Clock } from "../../src/services/clock.ts";
+import type {
+  Host,
+  HostAgent,
+  HostFailure,
+  HostMessage,
+  HostResult,
+  HostSession,
+  NewSession,
+  Toast,
+} from "../../src/services/host.ts";
+import { createIds } from "../../src/services/ids.ts";
+import type { ModelRef } from "../../src/task.ts";
+
+/**
+ * What a session does with a prompt that reaches it.
+ * - `work`: stores it, begins to answer, and goes on until the test ends it
+ * - `reply`: stores it and answers "ok" at once
+ * - `ignore`: stores it and never answers, as a host does in its lost-message hole; sent again, it is taken up
+ * - `lose`: takes it, and stores nothing
+ * - `reject`: an unknown agent: two errors, no message, no idle
+ */
+export type Habit = "work" | "reply" | "ignore" | "lose" | "reject";
+
+interface FakeSession extends HostSession {
+  messages: HostMessage[];
+  /** Parts of stored user messages by message id. */
+  parts: Map<string, { id: string; text: string; synthetic?: boolean }[]>;
+  prompts: Prompt[];
+  busy: boolean;
+  habits: Habit[];
+  created: NewSession | undefined;
+}
+
+type Call = Exclude<keyof Host, never>;
+
+/** A scripted host with the contract of the real one, and its bad habits on demand. */
+export interface FakeHost extends Host {
+  agentList: HostAgent[];
+  calls: Call[];
+  toasts: Toast[];
+  rejected: string[];
+  addSession(id: string, session?: Partial<HostSession> & { habit?: Habit }): void;
+  at(sessionID: string): FakeSession;
+  sessionIDs(): string[];
+  /** What sessions do with their next prompts; the last habit stays. */
+  habits(sessionID: string, ...habits: Habit[]): void;
+  /** Habits of sessions made from now on. */
+  childHabits(...habits: Habit[]): void;
+  /** The next `times` calls of this name fail. */
+  failNext(call: Call, failure: HostFailure, times?: number): void;
+  /** The next calls of this name throw, as a fault in our own adapter would. */
+  throwNext(call: Call, message: string): void;
+  /** The next calls of this name are not answered until `release` is called. */
+  holdNext(call: Call): { release(): void };
+  emit(event: HostEvent): void;
+  /** The child answers its newest prompt and goes idle. Idle is told as often as `idles` says. */
+  finish(sessionID: string, text: string, options?: { idles?: number }): void;
+  /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
+  fail(sessionID: string, error: HostError): void;
+  /** A person aborts the session's run. */
+  abortByPerson(sessionID: string): void;
+  delete(sessionID: string): void;
+  listen(listener: (event: HostEvent) => void): void;
+}
+
+export const MODEL: ModelRef = { providerID: "fake", modelID: "m1" };
+
+export const unavailable: HostFailure = { kind: "unavailable", name: "Unreachable", message: "connection refused" };
+export const refused: HostFailure = { kind: "refused", name: "BadRequest", message: "no" };
+
+const ok = <T>(value: T): HostResult<T> => ({ ok: true, value });
+const notFound = (what: string): HostResult<never> => ({
+  ok: false,
+  failure: { kind: "notFound", name: "NotFoundError", message: `${what} not found` },
+});
+
+export const createFakeHost = (clock: Clock): FakeHost => {
+  const ids = createIds(clock);
+  const sessions = new Map<string, FakeSession>();
+  const failures = new Map<Call, (HostFailure | Error)[]>();
+  const holds = new Map<Call, Promise<void>[]>();
+  const calls: Call[] = [];
+  const toasts: Toast[] = [];
+  const rejected: string[] = [];
+  let childHabits: Habit[] = ["work"];
+  let count = 0;
+  let listener: (event: HostEvent) => void = () => undefined;
+
+  const emit = (event: HostEvent) => listener(event);
+
+  const session = (id: string): FakeSession => {
+    const found = sessions.get(id);
+    if (!found) throw new Error(`the test has no session ${id}`);
+    return found;
+  };
+
+  /** Every call passes here: it is counted, may be held, and may fail. */
+  const call = async <T>(name: Call, answer: () => HostResult<T>): Promise<HostResult<T>> => {
+    calls.push(name);
+    await holds.get(name)?.shift();
+    const failure = failures.get(name)?.shift();
+    if (failure instanceof Error) throw failure;
+    return failure ? { ok: false, failure } : answer();
+  };
+
+  const add = (id: string, given: Partial<FakeSession>) => {
+    sessions.set(id, {
+      id,
+      parentID: undefined,
+      agent: "build",
+      model: MODEL,
+      permission: [],
+      messages: [],
+      parts: new Map(),
+      prompts: [],
+      busy: false,
+      habits: ["work"],
+      created: undefined,
+      ...given,
+    });
+  };
+
+  const message = (given: Partial<HostMessage> & Pick<HostMessage, "role">): HostMessage => ({
+    id: ids.message(),
+    createdAt: clock.now(),
+    promptID: undefined,
+    completedAt: undefined,
+    finish: undefined,
+    error: undefined,
+    isSummary: false,
+    text: "",
+    ...given,
+  });
+
+  const newestPrompt = (found: FakeSession): HostMessage | undefined =>
+    found.messages.findLast(({ role }) => role === "user");
+
+  const begin = (found: FakeSession) => {
+    found.busy = true;
+    const promptID = newestPrompt(found)?.id;
+    emit({ type: "busy", sessionID: found.id });
+    found.messages.push(message({ role: "assistant", promptID }));
+    if (promptID) emit({ type: "answering", sessionID: found.id, promptID });
+  };
+
+  const change = (found: FakeSession, changes: Partial<HostMessage>) => {
+    const newest = found.messages.at(-1);
+    if (newest?.role === "assistant") found.messages[found.messages.length - 1] = { ...newest, ...changes };
+    else found.messages.push(message({ role: "assistant", promptID: newestPrompt(found)?.id, ...changes }));
+  };
+
+  const goIdle = (found: FakeSession, idles = 1) => {
+    found.busy = false;
+    for (let told = 0; told < idles; told += 1) emit({ type: "idle", sessionID: found.id });
+  };
+
+  const finish = (id: string, text: string, { idles = 1 } = {}) => {
+    const found = session(id);
+    if (!found.busy) begin(found);
+    change(found, { completedAt: clock.now(), finish: "stop", text });
+    goIdle(found, idles);
+  };
+
+  const fail = (id: string, error: HostError) => {
+    const found = session(id);
+    if (!found.busy) begin(found);
+    emit({ type: "error", sessionID: id, error });
+    goIdle(found);
+    change(found, { completedAt: clock.now(), error });
+    emit({ type: "answering", sessionID: id, promptID: newestPrompt(found)?.id ?? "" });
+    goIdle(found);
+  };
+
+  const take = (found: FakeSession, { messageID, parts }: Prompt) => {
+    const stored = found.messages.some(({ id }) => id === messageID);
+    const answered = found.messages.some(({ promptID }) => (promptID ?? "") >= messageID);
+    const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
+    if (habit === "lose") return;
+    if (habit === "reject") {
+      const error = { name: "UnknownError", message: "agent not found" };
+      emit({ type: "error", sessionID: found.id, error });
+      emit({ type: "error", sessionID: found.id, error });
+      return;
+    }
+    if (!stored) {
+      found.messages.push(message({ role: "user", id: messageID, text: parts.map(({ text }) => text).join("\n") }));
+      found.parts.set(messageID, parts);
+    }
+    if (answered || found.busy || (habit === "ignore" && !stored)) return;
+    if (habit === "reply") finish(found.id, "ok");
+    else begin(found);
+  };
+
+  return {
+    agentList: [
+      { name: "build", hidden: false, model: undefined },
+      { name: "general", hidden: false, model: undefined },
+      { name: "explore", hidden: false, model: { providerID: "fake", modelID: "small", variant: "low" } },
+      { name: "title", hidden: true, model: undefined },
+    ],
+    calls,
+    toasts,
+    rejected,
+    addSession: (id, { habit = "reply", ...given } = {}) => add(id, { ...given, habits: [habit] }),
+    at: session,
+    sessionIDs: () => [...sessions.keys()],
+    habits: (id, ...habits) => {
+      session(id).habits = habits;
+    },
+    childHabits: (...habits) => {
+      childHabits = habits;
+    },
+    failNext: (name, failure, times = 1) => {
+      failures.set(name, [...(failures.get(name) ?? []), ...Array.from({ length: times }, () => failure)]);
+    },
+    throwNext: (name, text) => {
+      failures.set(name, [...(failures.get(name) ?? []), new Error(text)]);
+    },
+    holdNext: (name) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      holds.set(name, [...(holds.get(name) ?? []), promise]);
+      return { release: resolve };
+    },
+    emit,
+    finish,
+    fail,
+    abortByPerson: (id) => fail(id, { name: "MessageAbortedError", message: "Aborted" }),
+    delete: (id) => {
+      sessions.delete(id);
+      emit({ type: "deleted", sessionID: id });
+    },
+    listen: (to) => {
+      listener = to;
+    },
+
+    agents() {
+      return call("agents", () => ok(this.agentList));
+    },
+    session: (id) => call("session", () => (sessions.has(id) ? ok(session(id)) : notFound("session"))),
+    createSession: (given) =>
+      call("createSession", () => {
+        count += 1;
+        const id = `ses_${String(count).padStart(4, "0")}`;
+        add(id, { ...given, habits: [...childHabits], created: given });
+        return ok({ id });
+      }),
+    children: (id) =>
+      call("children", () =>
+        sessions.has(id)
+          ? ok([...sessions.values()].filter(({ parentID }) => parentID === id).map((child) => child.id))
+          : notFound("session"),
+      ),
+    prompt: (prompt) =>
+      call("prompt", () => {
+        const found = sessions.get(prompt.sessionID);
+        if (!found) return notFound("session");
+        found.prompts.push(prompt);
+        // As in the host, the answer comes first and the work after it.
+        queueMicrotask(() => sessions.has(prompt.sessionID) && take(found, prompt));
+        return ok(undefined);
+      }),
+    abort: (id) =>
+      call("abort", () => {
+        const found = sessions.get(id);
+        if (found?.busy) fail(id, { name: "MessageAbortedError", message: "Aborted" });
+        else emit({ type: "idle", sessionID: id });
+        return ok(undefined);
+      }),
+    busy: () =>
+      call("busy", () => ok(new Set([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)))),
+    messages: (id, limit) =>
+      call("messages", () => (sessions.has(id) ? ok(session(id).messages.slice(-limit)) : notFound("session"))),
+    message: (id, messageID) =>
+      call("message", () => {
+        const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);
+        return found ? ok(found) : notFound("message");
+      }),
+    reject: ({ id }: PendingRequest) =>
+      call("reject", () => {
+        rejected.push(id);
+        return ok(undefined);
+      }),
+    toast: (toast) =>
+      call("toast", () => {
+        toasts.push(toast);
+        return ok(undefined);
+      }),
+  };
+};

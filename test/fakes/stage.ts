@@ -1,0 +1,115 @@
+import type { ToolContext } from "@opencode-ai/plugin";
+import { createEngine, type Engine } from "../../src/services/engine.ts";
+import { createIds } from "../../src/services/ids.ts";
+import type { Log } from "../../src/services/log.ts";
+import { createMemoryStore, type Store } from "../../src/services/store.ts";
+import type { Task } from "../../src/task.ts";
+import { tasksToolset } from "../../src/tools/toolset.ts";
+import { createFakeHost, type FakeHost } from "./fake-host.ts";
+import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.ts";
+
+export const PARENT = "ses_parent";
+
+type Caller = Partial<Pick<ToolContext, "sessionID" | "messageID" | "agent" | "abort">> & { callID?: string };
+
+/** The whole product on a fake host: everything but OpenCode is real. */
+export interface Stage {
+  clock: VirtualClock;
+  host: FakeHost;
+  store: Store;
+  engine: Engine;
+  /** What was written to the log, newest last. */
+  logged: string[];
+  /** Calls a tool as the parent's agent does; the name goes without its prefix. Resolves with what the agent reads. */
+  call(tool: string, args?: Record<string, unknown>, caller?: Caller): Promise<string>;
+  /** Like `call`, with all that the tool returns. */
+  callWhole(
+    tool: string,
+    args?: Record<string, unknown>,
+    caller?: Caller,
+  ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
+  /** Launches a task and resolves with its id, once it is at work. */
+  launch(args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string }>, caller?: Caller): Promise<string>;
+  task(taskId: string): Task;
+  /** The prompts that told a parent of ends: the parts of each. */
+  notices(parent?: string): { text: string; synthetic?: boolean }[][];
+}
+
+export interface StageOptions {
+  prefix?: string;
+  development?: boolean;
+  maxDepth?: number;
+  maxResultChars?: number;
+}
+
+export const createStage = ({
+  prefix = "asyncagents",
+  development = false,
+  maxDepth = 3,
+  maxResultChars = 10_000,
+}: StageOptions = {}): Stage => {
+  const clock = createVirtualClock();
+  const host = createFakeHost(clock);
+  host.addSession(PARENT);
+  const store = createMemoryStore();
+  const logged: string[] = [];
+  const write = (message: string, extra?: Record<string, unknown>) => {
+    logged.push(`${message} ${JSON.stringify(extra ?? {})}`);
+  };
+  const log: Log = { info: write, error: write };
+  const engine = createEngine({
+    host,
+    store,
+    clock,
+    ids: createIds(clock),
+    log,
+    options: { maxDepth, staleAfter: 600_000, notice: { prefix, maxResultChars, development } },
+  });
+  host.listen(engine.onHostEvent);
+  const tools = tasksToolset({ engine, clock, prefix });
+
+  const callWhole: Stage["callWhole"] = async (name, args = {}, caller = {}) => {
+    const definition = tools[`${prefix}_${name}`];
+    if (!definition) throw new Error(`there is no tool ${prefix}_${name}`);
+    const context = {
+      sessionID: PARENT,
+      messageID: "msg_turn",
+      agent: "build",
+      directory: "/project",
+      worktree: "/project",
+      abort: new AbortController().signal,
+      metadata: () => undefined,
+      ask: async () => undefined,
+      ...caller,
+    };
+    const result = await definition.execute(args, context);
+    return typeof result === "string" ? { output: result } : result;
+  };
+
+  const call: Stage["call"] = async (...given) => (await callWhole(...given)).output;
+
+  return {
+    clock,
+    host,
+    store,
+    engine,
+    logged,
+    call,
+    callWhole,
+    launch: async (args = {}, caller = {}) => {
+      const whole = await callWhole(
+        "task",
+        { description: "find it", prompt: "Find it.", agent: "general", ...args },
+        caller,
+      );
+      await settled();
+      return String(whole.metadata?.["sessionId"]);
+    },
+    task: (taskId) => {
+      const task = engine.get(taskId);
+      if (!task) throw new Error(`there is no task ${taskId}`);
+      return task;
+    },
+    notices: (parent = PARENT) => [...host.at(parent).parts.values()],
+  };
+};

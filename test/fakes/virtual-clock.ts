@@ -1,0 +1,42 @@
+import type { Clock } from "../../src/services/clock.ts";
+
+/** A clock that moves only when it is told to. */
+export interface VirtualClock extends Clock {
+  /** Moves on by `ms` milliseconds: fires what is due, in order, and lets everything that follows from it happen. */
+  advance(ms: number): Promise<void>;
+  /** How many timers are set. */
+  pending(): number;
+}
+
+/** Lets all promises that can settle do so. */
+export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const createVirtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
+  let now = start;
+  let timers: { at: number; fire: () => void }[] = [];
+  return {
+    now: () => now,
+    after: (ms, fire) => {
+      const timer = { at: now + Math.max(0, ms), fire };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+    advance: async (ms) => {
+      const end = now + ms;
+      await settled();
+      for (;;) {
+        const next = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+        if (!next) break;
+        timers = timers.filter((timer) => timer !== next);
+        now = Math.max(now, next.at);
+        next.fire();
+        await settled();
+      }
+      now = end;
+      await settled();
+    },
+    pending: () => timers.length,
+  };
+};

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import type { HostMessage } from "../../src/services/host.ts";
+import { type Sighting, settle } from "../../src/services/settle.ts";
+
+const PROMPT = "msg_2";
+
+const user = (id: string): HostMessage => ({
+  id,
+  role: "user",
+  createdAt: 1,
+  promptID: undefined,
+  completedAt: undefined,
+  finish: undefined,
+  error: undefined,
+  isSummary: false,
+  text: "do it",
+});
+
+const assistant = (given: Partial<HostMessage> = {}): HostMessage => ({
+  ...user("msg_3"),
+  role: "assistant",
+  promptID: PROMPT,
+  completedAt: 9,
+  finish: "stop",
+  text: "done",
+  ...given,
+});
+
+const see = (given: Partial<Sighting>) =>
+  settle({ busy: false, messages: [user(PROMPT), assistant()], messageID: PROMPT, hostError: undefined, ...given });
+
+test("a finished assistant message that answers the prompt is the end", () => {
+  expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done" });
+});
+
+test("a busy session has not ended, whatever its messages say", () => {
+  expect(see({ busy: true })).toEqual({ is: "busy" });
+});
+
+test("an assistant message without an end is no answer", () => {
+  expect(see({ messages: [user(PROMPT), assistant({ completedAt: undefined, finish: undefined })] })).toEqual({
+    is: "unanswered",
+  });
+});
+
+test.each(["tool-calls", "unknown"])("a message that finished with %s goes on", (finish) => {
+  expect(see({ messages: [user(PROMPT), assistant({ finish })] })).toEqual({ is: "unanswered" });
+});
+
+test("the answer to an earlier prompt is none to this one", () => {
+  const earlier = assistant({ id: "msg_1b", promptID: "msg_1" });
+  expect(see({ messages: [user("msg_1"), earlier] })).toEqual({ is: "unanswered" });
+  expect(see({ messages: [user("msg_1"), earlier, user(PROMPT)] })).toEqual({ is: "unanswered" });
+});
+
+test("the answer to a prompt that a person added later counts: it was given with ours in sight", () => {
+  const messages = [user(PROMPT), user("msg_4"), assistant({ id: "msg_5", promptID: "msg_4", text: "both" })];
+  expect(see({ messages })).toMatchObject({ is: "answered", result: "both" });
+});
+
+test("a compaction's summary is no answer", () => {
+  expect(see({ messages: [user(PROMPT), assistant({ isSummary: true })] })).toEqual({ is: "unanswered" });
+});
+
+test("a message that failed is a failure, in the host's words", () => {
+  const error = { name: "APIError", message: "401" };
+  expect(see({ messages: [user(PROMPT), assistant({ error, finish: undefined })] })).toEqual({
+    is: "failed",
+    completedAt: 9,
+    error: { ...error, kind: "provider" },
+  });
+});
+
+test("a message that was aborted is an abort", () => {
+  const error = { name: "MessageAbortedError", message: "Aborted" };
+  expect(see({ messages: [user(PROMPT), assistant({ error })] })).toEqual({ is: "aborted", completedAt: 9 });
+});
+
+test("a message that ended with neither a reason nor an error was aborted between two tries", () => {
+  expect(see({ messages: [user(PROMPT), assistant({ finish: undefined, text: "" })] })).toEqual({
+    is: "aborted",
+    completedAt: 9,
+  });
+});
+
+test("an error that the host told of counts when no message carries one", () => {
+  const hostError = { name: "UnknownError", message: "agent not found" };
+  expect(see({ messages: [], hostError })).toMatchObject({ is: "failed", error: hostError });
+  expect(see({ messages: [], hostError: { name: "MessageAbortedError", message: "" } })).toMatchObject({
+    is: "aborted",
+  });
+});
+
+test("the result is the last text, also when the last message has none", () => {
+  const messages = [user(PROMPT), assistant({ text: "I found it." }), assistant({ id: "msg_4", text: "" })];
+  expect(see({ messages })).toMatchObject({ is: "answered", result: "I found it." });
+});
