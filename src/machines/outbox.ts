@@ -1,4 +1,4 @@
-import { assign, enqueueActions, type SnapshotFrom, setup, stateIn } from "xstate";
+import { assign, enqueueActions, not, type SnapshotFrom, setup, stateIn } from "xstate";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
 
 /** The patience of an outbox, in milliseconds. Sending again is harmless, so it never gives up while the parent is there. */
@@ -76,12 +76,15 @@ export const outboxMachine = outbox.createMachine({
       initial: "idle",
       states: {
         idle: {
-          description: "Nothing is under way. What is owed is formed as soon as the parent can take it.",
+          description: "Nothing is owed, and nothing is under way.",
           always: { guard: "owes", target: "gathering" },
         },
         gathering: {
-          description: "Something is owed.",
-          always: { guard: stateIn("#open"), target: "forming" },
+          description: "Something is owed. It is formed as soon as the parent can take it.",
+          always: [
+            { guard: not("owes"), target: "idle" },
+            { guard: stateIn("#open"), target: "forming" },
+          ],
         },
         forming: {
           description: "Words, counts and ids are found for everything that is owed.",

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { unavailable } from "../fakes/fake-host.ts";
+import { createStage, PARENT } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+
+describe("cancel", () => {
+  test("of all stops every running task of the session", async () => {
+    const stage = createStage();
+    const [done, first, second] = [await stage.launch(), await stage.launch(), await stage.launch()];
+    stage.host.finish(done, "12");
+    await settled();
+    const answer = await stage.call("cancel", { all: true });
+    expect(answer.split("\n")).toHaveLength(2);
+    expect([done, first, second].map((id) => stage.task(id).status)).toEqual(["completed", "cancelled", "cancelled"]);
+  });
+
+  test("stops what the task's own agents launched, sessions and tasks", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const grandchild = await stage.launch({}, { sessionID: id });
+    stage.host.addSession("ses_native", { parentID: id });
+    stage.host.at("ses_native").busy = true;
+    await stage.call("cancel", { task_id: id });
+    expect(stage.task(grandchild).status).toBe("cancelled");
+    expect(stage.host.at("ses_native").busy).toBe(false);
+  });
+
+  test("rejects what the child still asks of a person", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const request = { id: "per_1", kind: "permission", what: "bash: rm", since: stage.clock.now() } as const;
+    stage.host.emit({ type: "asked", sessionID: id, request });
+    await stage.call("cancel", { task_id: id });
+    expect(stage.host.rejected).toEqual(["per_1"]);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("right after the launch stops the session though its prompt arrives later", async () => {
+    const stage = createStage();
+    const hold = stage.host.holdNext("prompt");
+    const id = await stage.launch();
+    const answer = stage.call("cancel", { task_id: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.stopping.pausing");
+    hold.release();
+    await settled();
+    expect(stage.host.at(id).busy).toBe(true);
+    await stage.clock.advance(300);
+    expect(await answer).toContain("is cancelled");
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test("tries again when the abort fails", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("abort", unavailable, 2);
+    const answer = stage.call("cancel", { task_id: id });
+    await stage.clock.advance(600);
+    expect(await answer).toContain("is cancelled");
+    expect(stage.host.at(id).busy).toBe(false);
+    expect(stage.task(id).failureReason).toBeUndefined();
+  });
+
+  test("ends, and says so, when the host never confirms", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("abort", unavailable, 1_000);
+    const answer = stage.call("cancel", { task_id: id });
+    await stage.clock.advance(10_000);
+    expect(await answer).toContain("is cancelled");
+    expect(stage.task(id).failureReason).toContain("did not confirm");
+  });
+
+  test("of a task that is being cancelled waits for the same end", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const hold = stage.host.holdNext("abort");
+    const first = stage.call("cancel", { task_id: id });
+    await settled();
+    const second = stage.call("cancel", { task_id: id });
+    hold.release();
+    expect(await first).toContain("is cancelled");
+    expect(await second).toContain("is already being cancelled");
+  });
+});
+
+describe("a person's abort of the child session", () => {
+  test("cancels the task, and the parent is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ description: "count files" });
+    stage.host.abortByPerson(id);
+    await settled();
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(stage.notices()[0]?.[0]?.text).toContain('⊘ **Agent "count files" cancelled');
+  });
+});
+
+describe("clear", () => {
+  test("removes all of the session's tasks, the running ones cancelled first, and tells nobody", async () => {
+    const stage = createStage();
+    const [done, running] = [await stage.launch(), await stage.launch()];
+    stage.host.finish(done, "12");
+    await settled();
+    const told = stage.notices().length;
+    expect(await stage.call("clear")).toBe(
+      [`Removed ${done} "find it" (completed).`, `Removed ${running} "find it" (cancelled).`].join("\n"),
+    );
+    expect(stage.host.at(running).busy).toBe(false);
+    expect(await stage.call("list")).toBe("No background tasks found");
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(told);
+  });
+
+  test("withdraws the notice that a removed task was still owed", async () => {
+    const stage = createStage();
+    const [first, second] = [await stage.launch(), await stage.launch()];
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    stage.host.finish(first, "one");
+    stage.host.finish(second, "two");
+    await settled();
+    await stage.call("clear", { task_id: first });
+    await stage.clock.advance(60_000);
+    const told = stage.notices().flatMap((parts) => parts.map(({ text }) => text));
+    expect(told.join("\n")).not.toContain("one");
+    expect(told.join("\n")).toContain("two");
+  });
+
+  test("of a batch leaves other tasks alone", async () => {
+    const stage = createStage();
+    const [inside, outside] = [await stage.launch({ batch_id: "b" }), await stage.launch({ batch_id: "c" })];
+    await stage.call("clear", { batch_id: "b" });
+    expect(stage.engine.get(inside)).toBeUndefined();
+    expect(stage.task(outside).status).toBe("running");
+  });
+});

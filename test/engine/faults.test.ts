@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest";
+import { refused, unavailable } from "../fakes/fake-host.ts";
+import { createStage, PARENT } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+
+describe("a host with bad habits", () => {
+  test("idle told twice ends a run once, and tells it once", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.finish(id, "12", { idles: 3 });
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).result).toBe("12");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("idle before the answer is there is not taken for the end", async () => {
+    const stage = createStage();
+    stage.host.childHabits("lose", "work");
+    const id = await stage.launch();
+    stage.host.emit({ type: "idle", sessionID: id });
+    await stage.clock.advance(10_000);
+    expect(stage.host.at(id).busy).toBe(true);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test.each(["lose", "ignore"] as const)("a prompt that the host seems to %s is sent again with the same ids", async (habit) => {
+    const stage = createStage();
+    stage.host.childHabits(habit, "reply");
+    const id = await stage.launch();
+    await stage.clock.advance(10_000);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "ok" });
+    const { prompts, messages } = stage.host.at(id);
+    expect(prompts.length).toBeGreaterThan(1);
+    expect(new Set(prompts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
+    expect(messages.filter(({ role }) => role === "user")).toHaveLength(1);
+  });
+
+  test("a prompt that is stored and never answered ends in error after about a minute", async () => {
+    const stage = createStage();
+    stage.host.childHabits("lose");
+    const id = await stage.launch();
+    await stage.clock.advance(180_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "unanswered" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("an end whose events were all swallowed is found all the same", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.listen(() => undefined);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).status).toBe("completed");
+  });
+
+  test("a long run is not given up, nor prompted again", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await stage.clock.advance(6 * 3_600_000);
+    expect(stage.task(id).status).toBe("running");
+    expect(stage.host.at(id).prompts).toHaveLength(1);
+  });
+
+  test("an error that the run survives, as a context overflow, is no end", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: id, error: { name: "ContextOverflowError", message: "too long" } });
+    await stage.clock.advance(20_000);
+    expect(stage.task(id).status).toBe("running");
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+});
+
+describe("a host call that fails", () => {
+  test("a launch prompt that meets a network error is sent again", async () => {
+    const stage = createStage();
+    stage.host.failNext("prompt", unavailable, 2);
+    const id = await stage.launch();
+    await stage.clock.advance(3_000);
+    expect(stage.task(id).state).toBe("running.working");
+  });
+
+  test.each(["busy", "messages"] as const)("a look whose %s fails is repeated", async (call) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext(call, unavailable, 3);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(20_000);
+    expect(stage.task(id).status).toBe("completed");
+  });
+
+  test("a host that never answers a look again is given up in error", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("busy", unavailable, 1_000);
+    await stage.clock.advance(120_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", name: "Unreachable" } });
+  });
+
+  test("a toast that cannot be shown is logged and delays nothing", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("toast", refused);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.logged.join("\n")).toContain("a toast could not be shown");
+  });
+
+  test("a parent that cannot be read is told later", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("session", unavailable, 2);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+describe("a session that is deleted", () => {
+  test("the child's: the task ends in error, and the parent is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.delete(id);
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("the child's, though no event told of it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.listen(() => undefined);
+    stage.host.delete(id);
+    await stage.clock.advance(10_000);
+    expect(stage.task(id).status).toBe("error");
+  });
+
+  test("the parent's, while a launch is on its way: nothing is left running", async () => {
+    const stage = createStage();
+    const hold = stage.host.holdNext("createSession");
+    const launch = stage.launch();
+    await settled();
+    stage.host.delete(PARENT);
+    hold.release();
+    await expect(launch).rejects.toThrow(/calling session was deleted/);
+    expect(stage.store.list({})).toEqual([]);
+  });
+
+  test("the parent's, while a notice is on its way", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const hold = stage.host.holdNext("session");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.delete(PARENT);
+    hold.release();
+    await stage.clock.advance(600_000);
+    expect(stage.store.list({})).toEqual([]);
+  });
+});
+
+describe("a fault of our own", () => {
+  test.each(["prompt", "busy"] as const)("a throw where the host is asked for %s ends that task alone, and is told", async (call) => {
+    const stage = createStage();
+    const other = await stage.launch();
+    if (call === "prompt") stage.host.throwNext(call, "kaboom");
+    const id = await stage.launch();
+    if (call === "busy") stage.host.throwNext(call, "kaboom");
+    if (call === "busy") stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+    expect(stage.task(id).failureReason).toContain("kaboom");
+    expect(stage.logged.join("\n")).toContain("kaboom");
+    expect(stage.notices()).toHaveLength(1);
+    stage.host.finish(other, "fine");
+    await stage.clock.advance(1_000);
+    expect(stage.task(other).status).toBe("completed");
+  });
+
+  test("a throw while a notice is sent delays it only", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.throwNext("session", "kaboom");
+    stage.host.finish(id, "12");
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("a throw inside a machine ends its task alone, and is told", async () => {
+    const stage = createStage();
+    const other = await stage.launch();
+    const id = await stage.launch();
+    const poisoned = { type: "asked", sessionID: id, request: null } as never;
+    stage.engine.onHostEvent(poisoned);
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+    expect(stage.notices()).toHaveLength(1);
+    stage.host.finish(other, "fine");
+    await stage.clock.advance(1_000);
+    expect(stage.task(other).status).toBe("completed");
+    expect(await stage.launch()).toMatch(/^ses_/);
+  });
+});
+
+test("events of sessions that are not ours change nothing", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const before = stage.task(id);
+  stage.host.addSession("ses_stranger");
+  stage.host.fail("ses_stranger", { name: "APIError", message: "401" });
+  stage.host.delete("ses_stranger");
+  await settled();
+  expect(stage.task(id)).toEqual(before);
+});
+
+test("once stopped, the engine sets no timer and takes no event", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.engine.stop();
+  expect(stage.clock.pending()).toBe(0);
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  expect(stage.clock.pending()).toBe(0);
+});

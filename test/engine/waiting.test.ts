@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+
+/** A blocking read, watched. */
+const block = (stage: Stage, taskId: string, args: { timeout?: number; callID?: string; abort?: AbortSignal } = {}) => {
+  const { timeout, ...caller } = args;
+  const read = { text: undefined as string | undefined };
+  const whole = stage.call("output", { task_id: taskId, block: true, ...(timeout === undefined ? {} : { timeout }) }, caller);
+  whole.then((text) => {
+    read.text = text;
+  });
+  return read;
+};
+
+const stored = (callID: string) =>
+  ({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" }) as const;
+
+test("a read that does not block answers at once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  expect(await stage.call("output", { task_id: id })).toContain("Status: running");
+});
+
+test("a blocking read answers with the result when the run ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id);
+  await stage.clock.advance(30_000);
+  expect(read.text).toBeUndefined();
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+  expect(stage.task(id).resultRetrievedAt).toBeDefined();
+});
+
+test("a blocking read of a task that has ended answers at once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.finish(id, "12 files");
+  await stage.clock.advance(10_000);
+  expect(await stage.call("output", { task_id: id, block: true })).toContain("12 files");
+});
+
+test.each([
+  ["after 60 s unless told otherwise", undefined, 60_000],
+  ["after the given time", 1_500, 1_500],
+])("a blocking read gives up with the status %s, and the task goes on", async (_, timeout, after) => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, timeout === undefined ? {} : { timeout });
+  await stage.clock.advance(after - 1);
+  expect(read.text).toBeUndefined();
+  await stage.clock.advance(1);
+  expect(read.text).toMatch(/Status: running .*\n(.*\n)*Still running after a wait of/);
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a blocking read ends at once when the caller's turn is aborted", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const turn = new AbortController();
+  const read = block(stage, id, { abort: turn.signal });
+  await settled();
+  turn.abort();
+  await settled();
+  expect(read.text).toContain("Status: running");
+  expect(stage.task(id).status).toBe("running");
+});
+
+describe("a run's end is told once", () => {
+  test("by the blocking read whose answer is stored, and then by no notice", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const read = block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(read.text).toContain("12 files");
+    stage.host.emit(stored("call_1"));
+    await stage.clock.advance(600_000);
+    expect(stage.notices()).toEqual([]);
+    expect(stage.host.toasts).toEqual([]);
+  });
+
+  test("by a notice, when the answer of the blocking read never reached the conversation", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    stage.host.emit({ ...stored("call_1"), stage: "failed" });
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by a notice, when nothing is heard of the answer", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await stage.clock.advance(9_999);
+    expect(stage.notices()).toEqual([]);
+    await stage.clock.advance(1);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by a notice, when the waiting turn was aborted before the end", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const turn = new AbortController();
+    block(stage, id, { callID: "call_1", abort: turn.signal });
+    await settled();
+    turn.abort();
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by one of two blocking reads, though the other let go", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1", timeout: 1_000 });
+    block(stage, id, { callID: "call_2" });
+    await stage.clock.advance(1_000);
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    stage.host.emit(stored("call_2"));
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toEqual([]);
+  });
+
+  test("by the blocking read that came while the notice was still held back", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    const read = block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.emit(stored("call_1"));
+    await stage.clock.advance(60_000);
+    expect(read.text).toContain("12 files");
+    expect(stage.notices()).toEqual([]);
+  });
+});
