@@ -1,0 +1,266 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type AnyStateNode, initialTransition, transition } from "xstate";
+import { isAtRest, refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
+import type { TaskEffect, TaskEvent, TaskInput } from "../../src/machines/task-events.ts";
+import { TaskStatus } from "../../src/task.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+const input: TaskInput = {
+  facts: {
+    sessionID: "ses_child",
+    parentSessionID: "ses_parent",
+    parentMessageID: "msg_turn",
+    parentAgent: "build",
+    author: "build",
+    directory: "/project",
+    description: "count files",
+    prompt: "Count the files.",
+    agent: "general",
+    startedAt: new Date(START).toISOString(),
+    batchId: "batch_1",
+    isForked: false,
+    priority: 0,
+  },
+  run: { index: 0, messageID: "msg_1", partID: "prt_1", prompt: "Count the files.", startedAt: START },
+};
+
+const fault = { name: "APIError", kind: "provider", message: "401" } as const;
+
+const LOOKS = [1, 2, 3, 4];
+
+/** Events that the outside can bring, with payloads that fit or not; `at` is put in later. */
+const POOL: TaskEvent[] = [
+  ...(
+    [
+      "SLOT_GRANTED",
+      "PROMPT_ACCEPTED",
+      "HOST_IDLE",
+      "SESSION_GONE",
+      "CANCEL",
+      "STOPPED",
+      "TICK",
+      "RETRIEVED",
+      "WAIT_BEGAN",
+      "LET_GO",
+      "TOLD",
+      "NOTICE_FORMED",
+      "NOTICE_ACKNOWLEDGED",
+      "WENT_QUIET",
+      "HEARD",
+    ] as const
+  ).map((type) => ({ type, at: 0 })),
+  { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: true },
+  { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: false },
+  { type: "BROKEN", at: 0, error: fault },
+  { type: "NOT_STOPPED", at: 0, error: fault },
+  { type: "HOST_ERROR", at: 0, error: { name: "APIError", message: "401" } },
+  ...LOOKS.flatMap((look): TaskEvent[] => [
+    { type: "LOOKED_BUSY", at: 0, look },
+    { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "12" },
+    { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "" },
+    { type: "LOOKED_FAILED", at: 0, look, completedAt: START, error: fault },
+    { type: "LOOKED_ABORTED", at: 0, look, completedAt: START },
+    { type: "LOOKED_UNANSWERED", at: 0, look },
+    { type: "LOOK_FAILED", at: 0, look, error: fault },
+  ]),
+  { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
+  ...(["permission", "question"] as const).map(
+    (kind): TaskEvent => ({ type: "REQUEST_ASKED", at: 0, request: { id: kind, kind, what: "?", since: START } }),
+  ),
+  { type: "REQUEST_ANSWERED", at: 0, id: "permission" },
+  { type: "REQUEST_ANSWERED", at: 0, id: "question" },
+];
+
+interface Step {
+  event: TaskEvent;
+  before: TaskSnapshot;
+  after: TaskSnapshot;
+  effects: TaskEffect[];
+}
+
+type Choose = (snapshot: TaskSnapshot, step: number) => TaskEvent;
+
+/** Walks the machine through events that come 700 ms apart. */
+const walk = (length: number, choose: Choose): Step[] => {
+  let [snapshot] = initialTransition(taskMachine, input);
+  return Array.from({ length }, (_, step) => {
+    const before = snapshot;
+    const event = { ...choose(before, step), at: START + step * 700 };
+    const [after, actions] = transition(taskMachine, before, event);
+    snapshot = after;
+    const effects = actions.flatMap(({ type, params }) =>
+      type === "request" ? [params as unknown as TaskEffect] : [],
+    );
+    return { event, before, after, effects };
+  });
+};
+
+const answered: TaskEvent[] = [
+  { type: "HOST_IDLE", at: 0 },
+  { type: "LOOKED_ANSWERED", at: 0, look: 1, completedAt: START, result: "12" },
+];
+const told: TaskEvent[] = [
+  { type: "NOTICE_FORMED", at: 0 },
+  { type: "NOTICE_ACKNOWLEDGED", at: 0 },
+];
+const begun: TaskEvent[] = [
+  { type: "SLOT_GRANTED", at: 0 },
+  { type: "PROMPT_ACCEPTED", at: 0 },
+];
+const resume: TaskEvent = { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" };
+const cancel: TaskEvent = { type: "CANCEL", at: 0 };
+
+/**
+ * Two picks in three are made among the events that the machine accepts, so that walks go deep; the rest may be any.
+ * Half of the walks begin with a task that was resumed.
+ */
+const byPicks =
+  (picks: number[]): Choose =>
+  (snapshot, step) => {
+    const pick = picks[step] ?? 0;
+    const scripted = [...begun, ...answered, ...told, resume][step];
+    if ((picks[0] ?? 0) % 2 === 1 && scripted) return scripted;
+    const at = START + step * 700;
+    const accepted = pick % 3 > 0 ? POOL.filter((event) => snapshot.can({ ...event, at })) : [];
+    const choices = accepted.length > 0 ? accepted : POOL;
+    return choices[Math.floor(pick / 3) % choices.length] as TaskEvent;
+  };
+
+const picks = fc.array(fc.nat(9_999), { minLength: 10, maxLength: 40 });
+
+const always = (name: string, check: (steps: Step[]) => void) =>
+  test(name, () => {
+    fc.assert(
+      fc.property(picks, (chosen) => check(walk(chosen.length, byPicks(chosen)))),
+      { numRuns: 60 },
+    );
+  });
+
+test("the walks of these properties come to every state", () => {
+  const seen = new Set<string>();
+  const leaves = (value: unknown, path = ""): string[] =>
+    typeof value === "string"
+      ? [`${path}${value}`]
+      : Object.entries(value as object).flatMap(([name, inner]) => leaves(inner, `${path}${name}.`));
+  for (const chosen of fc.sample(picks, { numRuns: 150, seed: 1 })) {
+    for (const { after } of walk(chosen.length, byPicks(chosen)))
+      for (const leaf of leaves(after.value)) seen.add(leaf);
+  }
+  const atomic = (node: AnyStateNode): string[] =>
+    node.type === "atomic" ? [node.path.join(".")] : Object.values(node.states).flatMap(atomic);
+  const all = atomic(taskMachine.root);
+  expect([...seen].sort()).toEqual(all.sort());
+});
+
+always("the status is always one of the five", (steps) => {
+  for (const { after } of steps) expect(TaskStatus.options).toContain(statusOf(after));
+});
+
+always("a refused event changes nothing, requests nothing, and has a reason", (steps) => {
+  for (const { event, before, after, effects } of steps) {
+    const reason = refusalOf(before, event);
+    if (reason === undefined) continue;
+    expect(reason).not.toBe("");
+    expect(after).toBe(before);
+    expect(effects).toEqual([]);
+  }
+});
+
+always("a deadline is always kept: the tick that is due is accepted", (steps) => {
+  for (const { after } of steps) {
+    const { wakeAt } = after.context;
+    if (wakeAt !== undefined) expect(after.can({ type: "TICK", at: wakeAt })).toBe(true);
+  }
+});
+
+always("a task has ended exactly when it has a time of its end", (steps) => {
+  for (const { after } of steps) {
+    const ended = !["running", "resumed"].includes(statusOf(after));
+    expect(after.context.completedAt !== undefined).toBe(ended);
+  }
+});
+
+always("a run's end is owed at most once", (steps) => {
+  const owed = steps.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.type === "tell" ? [effect.end.run] : [])),
+  );
+  expect(new Set(owed).size).toBe(owed.length);
+});
+
+always("what has ended asks nothing of the host any more", (steps) => {
+  for (const { after, effects } of steps) {
+    if (after.context.completedAt === undefined) continue;
+    expect(effects.filter(({ type }) => type === "prompt" || type === "look" || type === "stop")).toEqual([]);
+  }
+});
+
+always("the journal replays to the same state, through JSON", (steps) => {
+  const accepted = steps.filter(({ before, after }) => before !== after).map(({ event }) => event);
+  let [replayed] = initialTransition(taskMachine, input);
+  for (const event of accepted) {
+    const stored: unknown = JSON.parse(JSON.stringify({ value: replayed.value, context: replayed.context }));
+    replayed = transition(taskMachine, taskMachine.resolveState(stored as TaskSnapshot), event)[0];
+  }
+  const last = steps.at(-1)?.after;
+  if (!last) return;
+  expect(replayed.value).toEqual(last.value);
+  expect(JSON.parse(JSON.stringify(replayed.context))).toEqual(JSON.parse(JSON.stringify(last.context)));
+});
+
+/** The state of a task at work, after these events. */
+const after = (...events: TaskEvent[]): TaskSnapshot => {
+  const all = [...begun, ...events];
+  return walk(all.length, (_, step) => all[step] as TaskEvent).at(-1)?.after as TaskSnapshot;
+};
+
+test("a refusal says why, in words that follow 'task …'", () => {
+  const running = after();
+  expect(refusalOf(running, resume)).toBe("only completed tasks can be resumed (this one is running)");
+  expect(refusalOf(after(cancel), cancel)).toBe("is already being cancelled");
+  const failed = after({ type: "SESSION_GONE", at: 0 });
+  expect(refusalOf(failed, resume)).toBe("only completed tasks can be resumed (this one is error)");
+  expect(refusalOf(failed, cancel)).toBe("has already finished (error)");
+  const resumed = after(...answered, ...told, resume);
+  expect(refusalOf(resumed, resume)).toBe("is currently being resumed");
+  expect(refusalOf(running, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
+});
+
+test("a resumed task can be cancelled, and keeps its earlier result (defect 15)", () => {
+  const snapshot = after(...answered, ...told, resume, { type: "SLOT_GRANTED", at: 0 }, cancel, {
+    type: "STOPPED",
+    at: 0,
+  });
+  expect(statusOf(snapshot)).toBe("cancelled");
+  expect(snapshot.context).toMatchObject({ result: "12", end: { run: 1, outcome: "cancelled" } });
+});
+
+test("the answer to an older look is refused", () => {
+  const looking = after({ type: "HOST_IDLE", at: 0 }, { type: "HOST_IDLE", at: 0 });
+  expect(looking.context.look).toBe(2);
+  expect(looking.can({ type: "LOOKED_BUSY", at: 0, look: 1 })).toBe(false);
+  expect(looking.can({ type: "LOOKED_BUSY", at: 0, look: 2 })).toBe(true);
+});
+
+test("a task is at rest once it has ended and its parent was told", () => {
+  expect(isAtRest(after())).toBe(false);
+  expect(isAtRest(after(...answered))).toBe(false);
+  expect(isAtRest(after(...answered, ...told))).toBe(true);
+  expect(isAtRest(after(...answered, ...told, { type: "WAIT_BEGAN", at: 0 }))).toBe(false);
+});
+
+test("of several requests the oldest is shown first, and the last answer ends the waiting", () => {
+  const ask = (id: string, kind: "permission" | "question"): TaskEvent => ({
+    type: "REQUEST_ASKED",
+    at: 0,
+    request: { id, kind, what: "?", since: START },
+  });
+  const both = after(ask("a", "permission"), ask("b", "question"));
+  expect(both.value.attention).toEqual({ awaitingUser: "permission" });
+  const one = after(ask("a", "permission"), ask("b", "question"), { type: "REQUEST_ANSWERED", at: 0, id: "a" });
+  expect(one.value.attention).toEqual({ awaitingUser: "question" });
+  const none = after(ask("a", "question"), { type: "REQUEST_ANSWERED", at: 0, id: "a" });
+  expect(none.value.attention).toBe("none");
+  expect(stateOf(none)).toBe("running.working");
+});
