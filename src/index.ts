@@ -45,6 +45,13 @@ const server: Plugin = async (input, given) => {
         log.error("an event could not be handled", { type: event.type, reason: reasonOf(error) });
       }
     },
+    "experimental.chat.messages.transform": async (_, { messages }) => {
+      try {
+        engine.onModelRequest(messages);
+      } catch (error) {
+        log.error("a model request could not be looked through", { reason: reasonOf(error) });
+      }
+    },
     dispose: async () => engine.stop(),
   };
 };

@@ -33,10 +33,10 @@ export type OutboxEvent =
   | { type: "OWE"; at: number; end: RunEnd }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   | { type: "FORMED"; at: number; prompt: NoticePrompt }
-  | { type: "SENT"; at: number }
-  | { type: "SEND_REFUSED"; at: number; message: string }
-  | { type: "CHECKED"; at: number; standing: "answered" | "pending" | "unanswered" }
-  | { type: "CHECK_FAILED"; at: number; message: string }
+  | { type: "SENT"; at: number; messageID: string }
+  | { type: "SEND_REFUSED"; at: number; messageID: string; message: string }
+  | { type: "CHECKED"; at: number; messageID: string; standing: "answered" | "pending" | "unanswered" }
+  | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
   | { type: "PARENT_ANSWERED"; at: number; promptID: string }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }

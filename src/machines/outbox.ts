@@ -1,5 +1,6 @@
-import { assign, enqueueActions, not, type SnapshotFrom, setup, stateIn } from "xstate";
-import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+import { and, assign, enqueueActions, not, type SnapshotFrom, setup, stateIn } from "xstate";
+import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+import type { RunEnd } from "./task-events.ts";
 
 /** The patience of an outbox, in milliseconds. Sending again is harmless, so it never gives up while the parent is there. */
 export const outboxPatience = {
@@ -12,6 +13,9 @@ export const outboxPatience = {
 
 const backoff = (sends: number): number =>
   Math.min(outboxPatience.answer * 2 ** (sends - 1), outboxPatience.longestBackoff);
+
+const isIn = ({ runs }: NoticePrompt, end: RunEnd): boolean =>
+  runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
 const outbox = setup({
   types: {
@@ -41,6 +45,8 @@ const outbox = setup({
     /** The parent's model was shown our prompt when it answers that one or a newer: message ids ascend. */
     answersPrompt: ({ context, event }) =>
       event.type === "PARENT_ANSWERED" && context.prompt !== undefined && event.promptID >= context.prompt.messageID,
+    /** The answer to a call may come when its prompt was acknowledged already, and the next one is under way. */
+    current: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
     pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
   },
@@ -98,9 +104,16 @@ export const outboxMachine = outbox.createMachine({
               actions: [
                 {
                   type: "request",
-                  params: ({ context: { parentSessionID, owed } }) => ({ type: "formed", parentSessionID, ends: owed }),
+                  params: ({ context: { parentSessionID, owed }, event: { prompt } }) => ({
+                    type: "formed",
+                    parentSessionID,
+                    ends: owed.filter((end) => isIn(prompt, end)),
+                  }),
                 },
-                assign({ prompt: ({ event }) => event.prompt, owed: [] }),
+                assign({
+                  prompt: ({ event }) => event.prompt,
+                  owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
+                }),
               ],
             },
           },
@@ -115,8 +128,8 @@ export const outboxMachine = outbox.createMachine({
           ],
           on: {
             ...onAnswer,
-            SENT: { target: "awaiting" },
-            SEND_REFUSED: { target: "backingOff" },
+            SENT: { guard: "current", target: "awaiting" },
+            SEND_REFUSED: { guard: "current", target: "backingOff" },
           },
         },
         awaiting: {
@@ -143,11 +156,11 @@ export const outboxMachine = outbox.createMachine({
           on: {
             ...onAnswer,
             CHECKED: [
-              { guard: "answered", ...acknowledged },
-              { guard: "pending", target: "awaiting" },
-              { target: "sending" },
+              { guard: and(["current", "answered"]), ...acknowledged },
+              { guard: and(["current", "pending"]), target: "awaiting" },
+              { guard: "current", target: "sending" },
             ],
-            CHECK_FAILED: { target: "awaiting" },
+            CHECK_FAILED: { guard: "current", target: "awaiting" },
           },
         },
         backingOff: {

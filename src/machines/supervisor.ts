@@ -100,11 +100,17 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
   const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED") => {
     for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
   };
+  const openOutbox = (parentSessionID: string) => {
+    enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
+    enqueue.assign({ outboxes: { ...context.outboxes, [parentSessionID]: true } });
+  };
   switch (effect.type) {
     case "tell":
+      if (!(effect.end.parentSessionID in context.outboxes)) openOutbox(effect.end.parentSessionID);
       enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "OWE", at, end: effect.end });
       break;
     case "withdraw":
+      if (!(effect.parentSessionID in context.outboxes)) break;
       enqueue.sendTo(outboxId(effect.parentSessionID), {
         type: "WITHDRAW",
         at,

@@ -25,11 +25,26 @@ const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   model: facts.model,
 });
 
-const fail = { target: "#error", actions: ["noteEnd", { type: "noteError", params: eventError }] } as const;
+const requestStop = {
+  type: "request",
+  params: ({ context }: { context: TaskContext }) => ({
+    type: "stop" as const,
+    sessionID: context.facts.sessionID,
+    messageID: context.run.messageID,
+    requests: context.requests,
+  }),
+} as const;
 
 function eventError({ event }: { event: TaskEvent }): TaskError {
   return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
 }
+
+const failure = { type: "noteError", params: eventError } as const;
+
+const fail = { target: "#error", actions: ["noteEnd", failure] } as const;
+
+/** The run has not ended in the host, as far as is known: what still works on it costs, and is stopped. */
+const abandon = { target: "#error", actions: ["noteEnd", failure, requestStop] } as const;
 
 /** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
 export const runStates = (sending: "launching" | "prompting") =>
@@ -104,7 +119,7 @@ export const runStates = (sending: "launching" | "prompting") =>
         LOOKED_ABORTED: { guard: "newestLook", target: "#cancelled", actions: "noteEnd" },
         LOOKED_UNANSWERED: [
           { guard: and(["newestLook", "sendsLeft"]), target: "backingOff", actions: assign({ misses: 0 }) },
-          { guard: "newestLook", ...fail },
+          { guard: "newestLook", ...abandon },
         ],
         LOOK_FAILED: [
           {
@@ -112,7 +127,7 @@ export const runStates = (sending: "launching" | "prompting") =>
             target: "working",
             actions: assign({ misses: ({ context }) => context.misses + 1 }),
           },
-          { guard: "newestLook", ...fail },
+          { guard: "newestLook", ...abandon },
         ],
       },
     }),
@@ -124,23 +139,12 @@ export const runStates = (sending: "launching" | "prompting") =>
       states: {
         aborting: {
           description: "The abort is on its way.",
-          entry: [
-            assign({ stops: ({ context }) => context.stops + 1, wakeAt: undefined }),
-            {
-              type: "request",
-              params: ({ context }) => ({
-                type: "stop",
-                sessionID: context.facts.sessionID,
-                messageID: context.run.messageID,
-                requests: context.requests,
-              }),
-            },
-          ],
+          entry: [assign({ stops: ({ context }) => context.stops + 1, wakeAt: undefined }), requestStop],
           on: {
             STOPPED: { target: "#cancelled", actions: "noteEnd" },
             NOT_STOPPED: [
               { guard: "stopsLeft", target: "pausing" },
-              { target: "#cancelled", actions: ["noteEnd", { type: "noteError", params: eventError }] },
+              { target: "#cancelled", actions: ["noteEnd", failure] },
             ],
           },
         },
@@ -153,9 +157,9 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
   }) as const;
 
-/** What may end a run from outside, wherever it is. */
+/** What may end a run from outside, wherever it is. A deleted session too works on until it is aborted. */
 export const interruptions = {
   CANCEL: { guard: "notStopping", target: ".stopping" },
-  SESSION_GONE: { target: "#error", actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }] },
-  BROKEN: fail,
+  SESSION_GONE: { target: "#error", actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }, requestStop] },
+  BROKEN: abandon,
 } as const;

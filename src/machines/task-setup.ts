@@ -51,7 +51,8 @@ export const task = setup({
     wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
     noteHint: assign({
       hinted: true,
-      hostError: ({ context, event }) => (event.type === "HOST_ERROR" ? event.error : context.hostError),
+      // The first error names the cause; what follows is how the host came down.
+      hostError: ({ context, event }) => context.hostError ?? (event.type === "HOST_ERROR" ? event.error : undefined),
     }),
     noteEnd: assign({
       completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),

@@ -93,17 +93,17 @@ export const createEffects = (host: Host, clock: Clock) => {
   };
 
   const send = async ({ parentSessionID, prompt }: Of<"send">): Promise<OutboxEvent> => {
+    const { messageID, parts } = prompt;
     const refused = ({ failure }: { failure: HostFailure }): OutboxEvent =>
       failure.kind === "notFound"
         ? { type: "PARENT_GONE", at: clock.now() }
-        : { type: "SEND_REFUSED", at: clock.now(), message: failure.message };
+        : { type: "SEND_REFUSED", at: clock.now(), messageID, message: failure.message };
     // Read now, not at launch: the person may have switched the parent's agent or model meanwhile.
     const parent = await host.session(parentSessionID);
     if (!parent.ok) return refused(parent);
     const { agent, model } = parent.value;
-    const { messageID, parts } = prompt;
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, agent, model });
-    return sent.ok ? { type: "SENT", at: clock.now() } : refused(sent);
+    return sent.ok ? { type: "SENT", at: clock.now(), messageID } : refused(sent);
   };
 
   const check = async ({ parentSessionID, messageID }: Of<"check">): Promise<OutboxEvent> => {
@@ -112,13 +112,18 @@ export const createEffects = (host: Host, clock: Clock) => {
     if (!seen.ok || !busy.ok) {
       const failure = firstFailure([seen, busy]);
       if (failure?.kind === "notFound") return { type: "PARENT_GONE", at };
-      return { type: "CHECK_FAILED", at, message: failure?.message ?? "" };
+      return { type: "CHECK_FAILED", at, messageID, message: failure?.message ?? "" };
     }
     const answered = seen.value.some(({ role, promptID }) => role === "assistant" && (promptID ?? "") >= messageID);
-    if (answered) return { type: "CHECKED", at, standing: "answered" };
+    if (answered) return { type: "CHECKED", at, messageID, standing: "answered" };
     const stored = seen.value.some(({ id }) => id === messageID);
     // A busy parent that has the message will come to it; the host reads its messages anew at every step.
-    return { type: "CHECKED", at, standing: stored && busy.value.has(parentSessionID) ? "pending" : "unanswered" };
+    return {
+      type: "CHECKED",
+      at,
+      messageID,
+      standing: stored && busy.value.has(parentSessionID) ? "pending" : "unanswered",
+    };
   };
 
   /** The event that answers the effect; undefined for an effect that asks nothing of the host. */

@@ -3,6 +3,7 @@ import { refusalOf } from "../machines/task.ts";
 import type { RunEnd } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
+import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
 import { formPrompt } from "./forming.ts";
 import type { Host } from "./host.ts";
@@ -42,6 +43,8 @@ export interface Engine {
   clear(taskIds: string[]): Promise<Task[]>;
   /** Takes what the host tells. Never throws. */
   onHostEvent(event: HostEvent): void;
+  /** Sees what is about to go to a session's model, and completes in place what the host has not stored whole yet. */
+  onModelRequest(messages: ModelMessage[]): void;
   subscribe(listener: (task: Task) => void): () => void;
   stop(): void;
 }
@@ -68,12 +71,14 @@ const TOASTS = { completed: "success", error: "error", cancelled: "info" } as co
 
 export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
   const progress = createProgressLog();
+  const completing = createCompleting();
   const doEffect = createEffects(host, clock);
   /** Parents whose deletion was heard of while a launch may have been on its way. */
   const deleted = new Set<string>();
 
   const formed = (parentSessionID: string, owed: RunEnd[]): SupervisorEvent => {
     const prompt = formPrompt(owed, store, ids, options.notice);
+    completing.expect(parentSessionID, prompt);
     return { type: "OUTBOX", id: parentSessionID, event: { type: "FORMED", at: clock.now(), prompt } };
   };
 
@@ -211,6 +216,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
 
   const onDeleted = async (sessionID: string) => {
     deleted.add(sessionID);
+    completing.forget(sessionID);
     const orphans = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
     if (orphans.length > 0) await clear(orphans);
   };
@@ -234,6 +240,10 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
           log.error("the tasks of a deleted session could not be cleared", { reason: reasonOf(error) }),
         );
       }
+    },
+    onModelRequest: (messages) => {
+      const added = completing.complete(messages);
+      if (added > 0) log.info("a notice was shown whole before it was stored whole", { added });
     },
     subscribe: runtime.subscribe,
     stop: () => {

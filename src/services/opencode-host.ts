@@ -69,12 +69,15 @@ const map = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): Host
 
 const done = (result: HostResult<unknown>): HostResult<void> => (result.ok ? { ok: true, value: undefined } : result);
 
-const modelRef = (model: { providerID: string; id: string; variant?: string } | undefined): ModelRef | undefined =>
-  model && {
-    providerID: model.providerID,
-    modelID: model.id,
-    ...(model.variant === undefined ? {} : { variant: model.variant }),
-  };
+/** The host says `null`, and leaves out, what is not there. */
+const variantOf = (variant: string | null | undefined): { variant?: string } =>
+  typeof variant === "string" ? { variant } : {};
+
+const modelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
+  providerID,
+  modelID,
+  ...variantOf(variant),
+});
 
 const textOf = (parts: Part[]): string =>
   parts
@@ -138,7 +141,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         agents.map(({ name, hidden, model, variant }) => ({
           name,
           hidden: hidden === true,
-          model: model && { ...model, ...(variant === undefined ? {} : { variant }) },
+          model: model ? modelRef(model.providerID, model.modelID, variant) : undefined,
         })),
       ),
     session: async (sessionID) =>
@@ -146,7 +149,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         id: session.id,
         parentID: session.parentID,
         agent: session.agent,
-        model: modelRef(session.model),
+        model: session.model && modelRef(session.model.providerID, session.model.id, session.model.variant),
         permission: session.permission ?? [],
       })),
     createSession: async ({ model, ...session }) =>
@@ -155,7 +158,9 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
           client.session.create(
             {
               ...session,
-              ...(model ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model) } } : {}),
+              ...(model
+                ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model.variant) } }
+                : {}),
             },
             { signal },
           ),
@@ -175,7 +180,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
               messageID,
               ...(agent === undefined ? {} : { agent }),
               ...(model
-                ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model) }
+                ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) }
                 : {}),
               parts: parts.map((part) => ({ type: "text", ...part })),
             },
@@ -204,7 +209,3 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     toast: async (toast) => done(await ask((signal) => client.tui.showToast(toast, { signal }))),
   };
 };
-
-function variantOf({ variant }: ModelRef): { variant?: string } {
-  return variant === undefined ? {} : { variant };
-}

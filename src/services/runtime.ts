@@ -1,6 +1,6 @@
 import { createActor } from "xstate";
 import { isEmpty, type OutboxSnapshot } from "../machines/outbox.ts";
-import { outboxActor, supervisorMachine, taskActor } from "../machines/supervisor.ts";
+import { outboxActor, outboxId, supervisorMachine, taskActor } from "../machines/supervisor.ts";
 import type { Effect, StoredSnapshot, SupervisorEvent } from "../machines/supervisor-events.ts";
 import { isAtRest, type TaskSnapshot } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
@@ -96,7 +96,8 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
 
-  const commit = () => {
+  const commit = (): Task[] => {
+    if (touched.size === 0) return [];
     const records = [...touched.values()].map((snapshot) => ({
       task: toTask(snapshot, progressOf(snapshot)),
       snapshot: { value: snapshot.value, context: snapshot.context } satisfies StoredSnapshot,
@@ -145,35 +146,45 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const surrender = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const at = clock.now();
-    if ("parentSessionID" in effect) {
-      dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type: "SEND_REFUSED", at, message: reason } });
-      dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type: "CHECK_FAILED", at, message: reason } });
+    if (effect.type === "send" || effect.type === "check") {
+      const messageID = effect.type === "send" ? effect.prompt.messageID : effect.messageID;
+      const type = effect.type === "send" ? "SEND_REFUSED" : "CHECK_FAILED";
+      return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type, at, messageID, message: reason } });
     }
     const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
     if (taskId) send(taskId, broken(at, reason));
   };
 
-  /** A machine threw: a fault of ours. Its task goes on from the last stored snapshot, to an end that is told. */
+  /** A machine threw: a fault of ours. What it was responsible for goes on from what is stored. */
   const mend = (id: string, reason: string) => {
     log.error("a fault in a machine", { id, reason });
-    if (mended.has(id)) return;
+    const at = clock.now();
+    const owed = [...tasks.values()].filter(
+      ({ context, value }) => outboxId(context.facts.parentSessionID) === id && value.notice !== "none",
+    );
+    for (const { context } of owed) {
+      if (context.end) dispatch({ type: "EFFECT", at, effect: { type: "tell", end: context.end } });
+    }
+    if (!tasks.delete(id) || mended.has(id)) return;
     mended.add(id);
-    tasks.delete(id);
-    send(id, broken(clock.now(), reason));
+    send(id, broken(at, reason));
   };
 
   /** Stored first, done second: what is done was written down. */
   const flush = () => {
     if (flushing) return;
     flushing = true;
-    while (touched.size > 0 || effects.length > 0) {
-      const changed = touched.size > 0 ? commit() : [];
-      reap(changed);
-      for (const effect of effects.splice(0)) carryOut(effect);
-      for (const task of changed) for (const listener of [...listeners]) listener(task);
+    try {
+      while (touched.size > 0 || effects.length > 0) {
+        const changed = commit();
+        reap(changed);
+        for (const effect of effects.splice(0)) carryOut(effect);
+        for (const task of changed) for (const listener of [...listeners]) listener(task);
+      }
+    } finally {
+      flushing = false;
+      setAlarm();
     }
-    flushing = false;
-    setAlarm();
   };
 
   const send = (taskId: string, event: TaskEvent) => {

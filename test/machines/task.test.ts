@@ -189,10 +189,18 @@ always("a run's end is owed at most once", (steps) => {
   expect(new Set(owed).size).toBe(owed.length);
 });
 
-always("what has ended asks nothing of the host any more", (steps) => {
-  for (const { after, effects } of steps) {
-    if (after.context.completedAt === undefined) continue;
+always("what has ended asks nothing of the host any more, unless it is resumed", (steps) => {
+  for (const { event, before, effects } of steps) {
+    if (before.context.completedAt === undefined || event.type === "RESUME") continue;
     expect(effects.filter(({ type }) => type === "prompt" || type === "look" || type === "stop")).toEqual([]);
+  }
+});
+
+always("a run that is given up is stopped", (steps) => {
+  for (const { event, before, after, effects } of steps) {
+    const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
+    if (!givenUp || event.type === "LOOKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
+    expect(effects.map(({ type }) => type)).toContain("stop");
   }
 });
 

@@ -1,0 +1,182 @@
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Config, OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { type Events, subscribe } from "./events.ts";
+import { newHome, type OpenCodeOptions, type PluginSpec, removeHome } from "./home.ts";
+import { type OpenCode, startOpenCode } from "./opencode.ts";
+import { now } from "./recording.ts";
+import { type ScriptedModel, startModel } from "./scripted-model.ts";
+import { isSettled } from "./settled.ts";
+import { type SessionMessage, transcript } from "./transcript.ts";
+
+export type LabOptions = {
+  /** Default: the built plugin of this repository, `dist/index.js`, without options. */
+  plugin?: PluginSpec | "none";
+  /** Merged into the configuration. By default nothing asks for permission. */
+  config?: Config;
+  /** Merged into OpenCode's environment; `undefined` takes a variable away. */
+  env?: Record<string, string | undefined>;
+  /** A home that exists already and stays. Default: a new one, removed at the end. */
+  home?: string;
+};
+
+/** A prompt's own choice; what is left out is OpenCode's default, which is not always the session's. */
+type PromptOptions = { agent?: string; model?: { providerID: string; modelID: string }; variant?: string };
+
+/** A real OpenCode with a scripted model, and the verbs that scenarios are written in. Waits give up after 20 s. */
+export type Lab = {
+  readonly model: ScriptedModel;
+  readonly opencode: OpenCode;
+  readonly client: OpencodeClient;
+  readonly events: Events;
+  /** How OpenCode was started: to start a second one, or `opencode run`, in the same home. */
+  readonly options: OpenCodeOptions & { home: string };
+  /** Creates a session, a root one unless `parentID` is given, and resolves to its id. Default title: "lab". */
+  session(options?: SessionOptions): Promise<string>;
+  /** Sends a prompt and does not wait for the answer. */
+  prompt(sessionID: string, text: string, options?: PromptOptions): Promise<void>;
+  /** Sends a prompt, waits until the session is idle again, and resolves to all its messages. */
+  ask(sessionID: string, text: string, options?: PromptOptions): Promise<SessionMessage[]>;
+  /** Waits until the session has worked since the last prompt that this lab sent to it, and is at rest. */
+  idle(sessionID: string, options?: { timeoutMs?: number }): Promise<void>;
+  messages(sessionID: string): Promise<SessionMessage[]>;
+  /** The session as short lines, for assertions; see `transcript`. */
+  texts(sessionID: string): Promise<string[]>;
+  /** Asks every 50 ms until the answer is truthy, and resolves to it. Rejects after `timeoutMs` with `what`. */
+  until<T>(
+    condition: () => T | Promise<T>,
+    options: { what: string; timeoutMs?: number },
+  ): Promise<Exclude<T, undefined | null | false>>;
+  /**
+   * Starts OpenCode again in the same home, after stopping it if it still runs; for a crash, `opencode.kill()` first.
+   * `opencode`, `client` and `events` are new then. Options that are left out stay as they were.
+   */
+  restart(changes?: Pick<LabOptions, "plugin" | "config" | "env">): Promise<void>;
+  /** Ends everything, and removes a home that was made for it. */
+  stop(): Promise<void>;
+};
+
+type SessionOptions = NonNullable<Parameters<OpencodeClient["session"]["create"]>[0]>;
+
+const builtPlugin = new URL("../../../dist/index.js", import.meta.url);
+
+/** Starts a scripted model and an OpenCode that uses it, and resolves when both can be used; takes about 2 s. */
+export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
+  const plugins = pluginsOf(labOptions.plugin);
+  const model = await startModel();
+  const home = labOptions.home ?? (await newHome());
+  let options: Lab["options"] = { modelURL: model.url, home, plugins, ...pick(labOptions) };
+
+  /** Ends what outlives a server. */
+  async function clear(): Promise<void> {
+    await model.stop();
+    if (labOptions.home === undefined) await removeHome(home);
+  }
+
+  let { opencode, events } = await startWatched(options).catch(async (error: unknown) => {
+    await clear();
+    throw error;
+  });
+  /** When this lab last prompted a session: "idle" means after that. */
+  const promptedAt = new Map<string, number>();
+
+  async function stopOpenCode(): Promise<void> {
+    events.stop();
+    await opencode.stop();
+  }
+
+  const lab: Lab = {
+    model,
+    get opencode() {
+      return opencode;
+    },
+    get client() {
+      return opencode.client;
+    },
+    get events() {
+      return events;
+    },
+    get options() {
+      return options;
+    },
+    async session(sessionOptions = {}) {
+      // A title of its own, or OpenCode would ask the model for one.
+      const created = await lab.client.session.create({ title: "lab", ...sessionOptions }, { throwOnError: true });
+      return created.data.id;
+    },
+    async prompt(sessionID, text, promptOptions = {}) {
+      promptedAt.set(sessionID, now());
+      const parts = [{ type: "text" as const, text }];
+      await lab.client.session.promptAsync({ sessionID, parts, ...promptOptions }, { throwOnError: true });
+    },
+    async ask(sessionID, text, promptOptions) {
+      await lab.prompt(sessionID, text, promptOptions);
+      await lab.idle(sessionID);
+      return lab.messages(sessionID);
+    },
+    async idle(sessionID, { timeoutMs = 20_000 } = {}) {
+      const since = promptedAt.get(sessionID) ?? 0;
+      const ends = new Set(["session.status", "session.error", "message.updated"]);
+      const what = `session ${sessionID} did not work and come to rest`;
+      const settled = () => isSettled(events.of(sessionID), since);
+      await events.waitFor((event) => ends.has(event.type) && settled(), { sessionID, timeoutMs, what });
+    },
+    async messages(sessionID) {
+      return (await lab.client.session.messages({ sessionID }, { throwOnError: true })).data;
+    },
+    async texts(sessionID) {
+      return transcript(await lab.messages(sessionID));
+    },
+    until,
+    async restart(changes = {}) {
+      await stopOpenCode();
+      const changed = changes.plugin === undefined ? options.plugins : pluginsOf(changes.plugin);
+      options = { ...options, ...pick(changes), plugins: changed };
+      ({ opencode, events } = await startWatched(options));
+    },
+    async stop() {
+      await stopOpenCode();
+      await clear();
+    },
+  };
+  return lab;
+}
+
+async function startWatched(options: OpenCodeOptions): Promise<{ opencode: OpenCode; events: Events }> {
+  const opencode = await startOpenCode(options);
+  try {
+    return { opencode, events: await subscribe(opencode.client) };
+  } catch (error) {
+    // A configuration that OpenCode refuses shows only now, and only its other answers say what is wrong with it.
+    const refusal = await opencode.client.config.get({}, { signal: AbortSignal.timeout(2000) });
+    await opencode.kill();
+    throw new Error(
+      `${String(error)} ${JSON.stringify(refusal.error ?? "")}. The end of OpenCode's log:\n${opencode.log().slice(-4000)}`,
+    );
+  }
+}
+
+async function until<T>(
+  condition: () => T | Promise<T>,
+  { what, timeoutMs = 20_000 }: { what: string; timeoutMs?: number },
+): Promise<Exclude<T, undefined | null | false>> {
+  const deadline = now() + timeoutMs;
+  for (;;) {
+    const answer = await condition();
+    if (answer) return answer as Exclude<T, undefined | null | false>;
+    if (now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await sleep(50);
+  }
+}
+
+function pick({ config, env }: LabOptions): Pick<OpenCodeOptions, "config" | "env"> {
+  return { ...(config && { config }), ...(env && { env }) };
+}
+
+function pluginsOf(plugin: LabOptions["plugin"]): PluginSpec[] {
+  if (plugin === "none") return [];
+  if (plugin !== undefined) return [plugin];
+  if (!existsSync(builtPlugin)) throw new Error(`${fileURLToPath(builtPlugin)} is missing: npm run build makes it`);
+  return [builtPlugin.href];
+}

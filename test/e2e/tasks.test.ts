@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { toolResults } from "./lab/model-request.ts";
+import { runOpenCode } from "./lab/opencode-run.ts";
+import { calls, failure, hang, text } from "./lab/reply.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours, told, toldRequest } from "./telling.ts";
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(() => lab.stop());
+
+/** What the newest answer of a tool in the conversation says. */
+const lastAnswer = async (parent: string): Promise<string> =>
+  (await lab.texts(parent)).findLast((line) => line.startsWith("tool ")) ?? "";
+
+test("a task goes from launch to notice, and the parent is woken", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("count the files"), text("There are 12 files."));
+  const [task] = await launchFrom(lab, parent, ["count the files"]);
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.visible).toMatch(
+    /^✓ \*\*Agent "about count the files" finished in .+\.\*\*\nTask Progress: 1\/1$/,
+  );
+  expect(notices[0]?.hidden).toContain("There are 12 files.");
+  expect((await lab.texts(parent)).at(-1)).toBe("assistant: ok");
+  const session = await lab.client.session.get({ sessionID: String(task) });
+  expect(session.data).toMatchObject({
+    parentID: parent,
+    agent: "general",
+    title: "about count the files (@general subagent)",
+    metadata: { taskchart: { parentSessionID: parent } },
+  });
+});
+
+test("a provider's error ends the task in error, once, with the provider's words", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("meet a 401"), failure(401, "no such key"));
+  const [task] = await launchFrom(lab, parent, ["meet a 401"]);
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.visible).toContain('✗ **Agent "about meet a 401" failed in');
+  expect(notices[0]?.hidden).toContain("Error: APIError: no such key");
+});
+
+test("an unknown model ends the task in error, though no answer ever begins", async () => {
+  const agent = { description: "none", mode: "subagent", model: "fake/nowhere", prompt: "" } as const;
+  const other = await startLab({ config: { agent: { lost: agent } } });
+  try {
+    const lostParent = await other.session();
+    other.model.when("send it off", [calls([launching("anything", { agent: "lost" })]), text("launched")]);
+    await other.ask(lostParent, "send it off");
+    await other.until(async () => (await noticesIn(other, lostParent)).length > 0, { what: "the parent is told" });
+    const [notice] = await noticesIn(other, lostParent);
+    expect(notice?.visible).toContain("✗");
+    expect(notice?.hidden).toContain("Model not found: fake/nowhere.");
+  } finally {
+    await other.stop();
+  }
+});
+
+test("a cancelled task stops, is told, and its session works no more", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("never end"), hang());
+  const [task] = await launchFrom(lab, parent, ["never end"]);
+  lab.model.when("stop it", [calls([ours("cancel", { task_id: task })]), text("stopped")]);
+  await lab.ask(parent, "stop it");
+  const notices = await told(lab, parent, [String(task)]);
+  expect(await lastAnswer(parent)).toContain(`Task ${task} "about never end" is cancelled.`);
+  expect(notices.map(({ visible }) => visible)).toEqual([
+    expect.stringContaining('⊘ **Agent "about never end" cancelled after'),
+  ]);
+  const { data } = await lab.client.session.status();
+  expect(data).not.toHaveProperty(String(task));
+});
+
+test("a task that is cancelled in the message that follows its launch leaves nothing running", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("start soon"), hang());
+  lab.model.when("start and stop", [
+    calls([launching("start soon")]),
+    calls([ours("cancel", { all: true })]),
+    text("stopped"),
+  ]);
+  await lab.ask(parent, "start and stop");
+  expect(await lastAnswer(parent)).toContain("is cancelled");
+  await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the parent is told" });
+  const { data } = await lab.client.session.status();
+  const children = await lab.client.session.children({ sessionID: parent });
+  for (const child of children.data ?? []) expect(data).not.toHaveProperty(child.id);
+});
+
+test("a person's abort of the child session cancels the task", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("be aborted"), hang());
+  const [task] = await launchFrom(lab, parent, ["be aborted"]);
+  await lab.client.session.abort({ sessionID: String(task) });
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices.map(({ visible }) => visible)).toEqual([expect.stringContaining("⊘")]);
+});
+
+test("a deleted child session ends its task in error", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("be deleted"), hang());
+  const [task] = await launchFrom(lab, parent, ["be deleted"]);
+  await lab.client.session.delete({ sessionID: String(task) });
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("SessionGone");
+});
+
+test("a deleted parent takes its tasks with it, and nobody else's", async () => {
+  const [parent, other] = [await lab.session(), await lab.session()];
+  const held = hang();
+  lab.model.when(inChild("go down"), hang());
+  lab.model.when(inChild("stay up"), held);
+  const [doomed] = await launchFrom(lab, parent, ["go down"]);
+  const [kept] = await launchFrom(lab, other, ["stay up"]);
+  await lab.client.session.delete({ sessionID: parent });
+  await lab.until(
+    async () => {
+      const { data } = await lab.client.session.status();
+      return data && !(String(doomed) in data) && String(kept) in data;
+    },
+    { what: "the deleted parent's task has stopped, the other has not" },
+  );
+  held.release(text("still here"));
+  expect((await told(lab, other, [String(kept)]))[0]?.hidden).toContain("still here");
+});
+
+test("twenty tasks that end together are each told once", async () => {
+  const parent = await lab.session();
+  const held = hang();
+  const prompts = Array.from({ length: 20 }, (_, index) => `crowd ${String(index).padStart(2, "0")}`);
+  lab.model.when((request) => request.parentSessionID === parent, held);
+  const tasks = await launchFrom(lab, parent, prompts);
+  held.release(text("here"));
+  const notices = await told(lab, parent, tasks);
+  const ids = notices.map(({ hidden }) => /^Task (ses_\S+) completed/m.exec(hidden)?.[1]);
+  expect(ids.toSorted()).toEqual(tasks.toSorted());
+  expect(notices.at(-1)?.visible).toContain("Task Progress: 20/20");
+  expect(notices.at(-1)?.hidden).toContain("All 20 tasks finished.");
+});
+
+describe("the parent, when a task ends,", () => {
+  test("is busy: it is told within the turn that it is in", async () => {
+    const parent = await lab.session();
+    const [child, turn] = [hang(), hang()];
+    lab.model.when(inChild("quick one"), child);
+    lab.model.when("work on", [calls([launching("quick one")]), turn, text("now I know")]);
+    await lab.prompt(parent, "work on");
+    const task = await childOf(lab, "quick one");
+    await lab.model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 1);
+    child.release(text("quick answer"));
+    await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the notice is stored" });
+    turn.release(text("still at it"));
+    await toldRequest(lab, parent, task);
+    await lab.idle(parent);
+    expect(await noticesIn(lab, parent)).toHaveLength(1);
+  });
+
+  test("works in quick steps: each notice is shown whole, though the host stores it part by part", async () => {
+    const parent = await lab.session();
+    const prompts = Array.from({ length: 20 }, (_, index) => `swarm ${index}`);
+    const held = hang();
+    lab.model.when((request) => request.parentSessionID === parent, held);
+    const fromParent = () => lab.model.requests.filter(({ sessionID }) => sessionID === parent);
+    const STEPS = 30;
+    lab.model.when(
+      (request) => request.sessionID === parent,
+      (request) => {
+        if (toolResults(request).length === 0) return calls(prompts.map((prompt) => launching(prompt)));
+        return fromParent().length < STEPS ? calls([ours("list", { status: "error" })]) : text("done");
+      },
+    );
+    await lab.prompt(parent, "watch the swarm");
+    const tasks = await Promise.all(prompts.map((prompt) => childOf(lab, prompt)));
+    held.release(text("here"));
+    const notices = await told(lab, parent, tasks);
+    expect(notices).toHaveLength(tasks.length);
+    for (const request of fromParent()) {
+      const shown = JSON.stringify(request.messages);
+      expect(shown.split("finished in").length).toBe(shown.split("Automated notice.").length);
+    }
+  });
+
+  test("has just failed: it is told all the same, and answers", async () => {
+    const parent = await lab.session();
+    const [child, turn] = [hang(), hang()];
+    lab.model.when(inChild("outlive it"), child);
+    lab.model.when("fail soon", [calls([launching("outlive it")]), turn]);
+    lab.model.when("Task Progress", text("noted"));
+    await lab.prompt(parent, "fail soon");
+    const task = await childOf(lab, "outlive it");
+    await lab.model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 1);
+    child.release(text("late answer"));
+    turn.release(failure(401, "out of credit"));
+    const notices = await told(lab, parent, [task]);
+    expect(notices).toHaveLength(1);
+    await lab.until(async () => (await lab.texts(parent)).at(-1) === "assistant: noted", {
+      what: "the parent answers",
+    });
+  });
+});
+
+test("a blocking read is the telling: no notice follows it", async () => {
+  const parent = await lab.session();
+  const child = hang();
+  lab.model.when(inChild("be waited for"), child);
+  const [task] = await launchFrom(lab, parent, ["be waited for"]);
+  lab.model.when("wait for it", [calls([ours("output", { task_id: task, block: true })]), text("got it")]);
+  await lab.prompt(parent, "wait for it");
+  await lab.events.waitFor(
+    (event) =>
+      event.type === "message.part.updated" &&
+      event.properties.part.type === "tool" &&
+      event.properties.part.tool === "asyncagents_output" &&
+      event.properties.part.state.status === "running",
+    { sessionID: parent },
+  );
+  child.release(text("worth the wait"));
+  await lab.idle(parent);
+  expect(await lastAnswer(parent)).toContain("worth the wait");
+  // A notice of a later task would come after one of this task: when that is there, this one's would be too.
+  const [later] = await launchFrom(lab, parent, ["come later"]);
+  const notices = await told(lab, parent, [String(later)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain(`Task ${later} `);
+});
+
+test("an aborted turn ends its blocking read at once; the task goes on and is told", async () => {
+  const parent = await lab.session();
+  const child = hang();
+  lab.model.when(inChild("outlast the turn"), child);
+  const [task] = await launchFrom(lab, parent, ["outlast the turn"]);
+  lab.model.when("wait in vain", calls([ours("output", { task_id: task, block: true, timeout: 600_000 })]));
+  await lab.prompt(parent, "wait in vain");
+  await lab.until(async () => (await lab.texts(parent)).includes("tool asyncagents_output running"), {
+    what: "the read waits",
+  });
+  await lab.client.session.abort({ sessionID: parent });
+  await lab.idle(parent);
+  child.release(text("after all"));
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices.map(({ hidden }) => hidden)).toEqual([expect.stringContaining("after all")]);
+});
+
+test("bad input is a clear error to the agent, and the turn goes on", async () => {
+  const parent = await lab.session();
+  lab.model.when("do it wrong", [
+    calls([launching("x", { agent: "wizard" }), ours("cancel"), ours("output", { task_id: "ses_nowhere" })]),
+    text("I see"),
+  ]);
+  await lab.ask(parent, "do it wrong");
+  const lines = await lab.texts(parent);
+  expect(lines).toContainEqual(expect.stringMatching(/error: There is no agent "wizard"\. Agents: .*general/));
+  expect(lines).toContainEqual(expect.stringContaining("exactly one of task_id, batch_id and all"));
+  expect(lines).toContainEqual(expect.stringContaining('has no task "ses_nowhere"'));
+  expect(lines.at(-1)).toBe("assistant: I see");
+});
+
+test("the five tool definitions add at most 2,600 bytes to a model request", async () => {
+  const parent = await lab.session();
+  await lab.ask(parent, "hello");
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+  const tools = request?.tools.filter((tool) => tool.function.name.startsWith("asyncagents_")) ?? [];
+  expect(tools.map((tool) => tool.function.name).toSorted()).toEqual(
+    ["cancel", "clear", "list", "output", "task"].map((name) => `asyncagents_${name}`),
+  );
+  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(2_600);
+});
+
+test("opencode run ends with the result, when the agent reads it with block", async () => {
+  const key = "in one go";
+  lab.model.when(inChild("counted in the shell"), text("42 files"));
+  lab.model.when(key, (request) => {
+    const [launched, read] = toolResults(request);
+    if (!launched) return calls([launching("counted in the shell")]);
+    const task = /ses_\w+/.exec(launched.output)?.[0];
+    if (!read) return calls([ours("output", { task_id: task, block: true })]);
+    return text(`They say: ${/\d+ files/.exec(read.output)?.[0]}`);
+  });
+  const { url: modelURL } = lab.model;
+  const run = await runOpenCode({ ...lab.options, home: undefined, modelURL, message: key } as never);
+  expect(run).toMatchObject({ code: 0, timedOut: false });
+  expect(run.events.findLast(({ type }) => type === "text")?.part?.text).toBe("They say: 42 files");
+});

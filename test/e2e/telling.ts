@@ -1,0 +1,65 @@
+import type { Lab } from "./lab/lab.ts";
+import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
+import { calls, type ScriptedCall, text } from "./lab/reply.ts";
+
+/** A call of one of our tools; the name goes without its prefix. */
+export const ours = (tool: string, args: Record<string, unknown> = {}): ScriptedCall => ({
+  name: `asyncagents_${tool}`,
+  args,
+});
+
+/** The request of a child with this prompt. A bare string would fit the parent's too: notices repeat descriptions. */
+export const inChild =
+  (prompt: string) =>
+  (request: ModelRequest): boolean =>
+    request.parentSessionID !== undefined && lastUserText(request) === prompt;
+
+/** A call that launches a task whose prompt is `prompt`. */
+export const launching = (prompt: string, more: Record<string, unknown> = {}): ScriptedCall =>
+  ours("task", { description: `about ${prompt}`, prompt, agent: "general", ...more });
+
+/** Has an agent launch tasks with these prompts, all in one message, and waits until its turn is over. */
+export const launchFrom = async (lab: Lab, parent: string, prompts: string[]): Promise<string[]> => {
+  const word = `launch ${prompts.join(", ")}`;
+  lab.model.when(word, [calls(prompts.map((prompt) => launching(prompt))), text("launched")]);
+  await lab.ask(parent, word);
+  return Promise.all(prompts.map((prompt) => childOf(lab, prompt)));
+};
+
+/** The session that a task with this prompt runs in, once its model is asked. */
+export const childOf = async (lab: Lab, prompt: string): Promise<string> =>
+  (await lab.model.waitFor(inChild(prompt))).sessionID;
+
+/** The notices in a conversation, as the stored messages have them: the visible and the hidden part of each. */
+export const noticesIn = async (lab: Lab, parent: string): Promise<{ visible: string; hidden: string }[]> =>
+  (await lab.messages(parent)).flatMap(({ info, parts }) => {
+    if (info.role !== "user") return [];
+    const texts = parts.flatMap((part) => (part.type === "text" ? part : []));
+    return texts.flatMap((part, index) => {
+      const next = texts[index + 1];
+      return !part.synthetic && next?.synthetic ? { visible: part.text, hidden: next.text } : [];
+    });
+  });
+
+/** The parent's model request that carries the notice of this task. */
+export const toldRequest = (lab: Lab, parent: string, taskId: string) =>
+  lab.model.waitFor(
+    (request) =>
+      request.sessionID === parent &&
+      request.messages.some(
+        ({ role, content }) => role === "user" && JSON.stringify(content).includes(`Task ${taskId} `),
+      ),
+  );
+
+/** Waits until the parent has been told of these tasks, and rests. Resolves to all its notices. */
+export const told = async (lab: Lab, parent: string, taskIds: string[]) => {
+  for (const taskId of taskIds) await toldRequest(lab, parent, taskId);
+  await lab.until(
+    async () => {
+      const { data } = await lab.client.session.status();
+      return data !== undefined && !(parent in data);
+    },
+    { what: `${parent} rests` },
+  );
+  return noticesIn(lab, parent);
+};
