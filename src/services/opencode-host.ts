@@ -30,7 +30,7 @@ const firstText = (...values: unknown[]): string | undefined =>
 
 /** Reads an error of the host. They come as `{ name, data: { message } }`, as `{ _tag, message }`, or as anything else. */
 export const readError = (error: unknown): { name: string; message: string } => {
-  if (!isRecord(error)) return { name: "UnknownError", message: String(error) };
+  if (!isRecord(error)) return { name: "UnknownError", message: String(error ?? "no details were given") };
   const inner = isRecord(error.data) ? error.data.message : undefined;
   return {
     name: firstText(error.name, error._tag) ?? "UnknownError",

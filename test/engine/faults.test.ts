@@ -25,17 +25,20 @@ describe("a host with bad habits", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
-  test.each(["lose", "ignore"] as const)("a prompt that the host seems to %s is sent again with the same ids", async (habit) => {
-    const stage = createStage();
-    stage.host.childHabits(habit, "reply");
-    const id = await stage.launch();
-    await stage.clock.advance(10_000);
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "ok" });
-    const { prompts, messages } = stage.host.at(id);
-    expect(prompts.length).toBeGreaterThan(1);
-    expect(new Set(prompts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
-    expect(messages.filter(({ role }) => role === "user")).toHaveLength(1);
-  });
+  test.each(["lose", "ignore"] as const)(
+    "a prompt that the host seems to %s is sent again with the same ids",
+    async (habit) => {
+      const stage = createStage();
+      stage.host.childHabits(habit, "reply");
+      const id = await stage.launch();
+      await stage.clock.advance(10_000);
+      expect(stage.task(id)).toMatchObject({ status: "completed", result: "ok" });
+      const { prompts, messages } = stage.host.at(id);
+      expect(prompts.length).toBeGreaterThan(1);
+      expect(new Set(prompts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
+      expect(messages.filter(({ role }) => role === "user")).toHaveLength(1);
+    },
+  );
 
   test("a prompt that is stored and never answered ends in error after about a minute", async () => {
     const stage = createStage();
@@ -165,22 +168,25 @@ describe("a session that is deleted", () => {
 });
 
 describe("a fault of our own", () => {
-  test.each(["prompt", "busy"] as const)("a throw where the host is asked for %s ends that task alone, and is told", async (call) => {
-    const stage = createStage();
-    const other = await stage.launch();
-    if (call === "prompt") stage.host.throwNext(call, "kaboom");
-    const id = await stage.launch();
-    if (call === "busy") stage.host.throwNext(call, "kaboom");
-    if (call === "busy") stage.host.finish(id, "12");
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
-    expect(stage.task(id).failureReason).toContain("kaboom");
-    expect(stage.logged.join("\n")).toContain("kaboom");
-    expect(stage.notices()).toHaveLength(1);
-    stage.host.finish(other, "fine");
-    await stage.clock.advance(1_000);
-    expect(stage.task(other).status).toBe("completed");
-  });
+  test.each(["prompt", "busy"] as const)(
+    "a throw where the host is asked for %s ends that task alone, and is told",
+    async (call) => {
+      const stage = createStage();
+      const other = await stage.launch();
+      if (call === "prompt") stage.host.throwNext(call, "kaboom");
+      const id = await stage.launch();
+      if (call === "busy") stage.host.throwNext(call, "kaboom");
+      if (call === "busy") stage.host.finish(id, "12");
+      await settled();
+      expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+      expect(stage.task(id).failureReason).toContain("kaboom");
+      expect(stage.logged.join("\n")).toContain("kaboom");
+      expect(stage.notices()).toHaveLength(1);
+      stage.host.finish(other, "fine");
+      await stage.clock.advance(1_000);
+      expect(stage.task(other).status).toBe("completed");
+    },
+  );
 
   test("a throw while a notice is sent delays it only", async () => {
     const stage = createStage();

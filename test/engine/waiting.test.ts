@@ -6,10 +6,11 @@ import { settled } from "../fakes/virtual-clock.ts";
 const block = (stage: Stage, taskId: string, args: { timeout?: number; callID?: string; abort?: AbortSignal } = {}) => {
   const { timeout, ...caller } = args;
   const read = { text: undefined as string | undefined };
-  const whole = stage.call("output", { task_id: taskId, block: true, ...(timeout === undefined ? {} : { timeout }) }, caller);
-  whole.then((text) => {
-    read.text = text;
-  });
+  const wait = async () => {
+    const limit = timeout === undefined ? {} : { timeout };
+    read.text = await stage.call("output", { task_id: taskId, block: true, ...limit }, caller);
+  };
+  void wait();
   return read;
 };
 

@@ -71,6 +71,18 @@ export const MODEL: ModelRef = { providerID: "fake", modelID: "m1" };
 export const unavailable: HostFailure = { kind: "unavailable", name: "Unreachable", message: "connection refused" };
 export const refused: HostFailure = { kind: "refused", name: "BadRequest", message: "no" };
 
+const publicPart = ({ id, parentID, agent, model, permission }: HostSession): HostSession => ({
+  id,
+  parentID,
+  agent,
+  model,
+  permission,
+});
+
+/** As the host adapter reads it: the parts that a machine added are not the message's text. */
+const textOf = (parts: Prompt["parts"]): string =>
+  parts.flatMap(({ text, synthetic }) => (synthetic ? [] : text)).join("\n");
+
 const ok = <T>(value: T): HostResult<T> => ({ ok: true, value });
 const notFound = (what: string): HostResult<never> => ({
   ok: false,
@@ -186,7 +198,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       return;
     }
     if (!stored) {
-      found.messages.push(message({ role: "user", id: messageID, text: parts.map(({ text }) => text).join("\n") }));
+      found.messages.push(message({ role: "user", id: messageID, text: textOf(parts) }));
       found.parts.set(messageID, parts);
     }
     if (answered || found.busy || (habit === "ignore" && !stored)) return;
@@ -239,12 +251,13 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     agents() {
       return call("agents", () => ok(this.agentList));
     },
-    session: (id) => call("session", () => (sessions.has(id) ? ok(session(id)) : notFound("session"))),
+    session: (id) => call("session", () => (sessions.has(id) ? ok(publicPart(session(id))) : notFound("session"))),
     createSession: (given) =>
       call("createSession", () => {
         count += 1;
         const id = `ses_${String(count).padStart(4, "0")}`;
-        add(id, { ...given, habits: [...childHabits], created: given });
+        const { parentID, agent, model, permission } = given;
+        add(id, { parentID, agent, model, permission, habits: [...childHabits], created: given });
         return ok({ id });
       }),
     children: (id) =>
@@ -269,8 +282,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
         else emit({ type: "idle", sessionID: id });
         return ok(undefined);
       }),
-    busy: () =>
-      call("busy", () => ok(new Set([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)))),
+    busy: () => call("busy", () => ok(new Set([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)))),
     messages: (id, limit) =>
       call("messages", () => (sessions.has(id) ? ok(session(id).messages.slice(-limit)) : notFound("session"))),
     message: (id, messageID) =>

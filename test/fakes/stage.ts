@@ -29,7 +29,10 @@ export interface Stage {
     caller?: Caller,
   ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
   /** Launches a task and resolves with its id, once it is at work. */
-  launch(args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string }>, caller?: Caller): Promise<string>;
+  launch(
+    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string }>,
+    caller?: Caller,
+  ): Promise<string>;
   task(taskId: string): Task;
   /** The prompts that told a parent of ends: the parts of each. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
@@ -103,7 +106,7 @@ export const createStage = ({
         caller,
       );
       await settled();
-      return String(whole.metadata?.["sessionId"]);
+      return String(whole.metadata?.sessionId);
     },
     task: (taskId) => {
       const task = engine.get(taskId);

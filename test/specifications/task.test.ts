@@ -11,7 +11,7 @@ scenario(ALL, CREATION, "Launch background task", async (stage) => {
     { description: "count files", prompt: "Count the files.", agent: "general" },
     { messageID: "msg_launching", agent: "plan" },
   );
-  const id = String(answer.metadata?.["sessionId"]);
+  const id = String(answer.metadata?.sessionId);
   expect(answer.output).toContain(id);
   expect(stage.task(id)).toMatchObject({
     sessionID: id,

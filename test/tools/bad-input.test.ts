@@ -29,7 +29,9 @@ describe("a launch that is not possible makes no session, and says why", () => {
 
   test("an aborted turn", async () => {
     const stage = createStage();
-    await expect(stage.call("task", GOOD, { abort: AbortSignal.abort() })).rejects.toThrow(/aborted; nothing was launched/);
+    await expect(stage.call("task", GOOD, { abort: AbortSignal.abort() })).rejects.toThrow(
+      /aborted; nothing was launched/,
+    );
     expect(stage.host.calls).not.toContain("createSession");
   });
 
@@ -76,7 +78,9 @@ describe("a task that the session does not have", () => {
     const stage = createStage();
     const [first, second] = [await stage.launch(), await stage.launch()];
     expect(await stage.call("output", { task_id: "ses_0001" })).toContain(first);
-    await expect(stage.call("output", { task_id: "ses_" })).rejects.toThrow(`begins the ids of 2 tasks: ${first}, ${second}`);
+    await expect(stage.call("output", { task_id: "ses_" })).rejects.toThrow(
+      `begins the ids of 2 tasks: ${first}, ${second}`,
+    );
     await expect(stage.call("output", { task_id: "" })).rejects.toThrow(/has no task ""/);
   });
 });

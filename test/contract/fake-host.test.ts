@@ -1,0 +1,46 @@
+import { beforeAll, describe } from "vitest";
+import { systemClock } from "../../src/services/clock.ts";
+import { createFakeHost, type FakeHost, MODEL } from "../fakes/fake-host.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { describeHost, type Subject } from "./host-contract.ts";
+
+describe("the fake host keeps the contract of a host", () => {
+  let subject: Subject;
+
+  beforeAll(() => {
+    const fake: FakeHost = createFakeHost(systemClock);
+    fake.addSession("ses_parent");
+    const held = new Map<string, string | null>();
+    const refusedTexts = new Set<string>();
+    /** The fake's sessions wait for the test; this plays the model for them. */
+    const play = () => {
+      for (const id of fake.sessionIDs()) {
+        const session = fake.at(id);
+        const asked = session.messages.findLast(({ role }) => role === "user")?.text ?? "";
+        if (!session.busy) continue;
+        if (refusedTexts.has(asked)) fake.fail(id, { name: "APIError", message: "401" });
+        else if (held.get(asked) !== null) fake.finish(id, held.get(asked) ?? "ok");
+      }
+    };
+    subject = {
+      host: fake,
+      model: MODEL,
+      parent: "ses_parent",
+      hold: (text) => {
+        held.set(text, null);
+        return (answer) => held.set(text, answer);
+      },
+      refuse: (text) => refusedTexts.add(text),
+      until: async (condition) => {
+        for (let round = 0; round < 10; round += 1) {
+          await settled();
+          if (await condition()) return;
+          play();
+        }
+        throw new Error("the condition never came to hold");
+      },
+    };
+  });
+
+  describeHost(() => subject);
+});

@@ -1,0 +1,151 @@
+import { expect, test } from "vitest";
+import type { Prompt } from "../../src/machines/task-events.ts";
+import { systemClock } from "../../src/services/clock.ts";
+import type { Host, HostResult } from "../../src/services/host.ts";
+import { createIds } from "../../src/services/ids.ts";
+import type { ModelRef } from "../../src/task.ts";
+
+/** A host under the contract, and how to make its model do something. */
+export interface Subject {
+  host: Host;
+  model: ModelRef;
+  /** A session that a person made. */
+  parent: string;
+  /** From now on the model keeps prompts with this text waiting until it is let go with an answer. */
+  hold(text: string): (answer: string) => void;
+  /** From now on the model refuses prompts with this text. */
+  refuse(text: string): void;
+  /** Resolves when the condition holds. */
+  until(condition: () => Promise<boolean>): Promise<void>;
+}
+
+const ids = createIds(systemClock);
+
+const orThrow = <T>(result: HostResult<T>): T => {
+  if (result.ok) return result.value;
+  throw new Error(`${result.failure.name}: ${result.failure.message}`);
+};
+
+/** What the engine relies on of a host: shown of the real one and of the fake that stands for it. */
+export const describeHost = (subject: () => Subject): void => {
+  const child = async (): Promise<string> => {
+    const { host, parent, model } = subject();
+    const created = await host.createSession({
+      parentID: parent,
+      title: "a child",
+      agent: "general",
+      model,
+      permission: [{ permission: "question", pattern: "*", action: "deny" }],
+      metadata: {},
+    });
+    return orThrow(created).id;
+  };
+
+  const promptFor = (sessionID: string, text: string): Prompt => ({
+    sessionID,
+    messageID: ids.message(),
+    parts: ids.parts(2).map((id, index) => ({ id, text: index === 0 ? text : "and this", synthetic: index === 1 })),
+    agent: "general",
+    model: subject().model,
+  });
+
+  const isBusy = async (sessionID: string) => orThrow(await subject().host.busy()).has(sessionID);
+
+  const answerOf = async (sessionID: string) =>
+    orThrow(await subject().host.messages(sessionID, 10)).findLast(
+      ({ role, completedAt }) => role === "assistant" && completedAt !== undefined,
+    );
+
+  test("agents are listed, the host's own helpers marked as hidden", async () => {
+    const agents = orThrow(await subject().host.agents());
+    expect(agents).toContainEqual({ name: "general", hidden: false, model: undefined });
+    expect(agents.find(({ name }) => name === "title")?.hidden).toBe(true);
+  });
+
+  test("a session keeps its parent, agent, model and permissions", async () => {
+    const { host, parent, model } = subject();
+    const id = await child();
+    expect(orThrow(await host.session(id))).toEqual({
+      id,
+      parentID: parent,
+      agent: "general",
+      model,
+      permission: [{ permission: "question", pattern: "*", action: "deny" }],
+    });
+    expect(orThrow(await host.children(parent))).toContain(id);
+  });
+
+  test("what does not exist is not found", async () => {
+    const { host } = subject();
+    const nowhere = "ses_0000000000000000000000nowhere";
+    const id = await child();
+    const prompt = { ...promptFor(nowhere, "anybody there?") };
+    for (const result of [
+      await host.session(nowhere),
+      await host.messages(nowhere, 1),
+      await host.message(id, "msg_000000000000nowhere"),
+      await host.prompt(prompt),
+    ]) {
+      expect(result).toMatchObject({ ok: false, failure: { kind: "notFound" } });
+    }
+  });
+
+  test("a prompt that is sent five times is stored once and answered once", async () => {
+    const { host, hold, until } = subject();
+    const id = await child();
+    const release = hold("count the files");
+    const prompt = promptFor(id, "count the files");
+    for (let sent = 0; sent < 3; sent += 1) orThrow(await host.prompt(prompt));
+    await until(() => isBusy(id));
+    orThrow(await host.prompt(prompt));
+    release("There are 12.");
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    orThrow(await host.prompt(prompt));
+    await until(async () => !(await isBusy(id)));
+    const messages = orThrow(await host.messages(id, 10));
+    expect(messages.map(({ role, text }) => ({ role, text }))).toEqual([
+      { role: "user", text: "count the files" },
+      { role: "assistant", text: "There are 12." },
+    ]);
+    expect(messages[0]?.id).toBe(prompt.messageID);
+    expect(messages[1]).toMatchObject({ promptID: prompt.messageID, finish: "stop", error: undefined });
+    expect((messages[1]?.id ?? "") > prompt.messageID).toBe(true);
+    expect(orThrow(await host.message(id, prompt.messageID)).text).toBe("count the files");
+  });
+
+  test("the newest messages come last, and no more than asked for", async () => {
+    const { host, until } = subject();
+    const id = await child();
+    const prompt = promptFor(id, "say something");
+    orThrow(await host.prompt(prompt));
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    const newest = orThrow(await host.messages(id, 1));
+    expect(newest.map(({ role }) => role)).toEqual(["assistant"]);
+  });
+
+  test("a session is busy while its model works, and an abort ends that", async () => {
+    const { host, hold, until } = subject();
+    const id = await child();
+    hold("never end");
+    orThrow(await host.prompt(promptFor(id, "never end")));
+    await until(() => isBusy(id));
+    orThrow(await host.abort(id));
+    await until(async () => !(await isBusy(id)) && (await answerOf(id)) !== undefined);
+    expect((await answerOf(id))?.error?.name).toBe("MessageAbortedError");
+    // An abort of what is at rest is no error.
+    orThrow(await host.abort(id));
+  });
+
+  test("a model that fails leaves a finished message with the error", async () => {
+    const { host, refuse, until } = subject();
+    const id = await child();
+    refuse("meet a 401");
+    orThrow(await host.prompt(promptFor(id, "meet a 401")));
+    await until(async () => (await answerOf(id)) !== undefined);
+    expect((await answerOf(id))?.error).toMatchObject({ name: "APIError", message: expect.any(String) });
+  });
+
+  test("a toast can always be shown", async () => {
+    orThrow(await subject().host.toast({ message: "hello", variant: "info" }));
+  });
+};

@@ -1,0 +1,39 @@
+import { createOpencodeClient } from "@opencode-ai/sdk";
+import { afterAll, beforeAll, describe } from "vitest";
+import { createOpencodeHost } from "../../src/services/opencode-host.ts";
+import { describeHost, type Subject } from "../contract/host-contract.ts";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { lastUserText } from "./lab/model-request.ts";
+import { failure, hang, text } from "./lab/reply.ts";
+
+describe("OpenCode keeps the contract of a host", () => {
+  let lab: Lab;
+  let subject: Subject;
+
+  beforeAll(async () => {
+    lab = await startLab({ plugin: "none" });
+    const directory = lab.opencode.project;
+    /** The client that OpenCode hands to a plugin is of this older kind. */
+    const client = createOpencodeClient({ baseUrl: lab.opencode.url, directory });
+    const asked = (words: string) => (request: Parameters<typeof lastUserText>[0]) =>
+      lastUserText(request).includes(words);
+    subject = {
+      host: createOpencodeHost({ client, directory }),
+      model: { providerID: "scripted", modelID: "m1" },
+      parent: await lab.session(),
+      hold: (words) => {
+        const held = hang();
+        lab.model.when(asked(words), held);
+        return (answer) => held.release(text(answer));
+      },
+      refuse: (words) => lab.model.when(asked(words), failure(401, "no such key")),
+      until: async (condition) => {
+        await lab.until(condition, { what: "the contract's condition holds" });
+      },
+    };
+  });
+
+  afterAll(() => lab.stop());
+
+  describeHost(() => subject);
+});

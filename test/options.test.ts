@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { readOptions } from "../src/options.ts";
+
+test("without options every one has its default", () => {
+  const defaults = { prefix: "asyncagents", maxDepth: 3, staleAfter: 600_000, notice: { maxResultChars: 10_000 } };
+  expect(readOptions(undefined)).toEqual(defaults);
+  expect(readOptions({})).toEqual(defaults);
+  expect(readOptions({ notice: {} })).toEqual(defaults);
+});
+
+test.each([
+  [{ prefix: "Bad Prefix" }, /option "prefix": must be lower-case letters/],
+  [{ maxDepth: 0 }, /option "maxDepth": /],
+  [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
+  [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
+  [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
+  [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, maxDepth/],
+  [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
+])("%j is a clear error that names the option", (given, message) => {
+  expect(() => readOptions(given)).toThrow(message);
+  expect(() => readOptions(given)).toThrow("opencode-taskchart is not loaded. In opencode.json, ");
+});

@@ -1,0 +1,88 @@
+import { createOpencodeClient } from "@opencode-ai/sdk";
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../src/services/host.ts";
+import { createOpencodeHost } from "../../src/services/opencode-host.ts";
+
+/** The adapter with a network that answers every request as told. */
+const hostOver = (fetch: (request: Request) => Promise<Response>): Host =>
+  createOpencodeHost({
+    client: createOpencodeClient({ baseUrl: "http://127.0.0.1:1", fetch: fetch as typeof globalThis.fetch }),
+    directory: "/project",
+  });
+
+const answering = (status: number, body: unknown) =>
+  hostOver(async () => Response.json(body, { status, headers: { "content-type": "application/json" } }));
+
+const prompt = { sessionID: "ses_1", messageID: "msg_1", parts: [], agent: "general", model: undefined };
+const session = { parentID: "ses_1", title: "t", agent: "general", model: undefined, permission: [], metadata: {} };
+const request = { id: "r", kind: "permission", what: "", since: 0 } as const;
+
+/** Every call that the plugin makes. */
+const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
+  agents: (host) => host.agents(),
+  session: (host) => host.session("ses_1"),
+  createSession: (host) => host.createSession(session),
+  children: (host) => host.children("ses_1"),
+  prompt: (host) => host.prompt(prompt),
+  abort: (host) => host.abort("ses_1"),
+  busy: (host) => host.busy(),
+  messages: (host) => host.messages("ses_1", 1),
+  message: (host) => host.message("ses_1", "msg_1"),
+  reject: (host) => host.reject(request),
+  toast: (host) => host.toast({ message: "", variant: "info" }),
+};
+
+describe.each(Object.entries(CALLS))("%s", (_, call) => {
+  test("an { error } answer is a failure with the host's name and words", async () => {
+    const refusing = answering(400, { name: "BadRequest", data: { message: "agent is not a string" } });
+    expect(await call(refusing)).toEqual({
+      ok: false,
+      failure: { kind: "refused", name: "BadRequest", message: "agent is not a string" },
+    });
+  });
+
+  test("an error that is no object is a failure all the same", async () => {
+    expect(await call(answering(500, "boom"))).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+  });
+
+  test("404 says that it is not found", async () => {
+    const gone = answering(404, { name: "NotFoundError", data: { message: "Session not found: ses_1" } });
+    expect(await call(gone)).toMatchObject({ ok: false, failure: { kind: "notFound", name: "NotFoundError" } });
+  });
+
+  test("a network that throws is a failure, not a throw", async () => {
+    const cut = hostOver(async () => {
+      throw new TypeError("fetch failed");
+    });
+    expect(await call(cut)).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+  });
+});
+
+test("what the host leaves out, it says as null too: neither is passed on", async () => {
+  const bodies: unknown[] = [];
+  const host = hostOver(async (sent) => {
+    const path = new URL(sent.url).pathname;
+    if (path === "/session") bodies.push(await sent.json());
+    if (path === "/session") return Response.json({ id: "ses_2" });
+    return Response.json([
+      { name: "lost", hidden: null, model: { providerID: "p", modelID: "m" }, variant: null },
+      { name: "quick", model: { providerID: "p", modelID: "m" }, variant: "low" },
+      { name: "title", hidden: true },
+    ]);
+  });
+  const agents = await host.agents();
+  expect(agents).toEqual({
+    ok: true,
+    value: [
+      { name: "lost", hidden: false, model: { providerID: "p", modelID: "m" } },
+      { name: "quick", hidden: false, model: { providerID: "p", modelID: "m", variant: "low" } },
+      { name: "title", hidden: true, model: undefined },
+    ],
+  });
+  await host.createSession({ ...session, model: { providerID: "p", modelID: "m" } });
+  expect(bodies).toEqual([expect.objectContaining({ model: { id: "m", providerID: "p" } })]);
+});
+
+test("a client without a configuration is refused with a reason", () => {
+  expect(() => createOpencodeHost({ client: {} as never, directory: "/project" })).toThrow(/is its version supported/);
+});
