@@ -1,4 +1,4 @@
-import { type ErrorActorEvent, type SnapshotFrom, sendParent, setup } from "xstate";
+import { type ErrorActorEvent, sendParent, setup } from "xstate";
 import { outboxMachine } from "./outbox.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
 import { toOutboxEvent, toTaskEvent } from "./routing.ts";
@@ -182,5 +182,3 @@ export const supervisorMachine = supervisor.createMachine({
     },
   },
 });
-
-export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;

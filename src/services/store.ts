@@ -1,6 +1,6 @@
 import type { StoredSnapshot } from "../machines/supervisor-events.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
-import { hasEnded, type Task, type TaskStatus } from "../task.ts";
+import type { Task, TaskStatus } from "../task.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {
@@ -65,6 +65,3 @@ export const createMemoryStore = (): Store => {
     },
   };
 };
-
-/** How many of the tasks have ended. */
-export const countEnded = (tasks: Task[]): number => tasks.filter(hasEnded).length;

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { toolNames } from "./lab/model-request.ts";
+import { launchFrom, told } from "./telling.ts";
+
+const built = new URL("../../dist/index.js", import.meta.url).href;
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { NODE_ENV: "production" } });
+});
+
+afterAll(() => lab.stop());
+
+const onlyVisible = async () => {
+  const parent = await lab.session();
+  const [task] = await launchFrom(lab, parent, [`a task of process ${lab.opencode.pid}`]);
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  return notices[0]?.visible;
+};
+
+test("the built plugin shows no hint indicator in production, and shows one in development", async () => {
+  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1$/);
+  await lab.restart({ env: { NODE_ENV: "development" } });
+  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1 \[hint attached\]$/);
+});
+
+test("a wrong option is said with its name, and OpenCode starts all the same", async () => {
+  await lab.restart({ plugin: [built, { maxDepth: "deep", prefx: "x" }] });
+  const parent = await lab.session();
+  await lab.ask(parent, "hello");
+  expect((await lab.texts(parent)).at(-1)).toBe("assistant: ok");
+  const said =
+    'option \\"maxDepth\\": Invalid input: expected number, received string; option \\"prefx\\": there is no such option';
+  const log = lab.opencode.log();
+  expect(log.includes(said) || log.includes(said.replaceAll("\\", ""))).toBe(true);
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+  expect(request && toolNames(request).filter((name) => name.startsWith("asyncagents_"))).toEqual([]);
+});
+
+test("the prefix is the user's to choose", async () => {
+  await lab.restart({ plugin: [built, { prefix: "superagents" }] });
+  const parent = await lab.session();
+  await lab.ask(parent, "hello");
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+  expect(request && toolNames(request)).toContain("superagents_task");
+});
