@@ -11,6 +11,7 @@ export const notice = task.createStateConfig({
   },
   states: {
     none: {
+      id: "told",
       description: "Nothing is owed to the parent.",
       on: {
         RUN_ENDED: [

@@ -189,6 +189,16 @@ always("a run's end is owed at most once", (steps) => {
   expect(new Set(owed).size).toBe(owed.length);
 });
 
+always("every run's end is owed, or told by a tool that waited for it: none is passed over", (steps) => {
+  for (const { before, after, event } of steps) {
+    const ended = before.context.completedAt === undefined && after.context.completedAt !== undefined;
+    if (!ended) continue;
+    expect(before.value.notice, event.type).toBe("none");
+    expect(["due", "held"]).toContain(after.value.notice);
+    expect(after.context.end?.run).toBe(after.context.run.index);
+  }
+});
+
 always("what has ended asks nothing of the host any more, unless it is resumed", (steps) => {
   for (const { event, before, effects } of steps) {
     if (before.context.completedAt === undefined || event.type === "RESUME") continue;
