@@ -1,3 +1,4 @@
+import type { ModelRef } from "../task.ts";
 import type { RunEnd } from "./task-events.ts";
 
 /** One message part of a prompt, its id chosen by us. Parts are stored in the order of their ids. */
@@ -13,18 +14,30 @@ export interface NoticePrompt {
   messageID: string;
   parts: NoticePart[];
   runs: { taskId: string; run: number }[];
+  /** What the person is shown when the prompt has gone out, once. */
+  toasts: { message: string; variant: "success" | "error" | "info" }[];
+}
+
+/** Who a prompt to the parent goes out as: what the parent works with now. */
+export interface Sender {
+  agent: string | undefined;
+  model: ModelRef | undefined;
 }
 
 /** What an outbox wants done, as data. */
 export type OutboxEffect =
-  /** Find words and ids for what is owed. Answer: `FORMED`. */
+  /** Read what the parent works with. Answer: `PARENT_READ` or `READ_FAILED`. */
+  | { type: "read"; parentSessionID: string }
+  /** Find words and ids for what is owed. Answer, at once: `FORMED`. */
   | { type: "form"; parentSessionID: string; owed: RunEnd[] }
   /** Send the prompt. Answer: `SENT` or `SEND_REFUSED`. */
-  | { type: "send"; parentSessionID: string; prompt: NoticePrompt }
+  | { type: "send"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
   /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED` or `CHECK_FAILED`. */
   | { type: "check"; parentSessionID: string; messageID: string }
   /** The notices of these runs are in a prompt. */
-  | { type: "formed"; parentSessionID: string; ends: RunEnd[] }
+  | { type: "formed"; parentSessionID: string; runs: NoticePrompt["runs"] }
+  /** The prompt has gone out: show the person. */
+  | { type: "announce"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
   /** The parent was told of these runs. */
   | { type: "acknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
 
@@ -32,6 +45,8 @@ export type OutboxEffect =
 export type OutboxEvent =
   | { type: "OWE"; at: number; end: RunEnd }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
+  | { type: "PARENT_READ"; at: number; sender: Sender }
+  | { type: "READ_FAILED"; at: number; message: string }
   | { type: "FORMED"; at: number; prompt: NoticePrompt }
   | { type: "SENT"; at: number; messageID: string }
   | { type: "SEND_REFUSED"; at: number; messageID: string; message: string }
@@ -50,6 +65,7 @@ export interface OutboxContext {
   owed: RunEnd[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
+  sender: Sender | undefined;
   /** How often the prompt was sent. */
   sends: number;
   /** When the delivery has something to do, epoch milliseconds. */

@@ -42,6 +42,7 @@ const outbox = setup({
     owes: ({ context }) => context.owed.length > 0,
     due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
     settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
+    hasPrompt: ({ context }) => context.prompt !== undefined,
     /** The parent's model was shown our prompt when it answers that one or a newer: message ids ascend. */
     answersPrompt: ({ context, event }) =>
       event.type === "PARENT_ANSWERED" && context.prompt !== undefined && event.promptID >= context.prompt.messageID,
@@ -52,12 +53,24 @@ const outbox = setup({
   },
 });
 
+const countSend = outbox.assign({ sends: ({ context }) => context.sends + 1, wakeAt: undefined });
+
+const noteSender = outbox.assign({
+  sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
+});
+
+const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+  if (!prompt || prompt.toasts.length === 0) return;
+  enqueue({ type: "request", params: { type: "announce", parentSessionID, toasts: prompt.toasts } });
+  enqueue.assign({ prompt: { ...prompt, toasts: [] } });
+});
+
 const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
   enqueue.assign({ prompt: undefined, sends: 0, wakeAt: undefined });
 });
 
-const acknowledged = { target: "idle", actions: acknowledge } as const;
+const acknowledged = { target: "idle", actions: [announce, acknowledge] } as const;
 const onAnswer = { PARENT_ANSWERED: { guard: "answersPrompt", ...acknowledged } } as const;
 
 /** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
@@ -68,6 +81,7 @@ export const outboxMachine = outbox.createMachine({
     parentSessionID: input.parentSessionID,
     owed: [],
     prompt: undefined,
+    sender: undefined,
     sends: 0,
     wakeAt: undefined,
     opensAt: undefined,
@@ -86,11 +100,27 @@ export const outboxMachine = outbox.createMachine({
           always: { guard: "owes", target: "gathering" },
         },
         gathering: {
-          description: "Something is owed. It is formed as soon as the parent can take it.",
+          description: "Something is owed. It waits until the parent can take it.",
           always: [
             { guard: not("owes"), target: "idle" },
-            { guard: stateIn("#open"), target: "forming" },
+            { guard: stateIn("#open"), target: "reading" },
           ],
+        },
+        reading: {
+          description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
+          entry: [
+            "sleep",
+            { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "read", parentSessionID }) },
+          ],
+          on: {
+            ...onAnswer,
+            PARENT_READ: [
+              { guard: "hasPrompt", target: "sending", actions: noteSender },
+              { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
+              { target: "gathering" },
+            ],
+            READ_FAILED: { target: "backingOff", actions: countSend },
+          },
         },
         forming: {
           description: "Words, counts and ids are found for everything that is owed.",
@@ -104,10 +134,10 @@ export const outboxMachine = outbox.createMachine({
               actions: [
                 {
                   type: "request",
-                  params: ({ context: { parentSessionID, owed }, event: { prompt } }) => ({
+                  params: ({ context: { parentSessionID }, event: { prompt } }) => ({
                     type: "formed",
                     parentSessionID,
-                    ends: owed.filter((end) => isIn(prompt, end)),
+                    runs: prompt.runs,
                   }),
                 },
                 assign({
@@ -121,14 +151,15 @@ export const outboxMachine = outbox.createMachine({
         sending: {
           description: "The prompt is on its way to the parent.",
           entry: [
-            assign({ sends: ({ context }) => context.sends + 1, wakeAt: undefined }),
-            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-              if (prompt) enqueue({ type: "request", params: { type: "send", parentSessionID, prompt } });
+            countSend,
+            enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
+              if (!prompt || !sender) return;
+              enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
             }),
           ],
           on: {
             ...onAnswer,
-            SENT: { guard: "current", target: "awaiting" },
+            SENT: { guard: "current", target: "awaiting", actions: announce },
             SEND_REFUSED: { guard: "current", target: "backingOff" },
           },
         },
@@ -158,15 +189,15 @@ export const outboxMachine = outbox.createMachine({
             CHECKED: [
               { guard: and(["current", "answered"]), ...acknowledged },
               { guard: and(["current", "pending"]), target: "awaiting" },
-              { guard: "current", target: "sending" },
+              { guard: "current", target: "reading" },
             ],
             CHECK_FAILED: { guard: "current", target: "awaiting" },
           },
         },
         backingOff: {
-          description: "The host refused the prompt. It is sent again, with the same ids, after a pause.",
+          description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
           entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
-          on: { ...onAnswer, TICK: { guard: "due", target: "sending" } },
+          on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
         },
         closed: {
           description: "The parent session was deleted. There is nobody to tell.",

@@ -31,8 +31,10 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
       return { type: "PARENT_ERROR", at };
     case "deleted":
       return { type: "PARENT_GONE", at };
-    case "answering":
-      return { type: "PARENT_ANSWERED", at, promptID: event.promptID };
+    case "message": {
+      const { promptID } = event.message;
+      return promptID === undefined ? undefined : { type: "PARENT_ANSWERED", at, promptID };
+    }
     default:
       return undefined;
   }

@@ -5,14 +5,33 @@ import type { HostError, PendingRequest, TaskEffect, TaskEvent, TaskInput } from
 /** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
 export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
 
+/** A message as far as it says how a run stands. */
+export interface SeenMessage {
+  id: string;
+  role: "user" | "assistant";
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** The user message that an assistant's answers. */
+  promptID: string | undefined;
+  /** Epoch milliseconds. */
+  completedAt: number | undefined;
+  /** Why the model stopped; `tool-calls` and `unknown` mean that it goes on. */
+  finish: string | undefined;
+  error: HostError | undefined;
+  /** A compaction's summary: the host's own, no answer. */
+  isSummary: boolean;
+}
+
 /** What the host tells, in our words: the few of its events that can matter to a task or to an outbox. */
 export type HostEvent =
   | { type: "busy"; sessionID: string }
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }
-  /** An assistant message began, or changed, that answers the user message `promptID`. */
-  | { type: "answering"; sessionID: string; promptID: string }
+  /** A message began, or changed. */
+  | { type: "message"; sessionID: string; message: SeenMessage }
+  /** A text part of a message, as far as it is written. */
+  | { type: "text"; sessionID: string; messageID: string; partID: string; text: string }
   | { type: "asked"; sessionID: string; request: PendingRequest }
   | { type: "replied"; sessionID: string; requestID: string }
   /** A tool call began, or reached its end: `stored` when its answer is in the conversation. */

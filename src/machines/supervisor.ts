@@ -119,8 +119,7 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
       });
       break;
     case "formed":
-      toTasks(effect.ends, "NOTICE_FORMED");
-      enqueue({ type: "perform", params: effect });
+      toTasks(effect.runs, "NOTICE_FORMED");
       break;
     case "acknowledged":
       toTasks(effect.runs, "NOTICE_ACKNOWLEDGED");

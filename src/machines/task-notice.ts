@@ -1,6 +1,8 @@
 import { enqueueActions } from "xstate";
 import { task } from "./task-setup.ts";
 
+const telling = { refuses: { RESUME: "has an end that is still being told" } };
+
 /** What is owed to the parent about the newest run. */
 export const notice = task.createStateConfig({
   initial: "none",
@@ -21,6 +23,7 @@ export const notice = task.createStateConfig({
       },
     },
     held: {
+      meta: telling,
       description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
       on: {
         TOLD: { target: "none", actions: "dropWaiter" },
@@ -28,6 +31,7 @@ export const notice = task.createStateConfig({
       },
     },
     due: {
+      meta: telling,
       description: "The parent is owed the run's end.",
       entry: enqueueActions(({ context: { end }, enqueue }) => {
         if (end) enqueue({ type: "request", params: { type: "tell", end } });
@@ -53,6 +57,7 @@ export const notice = task.createStateConfig({
       },
     },
     sending: {
+      meta: telling,
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
       on: { NOTICE_ACKNOWLEDGED: { target: "none" } },
     },

@@ -1,4 +1,4 @@
-import { and, assign, stateIn } from "xstate";
+import { and, assign } from "xstate";
 import type { TaskError } from "../task.ts";
 import type { Prompt, TaskContext, TaskEvent } from "./task-events.ts";
 import { patience, task } from "./task-setup.ts";
@@ -50,10 +50,9 @@ const abandon = { target: "#error", actions: ["noteEnd", failure, requestStop] }
 export const runStates = (sending: "launching" | "prompting") =>
   ({
     queued: task.createStateConfig({
-      description:
-        "The child session exists. The run waits for a slot, and for the end of the run before it to be told.",
+      description: "The child session exists. The run waits for a slot.",
       on: {
-        SLOT_GRANTED: { guard: stateIn("#told"), target: sending },
+        SLOT_GRANTED: { target: sending },
         CANCEL: { target: "#cancelled", actions: "noteEnd" },
       },
     }),

@@ -1,4 +1,4 @@
-import { assign, raise, type SnapshotFrom } from "xstate";
+import { assign, raise, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../task.ts";
 import { attention } from "./task-attention.ts";
 import type { TaskEvent } from "./task-events.ts";
@@ -57,6 +57,7 @@ export const taskMachine = task.createMachine({
           on: {
             RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
             RESUME: {
+              guard: stateIn("#told"),
               target: "resumed",
               actions: assign(({ context, event }) => ({
                 run: {
@@ -129,5 +130,5 @@ export const isAtRest = (snapshot: TaskSnapshot): boolean =>
 export const refusalOf = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
   const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses[event.type]);
-  return reasons.findLast((reason) => reason !== undefined) ?? `is ${stateOf(snapshot)} and takes no ${event.type}`;
+  return reasons.find((reason) => reason !== undefined) ?? `is ${stateOf(snapshot)} and takes no ${event.type}`;
 };

@@ -5,6 +5,7 @@ import type { TaskError } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Host, HostFailure, HostResult } from "./host.ts";
 import { settle } from "./settle.ts";
+import type { Sightings } from "./sightings.ts";
 
 type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 
@@ -26,7 +27,7 @@ const firstFailure = (results: HostResult<unknown>[]): HostFailure | undefined =
   results.find((result) => !result.ok)?.failure;
 
 /** Does what tasks and outboxes request of the host, and says with an event how it went. Never throws. */
-export const createEffects = (host: Host, clock: Clock) => {
+export const createEffects = (host: Host, clock: Clock, sightings: Sightings) => {
   const prompt = async ({ prompt }: Of<"prompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
@@ -45,6 +46,8 @@ export const createEffects = (host: Host, clock: Clock) => {
       failure.kind === "notFound"
         ? { type: "SESSION_GONE", at: clock.now() }
         : { type: "LOOK_FAILED", at: clock.now(), look, error: asError(failure) };
+    const told = sightings.answerOf(sessionID, messageID);
+    if (told) return { type: "LOOKED_ANSWERED", at: clock.now(), look, ...told };
     const busy = await host.busy();
     if (!busy.ok) return failed(busy);
     if (busy.value.has(sessionID)) return { type: "LOOKED_BUSY", at: clock.now(), look };
@@ -92,18 +95,21 @@ export const createEffects = (host: Host, clock: Clock) => {
     };
   };
 
-  const send = async ({ parentSessionID, prompt }: Of<"send">): Promise<OutboxEvent> => {
-    const { messageID, parts } = prompt;
-    const refused = ({ failure }: { failure: HostFailure }): OutboxEvent =>
-      failure.kind === "notFound"
-        ? { type: "PARENT_GONE", at: clock.now() }
-        : { type: "SEND_REFUSED", at: clock.now(), messageID, message: failure.message };
-    // Read now, not at launch: the person may have switched the parent's agent or model meanwhile.
+  const read = async ({ parentSessionID }: Of<"read">): Promise<OutboxEvent> => {
     const parent = await host.session(parentSessionID);
-    if (!parent.ok) return refused(parent);
-    const { agent, model } = parent.value;
-    const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, agent, model });
-    return sent.ok ? { type: "SENT", at: clock.now(), messageID } : refused(sent);
+    const at = clock.now();
+    if (parent.ok) return { type: "PARENT_READ", at, sender: { agent: parent.value.agent, model: parent.value.model } };
+    if (parent.failure.kind === "notFound") return { type: "PARENT_GONE", at };
+    return { type: "READ_FAILED", at, message: parent.failure.message };
+  };
+
+  const send = async ({ parentSessionID, prompt, sender }: Of<"send">): Promise<OutboxEvent> => {
+    const { messageID, parts } = prompt;
+    const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
+    const at = clock.now();
+    if (sent.ok) return { type: "SENT", at, messageID };
+    if (sent.failure.kind === "notFound") return { type: "PARENT_GONE", at };
+    return { type: "SEND_REFUSED", at, messageID, message: sent.failure.message };
   };
 
   const check = async ({ parentSessionID, messageID }: Of<"check">): Promise<OutboxEvent> => {
@@ -135,6 +141,8 @@ export const createEffects = (host: Host, clock: Clock) => {
         return { type: "TASK", id: effect.sessionID, event: await look(effect) };
       case "stop":
         return { type: "TASK", id: effect.sessionID, event: await stop(effect) };
+      case "read":
+        return { type: "OUTBOX", id: effect.parentSessionID, event: await read(effect) };
       case "send":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await send(effect) };
       case "check":

@@ -1,4 +1,4 @@
-import type { HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
+import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
 import { refusalOf } from "../machines/task.ts";
 import type { RunEnd } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
@@ -10,9 +10,10 @@ import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { type LaunchRequest, planLaunch } from "./launching.ts";
 import { type Log, reasonOf } from "./log.ts";
-import { type NoticeStyle, toastOf } from "./notices.ts";
+import type { NoticeStyle } from "./notices.ts";
 import { createProgressLog } from "./progress.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
+import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
 import type { Store, TaskFilter } from "./store.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
@@ -67,12 +68,14 @@ export interface EngineParts {
 /** Longest wait for a cancelled task to stop, in milliseconds: its machine gives up after about ten attempts. */
 const STOP_WITHIN = 60_000;
 
-const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
-
 export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
-  const doEffect = createEffects(host, clock);
+  const sightings = createSightings((sessionID) => {
+    const snapshot = runtime.live(sessionID);
+    return snapshot !== undefined && snapshot.context.completedAt === undefined;
+  });
+  const doEffect = createEffects(host, clock, sightings);
   /** Parents whose deletion was heard of while a launch may have been on its way. */
   const deleted = new Set<string>();
 
@@ -82,22 +85,24 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     return { type: "OUTBOX", id: parentSessionID, event: { type: "FORMED", at: clock.now(), prompt } };
   };
 
-  const showToasts = async (ends: RunEnd[]) => {
-    for (const end of ends) {
-      const shown = await host.toast({ message: toastOf(end), variant: TOASTS[end.outcome] });
+  const announce = async ({ toasts }: Extract<Effect, { type: "announce" }>): Promise<undefined> => {
+    for (const toast of toasts) {
+      const shown = await host.toast(toast);
       if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
     }
-    return undefined;
   };
 
   const perform: Perform = (effect) => {
     if (effect.type === "form") return formed(effect.parentSessionID, effect.owed);
-    if (effect.type === "formed") return showToasts(effect.ends);
+    if (effect.type === "announce") return announce(effect);
     return doEffect(effect);
   };
 
   const runtime = createRuntime({ clock, store, progress, perform, log });
   const waiting = createWaiting(runtime, store, clock);
+  runtime.subscribe((task) => {
+    if (hasEnded(task)) sightings.forget(task.sessionID);
+  });
   const stopWatching = watchSilence(runtime, progress, clock, options.staleAfter);
 
   const get = (taskId: string): Task | undefined => {
@@ -233,6 +238,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     onHostEvent: (event) => {
       const at = clock.now();
       progress.note(event, at);
+      sightings.note(event);
       waiting.note(event);
       if (runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
       if (event.type === "deleted") {

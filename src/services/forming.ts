@@ -2,8 +2,10 @@ import type { NoticePrompt } from "../machines/outbox-events.ts";
 import type { RunEnd } from "../machines/task-events.ts";
 import { hasEnded } from "../task.ts";
 import type { Ids } from "./ids.ts";
-import { type NoticeStyle, noticeOf } from "./notices.ts";
+import { type NoticeStyle, noticeOf, toastOf } from "./notices.ts";
 import type { Store } from "./store.ts";
+
+const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
 /** Forms one prompt of all that is owed: each run end keeps its own two parts, in the order of the ends. */
 export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
@@ -27,5 +29,6 @@ export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: Notice
     messageID: ids.message(),
     parts: parts.map((part) => ({ id: partIDs.next().value ?? "", ...part })),
     runs: ends.map(({ taskId, run }) => ({ taskId, run })),
+    toasts: ends.map((end) => ({ message: toastOf(end), variant: TOASTS[end.outcome] })),
   };
 };

@@ -1,4 +1,5 @@
-import type { HostError, PendingRequest, Prompt } from "../machines/task-events.ts";
+import type { SeenMessage } from "../machines/supervisor-events.ts";
+import type { PendingRequest, Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
 
 /**
@@ -37,24 +38,13 @@ export interface HostSession {
   permission: PermissionRule[];
 }
 
-/** A message as far as it says how a run stands. */
-export interface HostMessage {
-  id: string;
-  role: "user" | "assistant";
-  /** Epoch milliseconds. */
-  createdAt: number;
-  /** The user message that an assistant's answers. */
-  promptID: string | undefined;
-  /** Epoch milliseconds. */
-  completedAt: number | undefined;
-  /** Why the model stopped; `tool-calls` and `unknown` mean that it goes on. */
-  finish: string | undefined;
-  error: HostError | undefined;
-  /** A compaction's summary: the host's own, no answer. */
-  isSummary: boolean;
-  /** Its text parts, without those that a machine added. */
+/** A message with its text: its text parts, without those that a machine added. */
+export interface HostMessage extends SeenMessage {
   text: string;
 }
+
+/** The text of a message that was written in these parts. */
+export const joinTexts = (texts: string[]): string => texts.join("\n").trim();
 
 export interface NewSession {
   parentID: string;

@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
-import { type OpencodeEvent, readError } from "./opencode-host.ts";
+import { isOwnText, type OpencodeEvent, readError, readMessage } from "./opencode-host.ts";
 
 type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
 
@@ -12,6 +12,9 @@ const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | und
   if (part.type === "step-finish") {
     const { input, output, reasoning } = part.tokens;
     return { type: "step", sessionID, partID: part.id, tokens: input + output + reasoning, cost: part.cost };
+  }
+  if (isOwnText(part)) {
+    return { type: "text", sessionID, messageID: part.messageID, partID: part.id, text: part.text };
   }
   return undefined;
 };
@@ -34,8 +37,7 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
       return { type: "deleted", sessionID: event.properties.info.id };
     case "message.updated": {
       const { info } = event.properties;
-      if (info.role !== "assistant") return undefined;
-      return { type: "answering", sessionID: info.sessionID, promptID: info.parentID };
+      return { type: "message", sessionID: info.sessionID, message: readMessage(info) };
     }
     case "message.part.updated":
       return fromPart(event.properties);

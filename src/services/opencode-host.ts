@@ -6,9 +6,11 @@ import {
   type Message,
   type OpencodeClient,
   type Part,
+  type TextPart,
 } from "@opencode-ai/sdk/v2/client";
+import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { ModelRef } from "../task.ts";
-import type { Host, HostFailure, HostMessage, HostResult } from "./host.ts";
+import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
 import { reasonOf } from "./log.ts";
 
 /** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
@@ -79,12 +81,6 @@ const modelRef = (providerID: string, modelID: string, variant: string | null | 
   ...variantOf(variant),
 });
 
-const textOf = (parts: Part[]): string =>
-  parts
-    .flatMap((part) => (part.type === "text" && !part.synthetic && !part.ignored ? part.text : []))
-    .join("\n")
-    .trim();
-
 const answerOf = (info: AssistantMessage) => ({
   promptID: info.parentID,
   completedAt: info.time.completed,
@@ -101,12 +97,21 @@ const noAnswer = {
   isSummary: false,
 };
 
-const readMessage = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
+/** Reads a message of the host. */
+export const readMessage = (info: Message): SeenMessage => ({
   id: info.id,
   role: info.role,
   createdAt: info.time.created,
-  text: textOf(parts),
   ...(info.role === "assistant" ? answerOf(info) : noAnswer),
+});
+
+/** True for text that a person or a model wrote, not a machine. */
+export const isOwnText = (part: Part): part is TextPart =>
+  part.type === "text" && part.synthetic !== true && part.ignored !== true;
+
+const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
+  ...readMessage(info),
+  text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
 
 /**
@@ -196,10 +201,10 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     messages: async (sessionID, limit) =>
       map(await ask((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
-        messages.map(readMessage),
+        messages.map(readWhole),
       ),
     message: async (sessionID, messageID) =>
-      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readMessage),
+      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
     reject: async ({ id, kind }) =>
       done(
         await (kind === "permission"

@@ -1,5 +1,6 @@
 import { createActor } from "xstate";
 import { isEmpty, type OutboxSnapshot } from "../machines/outbox.ts";
+import type { OutboxEvent } from "../machines/outbox-events.ts";
 import { outboxActor, outboxId, supervisorMachine, taskActor } from "../machines/supervisor.ts";
 import type { Effect, StoredSnapshot, SupervisorEvent } from "../machines/supervisor-events.ts";
 import { isAtRest, type TaskSnapshot } from "../machines/task.ts";
@@ -44,6 +45,20 @@ const broken = (at: number, reason: string): TaskEvent => ({
   at,
   error: { name: "InternalError", kind: "internal", message: `A fault in opencode-taskchart: ${reason}` },
 });
+
+/** What an outbox is told when a service could not do its effect. */
+const refusalOf = (effect: Effect, at: number, message: string): OutboxEvent | undefined => {
+  switch (effect.type) {
+    case "read":
+      return { type: "READ_FAILED", at, message };
+    case "send":
+      return { type: "SEND_REFUSED", at, messageID: effect.prompt.messageID, message };
+    case "check":
+      return { type: "CHECK_FAILED", at, messageID: effect.messageID, message };
+    default:
+      return undefined;
+  }
+};
 
 /** An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step. */
 const observed = <Snapshot, Event, Scope, Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot }>(
@@ -146,10 +161,9 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const surrender = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const at = clock.now();
-    if (effect.type === "send" || effect.type === "check") {
-      const messageID = effect.type === "send" ? effect.prompt.messageID : effect.messageID;
-      const type = effect.type === "send" ? "SEND_REFUSED" : "CHECK_FAILED";
-      return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: { type, at, messageID, message: reason } });
+    const refusal = refusalOf(effect, at, reason);
+    if (refusal && "parentSessionID" in effect) {
+      return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: refusal });
     }
     const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
     if (taskId) send(taskId, broken(at, reason));

@@ -13,6 +13,18 @@ describe("a host with bad habits", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
+  test("an answer that the events tell completely needs no call; one that they do not is asked for", async () => {
+    const stage = createStage();
+    const [plain, unwritten] = [await stage.launch(), await stage.launch()];
+    stage.host.calls.length = 0;
+    stage.host.finish(plain, "12");
+    expect(stage.host.calls).not.toContain("busy");
+    stage.host.finish(unwritten, "13", { unwritten: true });
+    expect(stage.host.calls).toContain("busy");
+    await settled();
+    expect([plain, unwritten].map((id) => stage.task(id).result)).toEqual(["12", "13"]);
+  });
+
   test("idle before the answer is there is not taken for the end", async () => {
     const stage = createStage();
     stage.host.childHabits("lose", "work");
@@ -91,7 +103,7 @@ describe("a host call that fails", () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext(call, unavailable, 3);
-    stage.host.finish(id, "12");
+    stage.host.finish(id, "12", { unwritten: true });
     await stage.clock.advance(20_000);
     expect(stage.task(id).status).toBe("completed");
   });
@@ -176,7 +188,7 @@ describe("a fault of our own", () => {
       if (call === "prompt") stage.host.throwNext(call, "kaboom");
       const id = await stage.launch();
       if (call === "busy") stage.host.throwNext(call, "kaboom");
-      if (call === "busy") stage.host.finish(id, "12");
+      if (call === "busy") stage.host.finish(id, "12", { unwritten: true });
       await settled();
       expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
       expect(stage.task(id).failureReason).toContain("kaboom");

@@ -56,8 +56,11 @@ export interface FakeHost extends Host {
   /** The next calls of this name are not answered until `release` is called. */
   holdNext(call: Call): { release(): void };
   emit(event: HostEvent): void;
-  /** The child answers its newest prompt and goes idle. Idle is told as often as `idles` says. */
-  finish(sessionID: string, text: string, options?: { idles?: number }): void;
+  /**
+   * The child answers its newest prompt and goes idle. Idle is told as often as `idles` says; with `unwritten`, no event
+   * tells of the answer itself.
+   */
+  finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean }): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
   /** A person aborts the session's run. */
@@ -155,13 +158,23 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     const promptID = newestPrompt(found)?.id;
     emit({ type: "busy", sessionID: found.id });
     found.messages.push(message({ role: "assistant", promptID }));
-    if (promptID) emit({ type: "answering", sessionID: found.id, promptID });
+    tell(found);
+  };
+
+  /** Tells of the newest message, text first, as the host does. */
+  const tell = (found: FakeSession) => {
+    const newest = found.messages.at(-1);
+    if (!newest) return;
+    const { text, ...seen } = newest;
+    if (text) emit({ type: "text", sessionID: found.id, messageID: newest.id, partID: `prt_${newest.id}`, text });
+    emit({ type: "message", sessionID: found.id, message: seen });
   };
 
   const change = (found: FakeSession, changes: Partial<HostMessage>) => {
     const newest = found.messages.at(-1);
     if (newest?.role === "assistant") found.messages[found.messages.length - 1] = { ...newest, ...changes };
     else found.messages.push(message({ role: "assistant", promptID: newestPrompt(found)?.id, ...changes }));
+    tell(found);
   };
 
   const goIdle = (found: FakeSession, idles = 1) => {
@@ -169,10 +182,13 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     for (let told = 0; told < idles; told += 1) emit({ type: "idle", sessionID: found.id });
   };
 
-  const finish = (id: string, text: string, { idles = 1 } = {}) => {
+  const finish = (id: string, text: string, { idles = 1, unwritten = false } = {}) => {
     const found = session(id);
     if (!found.busy) begin(found);
+    const told = listener;
+    if (unwritten) listener = () => undefined;
     change(found, { completedAt: clock.now(), finish: "stop", text });
+    listener = told;
     goIdle(found, idles);
   };
 
@@ -182,7 +198,6 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     emit({ type: "error", sessionID: id, error });
     goIdle(found);
     change(found, { completedAt: clock.now(), error });
-    emit({ type: "answering", sessionID: id, promptID: newestPrompt(found)?.id ?? "" });
     goIdle(found);
   };
 

@@ -20,6 +20,8 @@ const end = (taskId: string, run = 0): RunEnd => ({
   result: "12",
 });
 
+const SENDER = { agent: "build", model: undefined };
+
 interface Step {
   event: OutboxEvent;
   before: OutboxSnapshot;
@@ -49,6 +51,7 @@ const walk = (chooses: Choose[]): Step[] => {
         messageID: `msg_${String(formed).padStart(3, "0")}`,
         parts: [],
         runs: effect.owed,
+        toasts: [{ message: String(formed), variant: "info" }],
       };
       take({ type: "FORMED", at: event.at, prompt });
     }
@@ -60,6 +63,10 @@ const walk = (chooses: Choose[]): Step[] => {
 /** Events with the id of the prompt under way, or of another; any of the kinds that the outside can bring. */
 const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_BUSY", at }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "READ_FAILED", at, message: "no" }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_ERROR", at }),
@@ -146,7 +153,17 @@ always("a prompt is sent with the same ids every time", (steps) => {
     effects.flatMap((effect) => (effect.type === "send" ? [effect.prompt] : [])),
   );
   const formed = steps.flatMap(({ event }) => (event.type === "FORMED" ? [event.prompt] : []));
-  for (const prompt of sent) expect(formed).toContainEqual(prompt);
+  const wording = ({ toasts: _, ...words }: NoticePrompt) => words;
+  for (const prompt of sent) expect(formed.map(wording)).toContainEqual(wording(prompt));
+});
+
+always("the person is shown a prompt once, when it has gone out", (steps) => {
+  const shown = steps.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.type === "announce" ? effect.toasts.map(({ message }) => message) : [])),
+  );
+  expect(new Set(shown).size).toBe(shown.length);
+  const acknowledged = steps.flatMap(({ effects }) => effects.filter(({ type }) => type === "acknowledged"));
+  expect(shown.length).toBeGreaterThanOrEqual(acknowledged.length);
 });
 
 always("nothing is begun while the parent is settling after an error", (steps) => {
@@ -166,7 +183,7 @@ always("a deadline is always kept: the tick that is due is accepted", (steps) =>
 always("nothing is stuck: an outbox with something to tell waits for an answer or has a deadline", (steps) => {
   for (const { after } of steps) {
     if (isEmpty(after)) continue;
-    const asked = ["forming", "sending", "checking"].includes(String(after.value.delivery));
+    const asked = ["reading", "forming", "sending", "checking"].includes(String(after.value.delivery));
     const { wakeAt, opensAt } = after.context;
     expect(asked || wakeAt !== undefined || opensAt !== undefined).toBe(true);
   }

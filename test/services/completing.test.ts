@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createCompleting, type ModelMessage } from "../../src/services/completing.ts";
 
 const part = (id: string, text: string) => ({ id, text, synthetic: false });
-const PROMPT = { messageID: "msg_2", parts: [part("prt_1", "one"), part("prt_2", "two")], runs: [] };
+const PROMPT = { messageID: "msg_2", parts: [part("prt_1", "one"), part("prt_2", "two")], runs: [], toasts: [] };
 
 const message = (id: string, parts: { id: string }[], sessionID = "ses_1"): ModelMessage => ({
   info: { id, sessionID },

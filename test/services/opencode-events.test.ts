@@ -26,8 +26,37 @@ test.each([
   ],
   [
     "message.updated",
-    { sessionID: "s", info: { role: "assistant", sessionID: "s", parentID: "msg_1" } },
-    { type: "answering", sessionID: "s", promptID: "msg_1" },
+    {
+      sessionID: "s",
+      info: {
+        id: "m",
+        role: "assistant",
+        sessionID: "s",
+        parentID: "msg_1",
+        time: { created: 1, completed: 2 },
+        finish: "stop",
+        error: { name: "APIError", data: { message: "401" } },
+      },
+    },
+    {
+      type: "message",
+      sessionID: "s",
+      message: {
+        id: "m",
+        role: "assistant",
+        createdAt: 1,
+        promptID: "msg_1",
+        completedAt: 2,
+        finish: "stop",
+        error: { name: "APIError", message: "401" },
+        isSummary: false,
+      },
+    },
+  ],
+  [
+    "message.part.updated",
+    { sessionID: "s", part: { type: "text", id: "p", messageID: "m", text: "12" } },
+    { type: "text", sessionID: "s", messageID: "m", partID: "p", text: "12" },
   ],
   [
     "permission.asked",
@@ -76,8 +105,8 @@ test.each([
 test.each([
   ["an idle status: session.idle says it too", "session.status", { sessionID: "s", status: { type: "idle" } }],
   ["an error of no session, as of a plugin that does not load", "session.error", { error: { name: "X" } }],
-  ["a user's message", "message.updated", { info: { role: "user", sessionID: "s" } }],
-  ["a text part", "message.part.updated", { sessionID: "s", part: { type: "text" } }],
+  ["a text that a machine added", "message.part.updated", { sessionID: "s", part: { type: "text", synthetic: true } }],
+  ["a reasoning part", "message.part.updated", { sessionID: "s", part: { type: "reasoning", text: "hm" } }],
   ["a new session", "session.created", { sessionID: "s", info: { id: "s" } }],
   ["a kind of event that is not known yet", "session.teleported", {}],
 ])("%s means nothing to us", (_, type, properties) => {

@@ -1,0 +1,71 @@
+import { type Lab, startLab } from "../../test/e2e/lab/lab.ts";
+import type { ModelRequest } from "../../test/e2e/lab/model-request.ts";
+import type { ScriptedCall } from "../../test/e2e/lab/reply.ts";
+
+/** What the names of our tools begin with, unless the plugin's options say otherwise. */
+export const toolPrefix = "asyncagents_";
+
+/** A task that a parent session launched: its description, which no other task of the run has, and its session's id. */
+export type Child = { description: string; sessionID: string };
+
+/** One of the two that are measured side by side, each in an OpenCode server of its own. */
+export type Contender = {
+  name: "ours" | "built-in";
+  lab: Lab;
+  /** The tool call that launches a task in the background. */
+  launch(description: string, prompt: string): ScriptedCall;
+  /** The words that stand once in a notice of that child's completion, and nowhere else in what a parent is sent. */
+  notice(child: Child): string;
+};
+
+type Kind = Omit<Contender, "lab"> & { plugin?: "none" };
+
+const ours: Kind = {
+  name: "ours",
+  launch: (description, prompt) => ({
+    name: `${toolPrefix}task`,
+    args: { description, prompt, agent: "general" },
+  }),
+  notice: ({ description }) => `**Agent "${description}" finished in `,
+};
+
+const builtIn: Kind = {
+  name: "built-in",
+  plugin: "none",
+  launch: (description, prompt) => ({
+    name: "task",
+    args: { description, prompt, subagent_type: "general", background: true },
+  }),
+  notice: ({ sessionID }) => `<task id="${sessionID}" state="completed"`,
+};
+
+/** Without it OpenCode's own `task` tool refuses `background: true`. Both servers get it, so that only the plugin differs. */
+const env = { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: "1" };
+
+/** Starts our plugin and the built-in, hands them to `measure`, and stops their servers whatever comes of it. */
+export async function withContenders<T>(measure: (contenders: Contender[]) => Promise<T>): Promise<T> {
+  const started: Contender[] = [];
+  try {
+    for (const { plugin, ...kind } of [ours, builtIn]) {
+      started.push({ ...kind, lab: await startLab({ env, ...(plugin && { plugin }) }) });
+    }
+    return await measure(started);
+  } finally {
+    await Promise.all(started.map(({ lab }) => lab.stop()));
+  }
+}
+
+/**
+ * What our tools add to each model request: the UTF-8 bytes of their definitions in its `tools` array, and of the comma
+ * that each of them brings.
+ * @throws Error when the request is not, byte for byte in length, what writing its parsed body again gives.
+ */
+export function toolBytes({ body, bodyBytes, tools }: ModelRequest): { tools: number; bytes: number } {
+  if (jsonBytes(body) !== bodyBytes) throw new Error("the request is not compact JSON: its bytes cannot be told apart");
+  const added = tools.filter((tool) => tool.function.name.startsWith(toolPrefix));
+  return { tools: added.length, bytes: added.reduce((sum, tool) => sum + jsonBytes(tool) + ",".length, 0) };
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
