@@ -38,6 +38,8 @@ export type OutboxEffect =
   | { type: "formed"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The prompt has gone out: show the person. */
   | { type: "announce"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
+  /** Nobody is left to tell of these runs. */
+  | { type: "dropped"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The parent was told of these runs. */
   | { type: "acknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
 
@@ -48,10 +50,13 @@ export type OutboxEvent =
   | { type: "PARENT_READ"; at: number; sender: Sender }
   | { type: "READ_FAILED"; at: number; message: string }
   | { type: "FORMED"; at: number; prompt: NoticePrompt }
+  | { type: "FORM_FAILED"; at: number; message: string }
   | { type: "SENT"; at: number; messageID: string }
   | { type: "SEND_REFUSED"; at: number; messageID: string; message: string }
   | { type: "CHECKED"; at: number; messageID: string; standing: "answered" | "pending" | "unanswered" }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
+  /** The host has stored a user message in the parent. */
+  | { type: "PARENT_STORED"; at: number; messageID: string }
   | { type: "PARENT_ANSWERED"; at: number; promptID: string }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
@@ -66,8 +71,10 @@ export interface OutboxContext {
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
   sender: Sender | undefined;
-  /** How often the prompt was sent. */
-  sends: number;
+  /** The host is known to have stored the prompt. */
+  stored: boolean;
+  /** How often the prompt was sent, looked after, or could not be; pauses grow with it. */
+  tries: number;
   /** When the delivery has something to do, epoch milliseconds. */
   wakeAt: number | undefined;
   /** When the parent can take a prompt again, epoch milliseconds. */

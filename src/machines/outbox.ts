@@ -11,8 +11,8 @@ export const outboxPatience = {
   settle: 500,
 } as const;
 
-const backoff = (sends: number): number =>
-  Math.min(outboxPatience.answer * 2 ** (sends - 1), outboxPatience.longestBackoff);
+const backoff = (tries: number): number =>
+  Math.min(outboxPatience.answer * 2 ** (tries - 1), outboxPatience.longestBackoff);
 
 const isIn = ({ runs }: NoticePrompt, end: RunEnd): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
@@ -43,9 +43,14 @@ const outbox = setup({
     due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
     settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
-    /** The parent's model was shown our prompt when it answers that one or a newer: message ids ascend. */
+    /**
+     * The parent's model was shown our prompt when it answers that one; or, once ours is stored, a newer one: message ids
+     * ascend, and every step sees all messages.
+     */
     answersPrompt: ({ context, event }) =>
-      event.type === "PARENT_ANSWERED" && context.prompt !== undefined && event.promptID >= context.prompt.messageID,
+      event.type === "PARENT_ANSWERED" &&
+      context.prompt !== undefined &&
+      (event.promptID === context.prompt.messageID || (context.stored && event.promptID > context.prompt.messageID)),
     /** The answer to a call may come when its prompt was acknowledged already, and the next one is under way. */
     current: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
@@ -53,7 +58,7 @@ const outbox = setup({
   },
 });
 
-const countSend = outbox.assign({ sends: ({ context }) => context.sends + 1, wakeAt: undefined });
+const countTry = outbox.assign({ tries: ({ context }) => context.tries + 1, wakeAt: undefined });
 
 const noteSender = outbox.assign({
   sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
@@ -67,7 +72,13 @@ const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, 
 
 const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ prompt: undefined, sends: 0, wakeAt: undefined });
+  enqueue.assign({ prompt: undefined, tries: 0, stored: false, wakeAt: undefined });
+});
+
+const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt }, enqueue }) => {
+  const runs = [...(prompt?.runs ?? []), ...owed.map(({ taskId, run }) => ({ taskId, run }))];
+  if (runs.length > 0) enqueue({ type: "request", params: { type: "dropped", parentSessionID, runs } });
+  enqueue.assign({ owed: [], prompt: undefined, wakeAt: undefined });
 });
 
 const acknowledged = { target: "idle", actions: [announce, acknowledge] } as const;
@@ -82,12 +93,14 @@ export const outboxMachine = outbox.createMachine({
     owed: [],
     prompt: undefined,
     sender: undefined,
-    sends: 0,
+    tries: 0,
+    stored: false,
     wakeAt: undefined,
     opensAt: undefined,
   }),
   on: {
     OWE: { actions: "owe" },
+    PARENT_STORED: { guard: "current", actions: assign({ stored: true }) },
     WITHDRAW: { actions: "withdraw" },
     PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
   },
@@ -119,7 +132,7 @@ export const outboxMachine = outbox.createMachine({
               { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
               { target: "gathering" },
             ],
-            READ_FAILED: { target: "backingOff", actions: countSend },
+            READ_FAILED: { target: "backingOff", actions: countTry },
           },
         },
         forming: {
@@ -129,6 +142,7 @@ export const outboxMachine = outbox.createMachine({
             params: ({ context: { parentSessionID, owed } }) => ({ type: "form", parentSessionID, owed }),
           },
           on: {
+            FORM_FAILED: { target: "backingOff", actions: countTry },
             FORMED: {
               target: "sending",
               actions: [
@@ -142,6 +156,7 @@ export const outboxMachine = outbox.createMachine({
                 },
                 assign({
                   prompt: ({ event }) => event.prompt,
+                  tries: 0,
                   owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
                 }),
               ],
@@ -151,7 +166,7 @@ export const outboxMachine = outbox.createMachine({
         sending: {
           description: "The prompt is on its way to the parent.",
           entry: [
-            countSend,
+            countTry,
             enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
               if (!prompt || !sender) return;
               enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
@@ -165,7 +180,7 @@ export const outboxMachine = outbox.createMachine({
         },
         awaiting: {
           description: "The host took the prompt. The parent has not begun to answer it.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries) },
           on: {
             ...onAnswer,
             PARENT_IDLE: { actions: { type: "wakeAfter", params: outboxPatience.settle } },
@@ -188,7 +203,7 @@ export const outboxMachine = outbox.createMachine({
             ...onAnswer,
             CHECKED: [
               { guard: and(["current", "answered"]), ...acknowledged },
-              { guard: and(["current", "pending"]), target: "awaiting" },
+              { guard: and(["current", "pending"]), target: "awaiting", actions: [countTry, assign({ stored: true })] },
               { guard: "current", target: "reading" },
             ],
             CHECK_FAILED: { guard: "current", target: "awaiting" },
@@ -196,13 +211,13 @@ export const outboxMachine = outbox.createMachine({
         },
         backingOff: {
           description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries) },
           on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
         },
         closed: {
-          description: "The parent session was deleted. There is nobody to tell.",
-          entry: assign({ owed: [], prompt: undefined, wakeAt: undefined }),
-          on: { OWE: {} },
+          description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
+          entry: drop,
+          on: { OWE: { actions: ["owe", drop] } },
         },
       },
     },

@@ -32,7 +32,8 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
     case "deleted":
       return { type: "PARENT_GONE", at };
     case "message": {
-      const { promptID } = event.message;
+      const { id, role, promptID } = event.message;
+      if (role === "user") return { type: "PARENT_STORED", at, messageID: id };
       return promptID === undefined ? undefined : { type: "PARENT_ANSWERED", at, promptID };
     }
     default:

@@ -97,7 +97,7 @@ const route = supervisor.enqueueActions(({ context, event, enqueue }) => {
 const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "EFFECT") return;
   const { at, effect } = event;
-  const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED") => {
+  const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
     for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
   };
   const openOutbox = (parentSessionID: string) => {
@@ -123,6 +123,9 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
       break;
     case "acknowledged":
       toTasks(effect.runs, "NOTICE_ACKNOWLEDGED");
+      break;
+    case "dropped":
+      toTasks(effect.runs, "NOTICE_DROPPED");
       break;
     default:
       enqueue({ type: "perform", params: effect });

@@ -95,6 +95,7 @@ export type TaskEvent =
   | { type: "TOLD"; at: number }
   | { type: "NOTICE_FORMED"; at: number }
   | { type: "NOTICE_ACKNOWLEDGED"; at: number }
+  | { type: "NOTICE_DROPPED"; at: number }
   | { type: "REQUEST_ASKED"; at: number; request: PendingRequest }
   | { type: "REQUEST_ANSWERED"; at: number; id: string }
   | { type: "WENT_QUIET"; at: number }

@@ -27,6 +27,7 @@ export const notice = task.createStateConfig({
       description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
       on: {
         TOLD: { target: "none", actions: "dropWaiter" },
+        NOTICE_DROPPED: { target: "none" },
         LET_GO: [{ guard: "lastWaiter", target: "due", actions: "dropWaiter" }, { actions: "dropWaiter" }],
       },
     },
@@ -38,6 +39,7 @@ export const notice = task.createStateConfig({
       }),
       on: {
         NOTICE_FORMED: { target: "sending" },
+        NOTICE_DROPPED: { target: "none" },
         TOLD: {
           guard: "waitedFor",
           target: "none",
@@ -59,7 +61,7 @@ export const notice = task.createStateConfig({
     sending: {
       meta: telling,
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
-      on: { NOTICE_ACKNOWLEDGED: { target: "none" } },
+      on: { NOTICE_ACKNOWLEDGED: { target: "none" }, NOTICE_DROPPED: { target: "none" } },
     },
   },
 });

@@ -8,7 +8,7 @@ const backoff = (sends: number): number => Math.min(patience.backoff * 2 ** (sen
 const UNANSWERED: TaskError = {
   name: "Unanswered",
   kind: "unanswered",
-  message: `OpenCode stored the prompt but never answered it, though it was sent ${patience.sends} times.`,
+  message: `OpenCode took the prompt but never answered it, though it was sent ${patience.sends} times.`,
 };
 
 const SESSION_GONE: TaskError = {
@@ -80,7 +80,6 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
     working: task.createStateConfig({
       description: "The child is at work.",
-      entry: { type: "wakeAfter", params: patience.check },
       on: {
         HOST_IDLE: { target: "settling" },
         HOST_ERROR: { actions: ["noteHint", { type: "wakeAfter", params: patience.afterError }] },
@@ -125,7 +124,10 @@ export const runStates = (sending: "launching" | "prompting") =>
           {
             guard: and(["newestLook", "looksLeft"]),
             target: "working",
-            actions: assign({ misses: ({ context }) => context.misses + 1 }),
+            actions: [
+              assign({ misses: ({ context }) => context.misses + 1 }),
+              { type: "wakeAfter", params: patience.lookAgain },
+            ],
           },
           { guard: "newestLook", ...abandon },
         ],

@@ -7,8 +7,8 @@ import type { RunEnd, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./ta
  * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
  */
 export const patience = {
-  /** Between two looks at a child that gives no sign: the fallback for events that never came. */
-  check: 5_000,
+  /** From a look that the host did not answer to the next. */
+  lookAgain: 5_000,
   /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
   afterError: 1_000,
   /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */

@@ -1,4 +1,4 @@
-import { assign, raise, type SnapshotFrom, stateIn } from "xstate";
+import { and, assign, not, raise, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../task.ts";
 import { attention } from "./task-attention.ts";
 import type { TaskEvent } from "./task-events.ts";
@@ -57,7 +57,7 @@ export const taskMachine = task.createMachine({
           on: {
             RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
             RESUME: {
-              guard: stateIn("#told"),
+              guard: and([stateIn("#told"), not("waitedFor")]),
               target: "resumed",
               actions: assign(({ context, event }) => ({
                 run: {

@@ -44,6 +44,7 @@ export const createCompleting = (): Completing => {
         const there = new Set(message.parts.map(({ id }) => id));
         const missing = prompt.parts.filter(({ id }) => !there.has(id));
         message.parts.push(...missing.map((part) => toPart(message, part)));
+        message.parts.sort((a, b) => (a.id < b.id ? -1 : 1));
         added += missing.length;
         return missing.length > 0;
       });

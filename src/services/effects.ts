@@ -4,30 +4,46 @@ import type { TaskEvent } from "../machines/task-events.ts";
 import type { TaskError } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Host, HostFailure, HostResult } from "./host.ts";
-import { settle } from "./settle.ts";
+import { type Standing, settle } from "./settle.ts";
 import type { Sightings } from "./sightings.ts";
 
 type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 
-/** Messages that a look reads at first. A run's end and its text are nearly always in the newest one. */
+/** Messages that are read at first: a run's end and its text are nearly always in the newest one. */
 const FEW = 4;
+/** Messages that are read when the newest have no text: an agent that takes more steps without a word is silent. */
 const MANY = 200;
 
 const asError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
 
-/** Everything below a session, itself first. What cannot be listed is left out: stopping the rest still helps. */
-const withDescendants = async (host: Host, sessionID: string): Promise<string[]> => {
-  const children = await host.children(sessionID);
-  if (!children.ok) return [sessionID];
-  const below = await Promise.all(children.value.map((child) => withDescendants(host, child)));
-  return [sessionID, ...below.flat()];
-};
-
 const firstFailure = (results: HostResult<unknown>[]): HostFailure | undefined =>
   results.find((result) => !result.ok)?.failure;
 
+/** What does not exist any more is no failure of a call that would have ended it. */
+const unlessNotFound = (result: HostResult<unknown>): HostResult<unknown> =>
+  !result.ok && result.failure.kind === "notFound" ? { ok: true, value: undefined } : result;
+
+/** Aborts a session and everything below it. Returns the sessions that were reached, and what failed. */
+const abortAll = async (
+  host: Host,
+  sessionID: string,
+): Promise<{ sessions: string[]; results: HostResult<unknown>[] }> => {
+  const [aborted, children] = await Promise.all([host.abort(sessionID), host.children(sessionID)]);
+  const below = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
+  return {
+    sessions: [sessionID, ...below.flatMap(({ sessions }) => sessions)],
+    results: [aborted, children, ...below.flatMap(({ results }) => results)].map(unlessNotFound),
+  };
+};
+
+/** What is known of the children without asking the host. */
+export interface Children extends Pick<Sightings, "answerOf"> {
+  /** True while tasks that this session launched run, or their ends are not told. */
+  awaitsTasks(sessionID: string): boolean;
+}
+
 /** Does what tasks and outboxes request of the host, and says with an event how it went. Never throws. */
-export const createEffects = (host: Host, clock: Clock, sightings: Sightings) => {
+export const createEffects = (host: Host, clock: Clock, children: Children) => {
   const prompt = async ({ prompt }: Of<"prompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
@@ -41,23 +57,41 @@ export const createEffects = (host: Host, clock: Clock, sightings: Sightings) =>
     };
   };
 
-  const look = async ({ sessionID, messageID, look, hostError }: Of<"look">): Promise<TaskEvent> => {
-    const failed = ({ failure }: { failure: HostFailure }): TaskEvent =>
-      failure.kind === "notFound"
-        ? { type: "SESSION_GONE", at: clock.now() }
-        : { type: "LOOK_FAILED", at: clock.now(), look, error: asError(failure) };
-    const told = sightings.answerOf(sessionID, messageID);
-    if (told) return { type: "LOOKED_ANSWERED", at: clock.now(), look, ...told };
+  /** How the run stands, from as few calls as tell it. */
+  const sight = async ({
+    sessionID,
+    messageID,
+    hostError,
+  }: Of<"look">): Promise<HostResult<Standing | { is: "busy" }>> => {
     const busy = await host.busy();
-    if (!busy.ok) return failed(busy);
-    if (busy.value.has(sessionID)) return { type: "LOOKED_BUSY", at: clock.now(), look };
-    let seen = await host.messages(sessionID, FEW);
-    if (!seen.ok) return failed(seen);
-    let standing = settle({ busy: false, messages: seen.value, messageID, hostError });
-    if (standing.is === "answered" && standing.result === "" && seen.value.length === FEW) {
-      seen = await host.messages(sessionID, MANY);
-      if (!seen.ok) return failed(seen);
-      standing = settle({ busy: false, messages: seen.value, messageID, hostError });
+    if (!busy.ok) return busy;
+    if (busy.value.has(sessionID)) return { ok: true, value: { is: "busy" } };
+    const [few, prompt] = await Promise.all([host.messages(sessionID, FEW), host.message(sessionID, messageID)]);
+    if (!few.ok) return few;
+    if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
+    const seen = { messageID, hostError, stored: prompt.ok };
+    const standing = settle({ ...seen, messages: few.value });
+    if (standing.is !== "answered" || standing.result !== "" || few.value.length < FEW)
+      return { ok: true, value: standing };
+    const many = await host.messages(sessionID, MANY);
+    return many.ok ? { ok: true, value: settle({ ...seen, messages: many.value }) } : many;
+  };
+
+  const look = async (effect: Of<"look">): Promise<TaskEvent> => {
+    const { sessionID, messageID, look } = effect;
+    const told = children.answerOf(sessionID, messageID);
+    const seen: HostResult<Standing | { is: "busy" }> = told
+      ? { ok: true, value: { is: "answered", ...told } }
+      : await sight(effect);
+    if (!seen.ok) {
+      return seen.failure.kind === "notFound"
+        ? { type: "SESSION_GONE", at: clock.now() }
+        : { type: "LOOK_FAILED", at: clock.now(), look, error: asError(seen.failure) };
+    }
+    const standing = seen.value;
+    // An agent that waits for tasks of its own has not answered yet: it will be told of them, and go on.
+    if (standing.is === "answered" && children.awaitsTasks(sessionID)) {
+      return { type: "LOOKED_BUSY", at: clock.now(), look };
     }
     const at = clock.now();
     switch (standing.is) {
@@ -75,13 +109,12 @@ export const createEffects = (host: Host, clock: Clock, sightings: Sightings) =>
   };
 
   const stop = async ({ sessionID, messageID, requests }: Of<"stop">): Promise<TaskEvent> => {
-    const sessions = await withDescendants(host, sessionID);
-    const aborted = await Promise.all(sessions.map((session) => host.abort(session)));
+    const { sessions, results } = await abortAll(host, sessionID);
     // An abort leaves the child's open requests listed for ever.
-    await Promise.all(requests.map((request) => host.reject(request)));
+    const rejected = await Promise.all(requests.map((request) => host.reject(request)));
     const [prompted, busy] = await Promise.all([host.message(sessionID, messageID), host.busy()]);
     const at = clock.now();
-    const failure = firstFailure([...aborted, busy, prompted]);
+    const failure = firstFailure([...results, ...rejected.map(unlessNotFound), busy, prompted]);
     const running = busy.ok && sessions.some((session) => busy.value.has(session));
     if (!failure && !running) return { type: "STOPPED", at };
     return {
@@ -113,23 +146,22 @@ export const createEffects = (host: Host, clock: Clock, sightings: Sightings) =>
   };
 
   const check = async ({ parentSessionID, messageID }: Of<"check">): Promise<OutboxEvent> => {
-    const [seen, busy] = await Promise.all([host.messages(parentSessionID, MANY), host.busy()]);
+    const [stored, newest, busy] = await Promise.all([
+      host.message(parentSessionID, messageID),
+      host.messages(parentSessionID, FEW),
+      host.busy(),
+    ]);
     const at = clock.now();
-    if (!seen.ok || !busy.ok) {
-      const failure = firstFailure([seen, busy]);
-      if (failure?.kind === "notFound") return { type: "PARENT_GONE", at };
+    if (!newest.ok && newest.failure.kind === "notFound") return { type: "PARENT_GONE", at };
+    const failure = firstFailure([newest, busy, unlessNotFound(stored)]);
+    if (!newest.ok || !busy.ok || failure) {
       return { type: "CHECK_FAILED", at, messageID, message: failure?.message ?? "" };
     }
-    const answered = seen.value.some(({ role, promptID }) => role === "assistant" && (promptID ?? "") >= messageID);
+    const answered = newest.value.some(({ role, promptID }) => role === "assistant" && (promptID ?? "") >= messageID);
+    if (!stored.ok) return { type: "CHECKED", at, messageID, standing: "unanswered" };
     if (answered) return { type: "CHECKED", at, messageID, standing: "answered" };
-    const stored = seen.value.some(({ id }) => id === messageID);
-    // A busy parent that has the message will come to it; the host reads its messages anew at every step.
-    return {
-      type: "CHECKED",
-      at,
-      messageID,
-      standing: stored && busy.value.has(parentSessionID) ? "pending" : "unanswered",
-    };
+    // A busy parent that has the message will come to it: it reads its messages anew at every step.
+    return { type: "CHECKED", at, messageID, standing: busy.value.has(parentSessionID) ? "pending" : "unanswered" };
   };
 
   /** The event that answers the effect; undefined for an effect that asks nothing of the host. */

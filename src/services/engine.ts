@@ -1,31 +1,25 @@
+import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
-import { refusalOf } from "../machines/task.ts";
-import type { RunEnd } from "../machines/task-events.ts";
+import type { RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
+import { type Cancelled, createEnding } from "./ending.ts";
 import { formPrompt } from "./forming.ts";
 import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { type LaunchRequest, planLaunch } from "./launching.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
+import { type Outcome, refuse } from "./outcome.ts";
+import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
 import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
 import type { Store, TaskFilter } from "./store.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
-
-/** A value, or why there is none, in words for the one who asked. */
-export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string };
-
-/** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */
-export interface Cancelled {
-  task: Task;
-  refused?: string;
-}
 
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
 export interface Engine {
@@ -65,9 +59,20 @@ export interface EngineParts {
   };
 }
 
-/** Longest wait for a cancelled task to stop, in milliseconds: its machine gives up after about ten attempts. */
-const STOP_WITHIN = 60_000;
+/** Answers of effects that say that the host failed us: each is worth a line in the log. */
+const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
+  "PROMPT_REFUSED",
+  "LOOK_FAILED",
+  "NOT_STOPPED",
+  "READ_FAILED",
+  "SEND_REFUSED",
+  "CHECK_FAILED",
+]);
 
+/** The other kinds are counted and remembered beside the machines, and there are many of them. */
+const isRouted = ({ type }: HostEvent): boolean => type !== "text" && type !== "toolCall" && type !== "step";
+
+/** Puts the machines, the services and the store together. */
 export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
@@ -75,9 +80,11 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     const snapshot = runtime.live(sessionID);
     return snapshot !== undefined && snapshot.context.completedAt === undefined;
   });
-  const doEffect = createEffects(host, clock, sightings);
-  /** Parents whose deletion was heard of while a launch may have been on its way. */
-  const deleted = new Set<string>();
+  const awaitsTasks = (sessionID: string): boolean =>
+    runtime.liveTasks().some(({ context }) => context.facts.parentSessionID === sessionID);
+  const doEffect = createEffects(host, clock, { answerOf: sightings.answerOf, awaitsTasks });
+  /** Launches whose session is being made, with what became of their parent meanwhile. */
+  const launches = new Set<{ parentSessionID: string; orphaned: boolean }>();
 
   const formed = (parentSessionID: string, owed: RunEnd[]): SupervisorEvent => {
     const prompt = formPrompt(owed, store, ids, options.notice);
@@ -92,18 +99,40 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     }
   };
 
+  const attempt = async (effect: Effect): Promise<SupervisorEvent | undefined> => {
+    const answer = await doEffect(effect);
+    const event = answer && "event" in answer ? answer.event : undefined;
+    if (event && FAILURES.has(event.type)) log.error(`the host failed: ${event.type}`, { ...event });
+    if (event?.type === "PARENT_GONE" && "parentSessionID" in effect) await onDeleted(effect.parentSessionID);
+    return answer;
+  };
+
   const perform: Perform = (effect) => {
     if (effect.type === "form") return formed(effect.parentSessionID, effect.owed);
     if (effect.type === "announce") return announce(effect);
-    return doEffect(effect);
+    return attempt(effect);
   };
 
   const runtime = createRuntime({ clock, store, progress, perform, log });
   const waiting = createWaiting(runtime, store, clock);
+  const inBackground = (work: Promise<unknown>, fault: string) => {
+    work.catch((error) => log.error(fault, { reason: reasonOf(error) }));
+  };
+
+  const markOrphaned = (sessionID: string) => {
+    for (const launch of launches) if (launch.parentSessionID === sessionID) launch.orphaned = true;
+  };
+
   runtime.subscribe((task) => {
-    if (hasEnded(task)) sightings.forget(task.sessionID);
+    const { sessionID, status, state } = task;
+    if (hasEnded(task)) sightings.forget(sessionID);
+    const givenUp = hasEnded(task) && status !== "completed";
+    if (givenUp || state.includes("stopping")) markOrphaned(sessionID);
+    // Nobody is left to read what its own tasks answer, and telling would wake a session that was stopped.
+    if (givenUp) inBackground(ending.orphan(sessionID), "the tasks of an ended task could not be cancelled");
   });
-  const stopWatching = watchSilence(runtime, progress, clock, options.staleAfter);
+  const stopWatching = watchSilence(runtime, progress, clock, log, options.staleAfter);
+  const stopPolling = startPolling(runtime, host, clock, log, awaitsTasks);
 
   const get = (taskId: string): Task | undefined => {
     const task = store.get(taskId)?.task;
@@ -112,6 +141,8 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
 
+  const ending = createEnding(runtime, store, clock, waiting.untilOver, get);
+
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Task>> => {
@@ -119,8 +150,10 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory } = request;
-    if (request.signal.aborted) return { ok: false, reason: "The turn was aborted; nothing was launched." };
+    if (request.signal.aborted) return refuse("The turn was aborted; nothing was launched.");
     const messageID = ids.message();
+    const pending = { parentSessionID, orphaned: false };
+    launches.add(pending);
     const created = await host.createSession({
       parentID: parentSessionID,
       title: `${description} (@${agent} subagent)`,
@@ -129,9 +162,14 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       permission,
       metadata: { taskchart: { parentSessionID, launch: messageID } },
     });
-    if (!created.ok) return { ok: false, reason: `OpenCode made no session for the task: ${created.failure.message}` };
-    if (deleted.has(parentSessionID)) return { ok: false, reason: "The calling session was deleted." };
+    launches.delete(pending);
+    if (!created.ok) return refuse(`OpenCode made no session for the task: ${created.failure.message}. Try again.`);
     const sessionID = created.value.id;
+    if (pending.orphaned || request.signal.aborted) {
+      const removed = await host.deleteSession(sessionID);
+      if (!removed.ok) log.error("a session made for nothing stays", { sessionID, reason: removed.failure.message });
+      return refuse("The calling session was stopped or deleted meanwhile; nothing was launched.");
+    }
     const at = clock.now();
     progress.begin(sessionID, at);
     runtime.dispatch({
@@ -159,7 +197,9 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       },
     });
     const task = get(sessionID);
-    return task ? { ok: true, value: task } : { ok: false, reason: "The task could not be stored." };
+    return task
+      ? { ok: true, value: task }
+      : refuse("The task was launched and has ended already; the list shows it no more.");
   };
 
   const find = (parentSessionID: string, id: string): Outcome<Task> => {
@@ -169,61 +209,18 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     const task = found.length === 1 && found[0] ? get(found[0].sessionID) : undefined;
     if (task) return { ok: true, value: task };
     const { prefix } = options.notice;
-    return {
-      ok: false,
-      reason:
-        found.length > 1
-          ? `"${id}" begins the ids of ${found.length} tasks: ${found.map(({ sessionID }) => sessionID).join(", ")}. Give more of it.`
-          : `This session has no task "${id}". ${prefix}_list shows the tasks it has.`,
-    };
-  };
-
-  /** Ends are awaited for as long as a machine may take to give up, whatever the caller's turn does meanwhile. */
-  const untilEnded = (taskIds: string[]) =>
-    waiting.untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });
-
-  const launchedBy = (taskIds: string[]): string[] =>
-    taskIds.flatMap((taskId) => store.list({ parentSessionID: taskId }).map(({ sessionID }) => sessionID));
-
-  const cancel = async (taskIds: string[]): Promise<Cancelled[]> => {
-    const below = launchedBy(taskIds);
-    const stopping = taskIds.map((taskId) => {
-      const snapshot = runtime.live(taskId);
-      const event = { type: "CANCEL", at: clock.now() } as const;
-      const refused = snapshot
-        ? refusalOf(snapshot, event)
-        : `has already finished (${store.get(taskId)?.task.status})`;
-      if (refused === undefined) runtime.send(taskId, event);
-      return { taskId, refused };
-    });
-    if (below.length > 0) await cancel(below);
-    await untilEnded(taskIds);
-    return stopping.flatMap(({ taskId, refused }) => {
-      const task = get(taskId);
-      if (!task) return [];
-      return refused === undefined ? { task } : { task, refused };
-    });
-  };
-
-  const clear = async (taskIds: string[]): Promise<Task[]> => {
-    const below = launchedBy(taskIds);
-    if (below.length > 0) await clear(below);
-    const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
-    const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
-    // Whoever clears a task knows of its end: no notice is owed.
-    for (const taskId of running) runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now() });
-    await cancel(running);
-    runtime.forget(removed);
-    store.remove(taskIds);
-    for (const taskId of taskIds) progress.forget(taskId);
-    return removed;
+    return refuse(
+      found.length > 1
+        ? `"${id}" begins the ids of ${found.length} tasks: ${found.map(({ sessionID }) => sessionID).join(", ")}. Give more of it.`
+        : `This session has no task "${id}". ${prefix}_list shows the tasks it has.`,
+    );
   };
 
   const onDeleted = async (sessionID: string) => {
-    deleted.add(sessionID);
+    markOrphaned(sessionID);
     completing.forget(sessionID);
     const orphans = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
-    if (orphans.length > 0) await clear(orphans);
+    if (orphans.length > 0) await ending.clear(orphans);
   };
 
   return {
@@ -233,18 +230,16 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     find,
     wait: waiting.wait,
     markRetrieved: (taskId) => runtime.send(taskId, { type: "RETRIEVED", at: clock.now() }),
-    cancel,
-    clear,
+    cancel: ending.cancel,
+    clear: ending.clear,
     onHostEvent: (event) => {
       const at = clock.now();
       progress.note(event, at);
       sightings.note(event);
       waiting.note(event);
-      if (runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+      if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
       if (event.type === "deleted") {
-        onDeleted(event.sessionID).catch((error) =>
-          log.error("the tasks of a deleted session could not be cleared", { reason: reasonOf(error) }),
-        );
+        inBackground(onDeleted(event.sessionID), "the tasks of a deleted session could not be cleared");
       }
     },
     onModelRequest: (messages) => {
@@ -253,6 +248,8 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     },
     subscribe: runtime.subscribe,
     stop: () => {
+      waiting.stop();
+      stopPolling();
       stopWatching();
       runtime.stop();
     },

@@ -7,9 +7,13 @@ import type { Store } from "./store.ts";
 
 const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
+/** Characters of results that one prompt carries at most, shared among its notices: about 25,000 tokens. */
+const PROMPT_CHARS = 100_000;
+
 /** Forms one prompt of all that is owed: each run end keeps its own two parts, in the order of the ends. */
 export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
   const ends = owed.toSorted((a, b) => a.endedAt - b.endedAt);
+  const maxResultChars = Math.min(style.maxResultChars, Math.floor(PROMPT_CHARS / ends.length));
   const partIDs = ids.parts(ends.length * 2).values();
   const parts = ends.flatMap((end) => {
     const siblings = store.list({ parentSessionID: end.parentSessionID });
@@ -18,7 +22,7 @@ export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: Notice
     const { visible, hidden } = noticeOf(
       end,
       { ended: batch.filter(hasEnded).length, total: batch.length, running },
-      style,
+      { ...style, maxResultChars },
     );
     return [
       { text: visible, synthetic: false },

@@ -66,6 +66,7 @@ export interface Host {
   agents(): Promise<HostResult<HostAgent[]>>;
   session(sessionID: string): Promise<HostResult<HostSession>>;
   createSession(session: NewSession): Promise<HostResult<{ id: string }>>;
+  deleteSession(sessionID: string): Promise<HostResult<void>>;
   /** The ids of the sessions directly below. */
   children(sessionID: string): Promise<HostResult<string[]>>;
   /** Stores the prompt and has it answered; with the same ids again, nothing is stored or answered twice. */

@@ -1,6 +1,6 @@
 import type { ModelRef, Task } from "../task.ts";
-import type { Outcome } from "./engine.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
+import { type Outcome, refuse } from "./outcome.ts";
 import type { Store } from "./store.ts";
 
 export interface LaunchRequest {
@@ -25,8 +25,6 @@ export interface LaunchPlan {
   permission: PermissionRule[];
   parentTask: Task | undefined;
 }
-
-const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
 
 /** How many tasks deep a session is: 0 for a person's own. */
 const depthOf = (store: Store, sessionID: string): number => {
@@ -58,8 +56,8 @@ export const planLaunch = async (
     );
   }
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
-  if (!agents.ok) return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}`);
-  if (!parent.ok) return refuse(`OpenCode did not find the calling session: ${parent.failure.message}`);
+  if (!agents.ok) return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`);
+  if (!parent.ok) return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`);
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === request.agent);
   if (!agent) {

@@ -40,8 +40,12 @@ export const readError = (error: unknown): { name: string; message: string } => 
   };
 };
 
+/** Too early, too much, or a fault of the host's own: the same call may succeed later. */
+const isPassing = (status: number | undefined): boolean =>
+  status === undefined || status >= 500 || status === 408 || status === 429;
+
 const failureOf = (error: unknown, status: number | undefined): HostFailure => ({
-  kind: status === 404 ? "notFound" : status !== undefined && status < 500 ? "refused" : "unavailable",
+  kind: status === 404 ? "notFound" : isPassing(status) ? "unavailable" : "refused",
   ...readError(error),
 });
 
@@ -83,9 +87,9 @@ const modelRef = (providerID: string, modelID: string, variant: string | null | 
 
 const answerOf = (info: AssistantMessage) => ({
   promptID: info.parentID,
-  completedAt: info.time.completed,
-  finish: info.finish,
-  error: info.error && readError(info.error),
+  completedAt: info.time.completed ?? undefined,
+  finish: info.finish ?? undefined,
+  error: info.error ? readError(info.error) : undefined,
   isSummary: info.summary === true,
 });
 
@@ -152,9 +156,9 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     session: async (sessionID) =>
       map(await ask((signal) => client.session.get({ sessionID }, { signal })), (session) => ({
         id: session.id,
-        parentID: session.parentID,
-        agent: session.agent,
-        model: session.model && modelRef(session.model.providerID, session.model.id, session.model.variant),
+        parentID: session.parentID ?? undefined,
+        agent: session.agent ?? undefined,
+        model: session.model ? modelRef(session.model.providerID, session.model.id, session.model.variant) : undefined,
         permission: session.permission ?? [],
       })),
     createSession: async ({ model, ...session }) =>
@@ -172,6 +176,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         ),
         ({ id }) => ({ id }),
       ),
+    deleteSession: async (sessionID) => done(await ask((signal) => client.session.delete({ sessionID }, { signal }))),
     children: async (sessionID) =>
       map(await ask((signal) => client.session.children({ sessionID }, { signal })), (sessions) =>
         sessions.map(({ id }) => id),

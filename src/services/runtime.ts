@@ -25,8 +25,8 @@ export interface Runtime {
   watches(sessionID: string): boolean;
   /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
   send(taskId: string, event: TaskEvent): void;
-  /** Drops tasks, and what their parents are still owed of them. */
-  forget(tasks: Pick<Task, "sessionID" | "parentSessionID" | "resumeCount">[]): void;
+  /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
+  forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once it is stored. Returns how to stop that. */
   subscribe(listener: (task: Task) => void): () => void;
   stop(): void;
@@ -47,8 +47,10 @@ const broken = (at: number, reason: string): TaskEvent => ({
 });
 
 /** What an outbox is told when a service could not do its effect. */
-const refusalOf = (effect: Effect, at: number, message: string): OutboxEvent | undefined => {
+const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent | undefined => {
   switch (effect.type) {
+    case "form":
+      return { type: "FORM_FAILED", at, message };
     case "read":
       return { type: "READ_FAILED", at, message };
     case "send":
@@ -60,15 +62,23 @@ const refusalOf = (effect: Effect, at: number, message: string): OutboxEvent | u
   }
 };
 
-/** An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step. */
-const observed = <Snapshot, Event, Scope, Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot }>(
+/**
+ * An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step; nor
+ * is being stopped, which is XState's own.
+ */
+const observed = <
+  Snapshot extends { status: string },
+  Event,
+  Scope,
+  Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
+>(
   logic: Logic & { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
   onStep: (snapshot: Snapshot, event: Event) => void,
 ): Logic =>
   Object.assign(Object.create(logic) as Logic, {
     transition: (before: Snapshot, event: Event, scope: Scope): Snapshot => {
       const after = logic.transition(before, event, scope);
-      if (after !== before) onStep(after, event);
+      if (after !== before && after.status === "active") onStep(after, event);
       return after;
     },
   });
@@ -82,6 +92,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   let journal: JournalEntry[] = [];
   let flushing = false;
   let stopped = false;
+  const emptied = new Set<string>();
   const mended = new Set<string>();
   let callOffAlarm: () => void = () => undefined;
 
@@ -100,6 +111,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
         }),
         outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
           outboxes.set(snapshot.context.parentSessionID, snapshot);
+          if (isEmpty(snapshot)) emptied.add(snapshot.context.parentSessionID);
         }),
       },
       actions: { perform: (_, effect) => void effects.push(effect) },
@@ -117,9 +129,15 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
       task: toTask(snapshot, progressOf(snapshot)),
       snapshot: { value: snapshot.value, context: snapshot.context } satisfies StoredSnapshot,
     }));
+    const change = { records, journal };
     touched.clear();
-    store.commit({ records, journal });
     journal = [];
+    try {
+      store.commit(change);
+    } catch (error) {
+      // Better a task that goes on unstored than one that stands still.
+      log.error("a change could not be stored", { reason: reasonOf(error) });
+    }
     return records.map(({ task }) => task);
   };
 
@@ -131,8 +149,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
       tasks.delete(sessionID);
       progress.forget(sessionID);
       supervisor.send({ type: "REAP_TASK", id: sessionID });
-      reapOutbox(parentSessionID);
+      emptied.add(parentSessionID);
     }
+    for (const parentSessionID of emptied) reapOutbox(parentSessionID);
+    emptied.clear();
   };
 
   const reapOutbox = (parentSessionID: string) => {
@@ -161,9 +181,9 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const surrender = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const at = clock.now();
-    const refusal = refusalOf(effect, at, reason);
-    if (refusal && "parentSessionID" in effect) {
-      return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: refusal });
+    const failure = outboxFailure(effect, at, reason);
+    if (failure && "parentSessionID" in effect) {
+      return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: failure });
     }
     const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
     if (taskId) send(taskId, broken(at, reason));
@@ -173,6 +193,9 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const mend = (id: string, reason: string) => {
     log.error("a fault in a machine", { id, reason });
     const at = clock.now();
+    for (const parentSessionID of outboxes.keys()) {
+      if (outboxId(parentSessionID) === id) outboxes.delete(parentSessionID);
+    }
     const owed = [...tasks.values()].filter(
       ({ context, value }) => outboxId(context.facts.parentSessionID) === id && value.notice !== "none",
     );
@@ -184,16 +207,26 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     send(id, broken(at, reason));
   };
 
+  const tellOf = (task: Task) => {
+    for (const listener of [...listeners]) {
+      try {
+        listener(task);
+      } catch (error) {
+        log.error("a listener failed", { taskId: task.sessionID, reason: reasonOf(error) });
+      }
+    }
+  };
+
   /** Stored first, done second: what is done was written down. */
   const flush = () => {
     if (flushing) return;
     flushing = true;
     try {
-      while (touched.size > 0 || effects.length > 0) {
+      while (touched.size > 0 || effects.length > 0 || emptied.size > 0) {
         const changed = commit();
         reap(changed);
         for (const effect of effects.splice(0)) carryOut(effect);
-        for (const task of changed) for (const listener of [...listeners]) listener(task);
+        for (const task of changed) tellOf(task);
       }
     } finally {
       flushing = false;
@@ -258,8 +291,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
         dispatch({ type: "OUTBOX", id: parentSessionID, event: withdraw });
         dispatch({ type: "REAP_TASK", id: sessionID });
         tasks.delete(sessionID);
+        progress.forget(sessionID);
         reapOutbox(parentSessionID);
       }
+      for (const task of forgotten) tellOf(task);
     },
     subscribe: (listener) => {
       listeners.add(listener);
@@ -268,6 +303,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     stop: () => {
       stopped = true;
       callOffAlarm();
+      supervisor.send({ type: "CLOSE" });
       supervisor.stop();
     },
   };

@@ -2,20 +2,20 @@ import type { HostError } from "../machines/task-events.ts";
 import type { TaskError } from "../task.ts";
 import type { HostMessage } from "./host.ts";
 
-/** What was seen of a session, and what is asked of it. */
+/** What was seen of an idle session, and what is asked of it. */
 export interface Sighting {
-  busy: boolean;
   /** The newest messages, oldest first. */
   messages: HostMessage[];
   /** The run's prompt. */
   messageID: string;
-  /** The newest error that the host told of this run. */
+  /** The host has stored the prompt. Until it has, only an answer to that very prompt counts. */
+  stored: boolean;
+  /** The first error that the host told of this run. */
   hostError: HostError | undefined;
 }
 
-/** How a run stands. Times are epoch milliseconds. */
+/** How an idle session's run stands. Times are epoch milliseconds. */
 export type Standing =
-  | { is: "busy" }
   | { is: "answered"; completedAt: number; result: string }
   | { is: "failed"; completedAt: number | undefined; error: TaskError }
   | { is: "aborted"; completedAt: number | undefined }
@@ -26,9 +26,12 @@ const ABORTED = "MessageAbortedError";
 /** The model goes on after these. */
 const UNFINISHED = new Set(["tool-calls", "unknown"]);
 
-/** True when the message answers the prompt or a newer one: ids ascend. */
-const isAnswerTo = (message: HostMessage, messageID: string): boolean =>
-  message.role === "assistant" && message.promptID !== undefined && message.promptID >= messageID;
+/** True when the message answers the prompt, or a newer one that was given with the prompt in sight: ids ascend. */
+const isAnswer = ({ role, promptID, isSummary }: HostMessage, { messageID, stored }: Sighting): boolean =>
+  role === "assistant" &&
+  !isSummary &&
+  promptID !== undefined &&
+  (promptID === messageID || (stored && promptID > messageID));
 
 const broughtDown = (error: HostError, completedAt: number | undefined): Standing =>
   error.name === ABORTED
@@ -36,19 +39,19 @@ const broughtDown = (error: HostError, completedAt: number | undefined): Standin
     : { is: "failed", completedAt, error: { ...error, kind: "provider" } };
 
 /**
- * How a run stands. "Idle" alone says nothing: a run is over when nobody works on the session and its newest message is
- * an assistant's that finished and is newer than the prompt.
+ * How the run of a session stands that nobody works on. That alone says nothing: a run is over when the newest message of
+ * an assistant answers its prompt, and has finished. (A user message behind it may be an aside that wants no answer.)
  */
-export const settle = ({ busy, messages, messageID, hostError }: Sighting): Standing => {
-  if (busy) return { is: "busy" };
-  const newest = messages.at(-1);
-  if (newest && isAnswerTo(newest, messageID) && !newest.isSummary && newest.completedAt !== undefined) {
+export const settle = (sighting: Sighting): Standing => {
+  const { messages, hostError } = sighting;
+  const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
+  if (newest && isAnswer(newest, sighting) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
     if (newest.error) return broughtDown(newest.error, completedAt);
     // An abort during the host's own retries leaves neither an error nor a reason.
     if (newest.finish === undefined) return { is: "aborted", completedAt };
     if (!UNFINISHED.has(newest.finish)) {
-      const answers = messages.filter((message) => isAnswerTo(message, messageID) && !message.isSummary);
+      const answers = messages.filter((message) => isAnswer(message, sighting));
       const result = answers.findLast(({ text }) => text !== "")?.text ?? "";
       return { is: "answered", completedAt, result };
     }

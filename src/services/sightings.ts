@@ -2,7 +2,7 @@ import type { HostEvent, SeenMessage } from "../machines/supervisor-events.ts";
 import { joinTexts } from "./host.ts";
 import { settle } from "./settle.ts";
 
-interface Sighting {
+interface Trace {
   busy: boolean;
   /** The newest message, of whichever role. */
   newest: SeenMessage | undefined;
@@ -23,11 +23,11 @@ export interface Sightings {
 
 /** `isOurs` tells the sessions that are worth remembering. */
 export const createSightings = (isOurs: (sessionID: string) => boolean): Sightings => {
-  const sightings = new Map<string, Sighting>();
+  const traces = new Map<string, Trace>();
 
-  const of = (sessionID: string): Sighting => {
-    const known = sightings.get(sessionID) ?? { busy: true, newest: undefined, texts: new Map() };
-    sightings.set(sessionID, known);
+  const of = (sessionID: string): Trace => {
+    const known = traces.get(sessionID) ?? { busy: true, newest: undefined, texts: new Map() };
+    traces.set(sessionID, known);
     return known;
   };
 
@@ -35,26 +35,26 @@ export const createSightings = (isOurs: (sessionID: string) => boolean): Sightin
     note: (event) => {
       const { type, sessionID } = event;
       if (!isOurs(sessionID)) return;
-      const sighting = of(sessionID);
-      if (type === "busy" || type === "idle") sighting.busy = type === "busy";
-      if (type === "message" && event.message.id >= (sighting.newest?.id ?? "")) {
-        if (event.message.id !== sighting.newest?.id) sighting.texts.clear();
-        sighting.newest = event.message;
+      const trace = of(sessionID);
+      if (type === "busy" || type === "idle") trace.busy = type === "busy";
+      if (type === "message" && event.message.id >= (trace.newest?.id ?? "")) {
+        if (event.message.id !== trace.newest?.id) trace.texts.clear();
+        trace.newest = event.message;
       }
-      if (type === "text" && event.messageID === sighting.newest?.id) sighting.texts.set(event.partID, event.text);
+      if (type === "text" && event.messageID === trace.newest?.id) trace.texts.set(event.partID, event.text);
     },
     answerOf: (sessionID, messageID) => {
-      const sighting = sightings.get(sessionID);
-      if (!sighting?.newest || sighting.busy) return undefined;
-      const parts = [...sighting.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const newest = { ...sighting.newest, text: joinTexts(parts.map(([, text]) => text)) };
-      const standing = settle({ busy: false, messages: [newest], messageID, hostError: undefined });
+      const trace = traces.get(sessionID);
+      if (!trace?.newest || trace.busy) return undefined;
+      const parts = [...trace.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const newest = { ...trace.newest, text: joinTexts(parts.map(([, text]) => text)) };
+      const standing = settle({ messages: [newest], messageID, stored: false, hostError: undefined });
       // Without a text, an earlier message may have one.
       if (standing.is !== "answered" || standing.result === "") return undefined;
       return { completedAt: standing.completedAt, result: standing.result };
     },
     forget: (sessionID) => {
-      sightings.delete(sessionID);
+      traces.delete(sessionID);
     },
   };
 };

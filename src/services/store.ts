@@ -45,9 +45,21 @@ const matches = (task: Task, filter: TaskFilter): boolean =>
 export const createMemoryStore = (): Store => {
   const records = new Map<string, TaskRecord>();
   const journals = new Map<string, TaskEvent[]>();
+  /** Task ids by parent session: most questions are one parent's. */
+  const byParent = new Map<string, Set<string>>();
+
+  const tasksOf = (parentSessionID: string | undefined): Task[] => {
+    const ids = parentSessionID === undefined ? records.keys() : (byParent.get(parentSessionID) ?? []);
+    return [...ids].flatMap((id) => records.get(id)?.task ?? []);
+  };
+
   return {
     commit: (change) => {
-      for (const record of change.records) records.set(record.task.sessionID, record);
+      for (const record of change.records) {
+        const { sessionID, parentSessionID } = record.task;
+        records.set(sessionID, record);
+        byParent.set(parentSessionID, (byParent.get(parentSessionID) ?? new Set()).add(sessionID));
+      }
       for (const { taskId, event } of change.journal) {
         const journal = journals.get(taskId);
         if (journal) journal.push(event);
@@ -55,10 +67,14 @@ export const createMemoryStore = (): Store => {
       }
     },
     get: (taskId) => records.get(taskId),
-    list: (filter) => [...records.values()].map(({ task }) => task).filter((task) => matches(task, filter)),
+    list: (filter) => tasksOf(filter.parentSessionID).filter((task) => matches(task, filter)),
     journal: (taskId) => journals.get(taskId) ?? [],
     remove: (taskIds) => {
       for (const taskId of taskIds) {
+        const parent = records.get(taskId)?.task.parentSessionID ?? "";
+        const siblings = byParent.get(parent);
+        siblings?.delete(taskId);
+        if (siblings?.size === 0) byParent.delete(parent);
         records.delete(taskId);
         journals.delete(taskId);
       }

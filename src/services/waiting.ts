@@ -12,7 +12,9 @@ export interface Patience {
 }
 
 export interface WaitRequest extends Patience {
-  /** The tool call that waits. Its answer tells the parent of the ends it waited for. */
+  /** The session whose tool call waits. */
+  sessionID: string;
+  /** That call. Its answer tells the parent of the ends it waited for. Unique within its session, not beyond. */
   callID: string | undefined;
 }
 
@@ -26,6 +28,8 @@ export interface Waiting {
   untilOver(patience: Patience): Promise<WaitOutcome>;
   /** Learns from the host whether the answer of a call reached the conversation. */
   note(event: HostEvent): void;
+  /** Ends all waits, as aborted, and their timers. */
+  stop(): void;
 }
 
 /**
@@ -34,9 +38,12 @@ export interface Waiting {
  */
 const STORED_WITHIN = 10_000;
 
+const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
+
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, (stored: boolean) => void>();
+  const waits = new Set<() => void>();
 
   const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", taskIds: string[]) => {
     for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now() });
@@ -53,6 +60,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const finish = (outcome: WaitOutcome) => {
         unsubscribe();
         callOff();
+        waits.delete(abort);
         signal.removeEventListener("abort", abort);
         resolve(outcome);
       };
@@ -65,25 +73,27 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
       const callOff = clock.after(timeoutMs, () => finish("timedOut"));
       signal.addEventListener("abort", abort);
+      waits.add(abort);
       if (signal.aborted) abort();
       else if (left.size === 0) finish("ended");
       else for (const taskId of taskIds) check(taskId);
     });
 
   /** The answer leaves the tool now; the ends in it are told once it is part of the conversation. */
-  const answer = (callID: string, taskIds: string[]) => {
+  const answer = (call: string, taskIds: string[]) => {
+    answering.get(call)?.(false);
     const callOff = clock.after(STORED_WITHIN, () => settle(false));
     const settle = (stored: boolean) => {
       callOff();
-      answering.delete(callID);
+      answering.delete(call);
       tell(stored ? "TOLD" : "LET_GO", taskIds);
     };
-    answering.set(callID, settle);
+    answering.set(call, settle);
   };
 
   return {
     wait: async (request) => {
-      const { taskIds, callID } = request;
+      const { taskIds, sessionID, callID } = request;
       tell("WAIT_BEGAN", taskIds);
       const outcome = await untilOver(request);
       const over = taskIds.filter(isOver);
@@ -93,12 +103,17 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
         taskIds.filter((taskId) => !told.includes(taskId)),
       );
       if (callID === undefined) tell("TOLD", told);
-      else if (told.length > 0) answer(callID, told);
+      else if (told.length > 0) answer(callOf(sessionID, callID), told);
       return outcome;
     },
     untilOver,
     note: (event) => {
-      if (event.type === "toolCall" && event.stage !== "begun") answering.get(event.callID)?.(event.stage === "stored");
+      if (event.type !== "toolCall" || event.stage === "begun") return;
+      answering.get(callOf(event.sessionID, event.callID))?.(event.stage === "stored");
+    },
+    stop: () => {
+      for (const abort of [...waits]) abort();
+      for (const settle of [...answering.values()]) settle(false);
     },
   };
 };

@@ -22,12 +22,10 @@ export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
       const tasks: Task[] = given(task_id) ? chosen : chosen.filter((task) => !hasEnded(task));
       if (tasks.length === 0) return "No running tasks to cancel.";
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
-      return results
-        .map(({ task, refused }) =>
-          refused === undefined
-            ? `Task ${labelOf(task)} "${task.description}" is ${task.status}.`
-            : `Task ${labelOf(task)} "${task.description}" ${refused}.`,
-        )
+      const output = results
+        .map(({ task, refused }) => `Task ${labelOf(task)} "${task.description}" ${refused ?? `is ${task.status}`}.`)
         .join("\n");
+      const [only] = results;
+      return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
     },
   });

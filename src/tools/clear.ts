@@ -15,6 +15,11 @@ export const clearTool = ({ engine }: ToolParts): ToolDefinition =>
       if (given(task_id) && given(batch_id)) {
         throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
       }
+      if ([task_id, batch_id].some((argument) => argument !== undefined && given(argument) === undefined)) {
+        throw new Error(
+          "task_id and batch_id must not be empty: leave both out to remove all of this session's tasks.",
+        );
+      }
       const tasks = tasksOf(engine, sessionID, given(task_id), given(batch_id));
       if (tasks.length === 0) return "No background tasks found";
       const removed = await engine.clear(tasks.map((task) => task.sessionID));

@@ -1,6 +1,7 @@
 import type { ToolContext } from "@opencode-ai/plugin";
 import type { Clock } from "../services/clock.ts";
-import type { Engine, Outcome } from "../services/engine.ts";
+import type { Engine } from "../services/engine.ts";
+import type { Outcome } from "../services/outcome.ts";
 
 /** What every tool is made of. */
 export interface ToolParts {

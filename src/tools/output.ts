@@ -28,7 +28,13 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
       const timeoutMs = readTimeout(timeout);
       const { sessionID } = orThrow(engine.find(context.sessionID, task_id.trim()));
       const outcome = block
-        ? await engine.wait({ taskIds: [sessionID], callID: context.callID, signal: context.abort, timeoutMs })
+        ? await engine.wait({
+            taskIds: [sessionID],
+            sessionID: context.sessionID,
+            callID: context.callID,
+            signal: context.abort,
+            timeoutMs,
+          })
         : undefined;
       const ended = engine.get(sessionID);
       if (ended && hasEnded(ended)) engine.markRetrieved(sessionID);

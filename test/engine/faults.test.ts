@@ -112,6 +112,7 @@ describe("a host call that fails", () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext("busy", unavailable, 1_000);
+    stage.host.finish(id, "12", { unwritten: true });
     await stage.clock.advance(120_000);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", name: "Unreachable" } });
   });
@@ -162,7 +163,7 @@ describe("a session that is deleted", () => {
     await settled();
     stage.host.delete(PARENT);
     hold.release();
-    await expect(launch).rejects.toThrow(/calling session was deleted/);
+    await expect(launch).rejects.toThrow(/calling session was stopped or deleted/);
     expect(stage.store.list({})).toEqual([]);
   });
 

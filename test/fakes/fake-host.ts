@@ -275,6 +275,12 @@ export const createFakeHost = (clock: Clock): FakeHost => {
         add(id, { parentID, agent, model, permission, habits: [...childHabits], created: given });
         return ok({ id });
       }),
+    deleteSession: (id) =>
+      call("deleteSession", () => {
+        sessions.delete(id);
+        emit({ type: "deleted", sessionID: id });
+        return ok(undefined);
+      }),
     children: (id) =>
       call("children", () =>
         sessions.has(id)

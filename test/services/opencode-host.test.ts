@@ -22,6 +22,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   agents: (host) => host.agents(),
   session: (host) => host.session("ses_1"),
   createSession: (host) => host.createSession(session),
+  deleteSession: (host) => host.deleteSession("ses_1"),
   children: (host) => host.children("ses_1"),
   prompt: (host) => host.prompt(prompt),
   abort: (host) => host.abort("ses_1"),

@@ -27,14 +27,10 @@ const assistant = (given: Partial<HostMessage> = {}): HostMessage => ({
 });
 
 const see = (given: Partial<Sighting>) =>
-  settle({ busy: false, messages: [user(PROMPT), assistant()], messageID: PROMPT, hostError: undefined, ...given });
+  settle({ messages: [user(PROMPT), assistant()], messageID: PROMPT, stored: true, hostError: undefined, ...given });
 
 test("a finished assistant message that answers the prompt is the end", () => {
   expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done" });
-});
-
-test("a busy session has not ended, whatever its messages say", () => {
-  expect(see({ busy: true })).toEqual({ is: "busy" });
 });
 
 test("an assistant message without an end is no answer", () => {
@@ -56,6 +52,18 @@ test("the answer to an earlier prompt is none to this one", () => {
 test("the answer to a prompt that a person added later counts: it was given with ours in sight", () => {
   const messages = [user(PROMPT), user("msg_4"), assistant({ id: "msg_5", promptID: "msg_4", text: "both" })];
   expect(see({ messages })).toMatchObject({ is: "answered", result: "both" });
+});
+
+test("the answer to a newer prompt is none to ours, as long as ours is not stored", () => {
+  const messages = [user("msg_4"), assistant({ id: "msg_5", promptID: "msg_4", text: "to the person" })];
+  expect(see({ messages, stored: false })).toEqual({ is: "unanswered" });
+});
+
+test("an aside behind the answer, which wants none itself, hides nothing", () => {
+  expect(see({ messages: [user(PROMPT), assistant(), user("msg_4")] })).toMatchObject({
+    is: "answered",
+    result: "done",
+  });
 });
 
 test("a compaction's summary is no answer", () => {

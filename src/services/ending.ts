@@ -1,0 +1,82 @@
+import { refusalOf } from "../machines/task.ts";
+import { hasEnded, type Task } from "../task.ts";
+import type { Clock } from "./clock.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Store } from "./store.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */
+export interface Cancelled {
+  task: Task;
+  refused?: string;
+}
+
+/** Brings tasks to an end, and all that they launched with them. */
+export interface Ending {
+  /** Resolves when the tasks have stopped, or at the latest when their machines have given up. */
+  cancel(taskIds: string[]): Promise<Cancelled[]>;
+  /** Removes tasks for good, those that run cancelled first. Nobody is told of them any more. */
+  clear(taskIds: string[]): Promise<Task[]>;
+  /** A session takes no more notices: its tasks are cancelled, and not told to it. */
+  orphan(sessionID: string): Promise<void>;
+}
+
+/** Longest wait for a cancelled task to stop, in milliseconds. Its machine gives up after ten attempts. */
+const STOP_WITHIN = 180_000;
+
+export const createEnding = (
+  runtime: Runtime,
+  store: Store,
+  clock: Clock,
+  untilOver: Waiting["untilOver"],
+  get: (taskId: string) => Task | undefined,
+): Ending => {
+  /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
+  const untilEnded = (taskIds: string[]) =>
+    untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });
+
+  const launchedBy = (taskIds: string[]): string[] =>
+    taskIds.flatMap((taskId) => store.list({ parentSessionID: taskId }).map(({ sessionID }) => sessionID));
+
+  /** Asks one task to stop. Returns why it would not, if so. */
+  const askToStop = (taskId: string): string | undefined => {
+    const snapshot = runtime.live(taskId);
+    if (!snapshot) return `has already finished (${store.get(taskId)?.task.status})`;
+    const event = { type: "CANCEL", at: clock.now() } as const;
+    const refused = refusalOf(snapshot, event);
+    if (refused === undefined) runtime.send(taskId, event);
+    return refused;
+  };
+
+  const cancel = async (taskIds: string[]): Promise<Cancelled[]> => {
+    const asked = taskIds.map((taskId) => ({ taskId, refused: askToStop(taskId) }));
+    const stopping = asked.flatMap(({ taskId, refused }) => (refused === undefined ? taskId : []));
+    await Promise.all([untilEnded(taskIds), ...stopping.map(orphan)]);
+    return asked.flatMap(({ taskId, refused }) => {
+      const task = get(taskId);
+      if (!task) return [];
+      return refused === undefined ? { task } : { task, refused };
+    });
+  };
+
+  const orphan = async (sessionID: string): Promise<void> => {
+    runtime.dispatch({ type: "OUTBOX", id: sessionID, event: { type: "PARENT_GONE", at: clock.now() } });
+    const below = launchedBy([sessionID]).filter((taskId) => runtime.live(taskId));
+    if (below.length > 0) await cancel(below);
+  };
+
+  const clear = async (taskIds: string[]): Promise<Task[]> => {
+    const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
+    const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
+    // Whoever clears a task knows of its end: it is held, as for a tool that waits, and never told.
+    for (const taskId of running) runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now() });
+    await cancel(running);
+    const below = launchedBy(taskIds);
+    if (below.length > 0) await clear(below);
+    store.remove(taskIds);
+    runtime.forget(removed);
+    return removed;
+  };
+
+  return { cancel, clear, orphan };
+};

@@ -1,0 +1,53 @@
+import { stateOf } from "../machines/task.ts";
+import type { Clock } from "./clock.ts";
+import type { Host } from "./host.ts";
+import { type Log, reasonOf } from "./log.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Between two polls, in milliseconds: slow, for it only makes up for events that never came. */
+const INTERVAL = 5_000;
+
+const isWorking = (state: string): boolean => state.endsWith(".working");
+
+/**
+ * The fallback for missed events: asks, with one call for all tasks at work, which sessions are idle, and gives those
+ * the hint that the host should have given. Returns how to stop.
+ */
+export const startPolling = (
+  runtime: Runtime,
+  host: Host,
+  clock: Clock,
+  log: Log,
+  awaitsTasks: (sessionID: string) => boolean,
+): (() => void) => {
+  const working = (): string[] =>
+    runtime.liveTasks().flatMap((snapshot) => {
+      const { sessionID } = snapshot.context.facts;
+      return isWorking(stateOf(snapshot)) && !awaitsTasks(sessionID) ? sessionID : [];
+    });
+
+  const poll = async () => {
+    if (working().length === 0) return;
+    const busy = await host.busy();
+    if (!busy.ok) return log.info("the host did not say what is busy", { reason: busy.failure.message });
+    for (const sessionID of working()) {
+      if (!busy.value.has(sessionID)) runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
+    }
+  };
+
+  let stopped = false;
+  const next = () => {
+    if (stopped) return;
+    callOff = clock.after(INTERVAL, () => {
+      poll()
+        .catch((error) => log.error("a poll failed", { reason: reasonOf(error) }))
+        .finally(next);
+    });
+  };
+  let callOff: () => void = () => undefined;
+  next();
+  return () => {
+    stopped = true;
+    callOff();
+  };
+};
