@@ -17,6 +17,8 @@ test("defect 1: a new session, our own included, leaves running tasks alone", as
   const created = { info: { id: "ses_new", parentID: PARENT }, sessionID: "ses_new" };
   publish(stage, { type: "session.created", properties: created });
   const second = await stage.launch();
+  const ours = { info: { id: second, parentID: PARENT }, sessionID: second };
+  publish(stage, { type: "session.created", properties: ours });
   await settled();
   expect([first, second].map((id) => stage.task(id).status)).toEqual(["running", "running"]);
   expect(stage.host.calls).not.toContain("abort");
@@ -99,6 +101,9 @@ test("defect 12: a notice that could not be sent is sent again, the same to the 
   expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "sending" });
   await stage.clock.advance(60_000);
   expect(stage.notices()).toHaveLength(1);
+  const attempts = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+  expect(attempts).toHaveLength(4);
+  expect(new Set(attempts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
   expect(stage.host.at(PARENT).messages.filter(({ role }) => role === "user")).toHaveLength(1);
   expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "none" });
 });

@@ -102,23 +102,49 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     journal.push({ taskId, event });
   };
 
-  const supervisor = createActor(
-    supervisorMachine.provide({
-      actors: {
-        task: observed(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
-          tasks.set(snapshot.context.facts.sessionID, snapshot);
-          noteStep(snapshot, event);
-        }),
-        outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
-          outboxes.set(snapshot.context.parentSessionID, snapshot);
-          if (isEmpty(snapshot)) emptied.add(snapshot.context.parentSessionID);
-        }),
-      },
-      actions: { perform: (_, effect) => void effects.push(effect) },
-    }),
-  );
-  supervisor.subscribe({ error: (error) => log.error("the supervisor stopped", { reason: reasonOf(error) }) });
-  supervisor.start();
+  const machine = supervisorMachine.provide({
+    actors: {
+      task: observed(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
+        tasks.set(snapshot.context.facts.sessionID, snapshot);
+        noteStep(snapshot, event);
+      }),
+      outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
+        outboxes.set(snapshot.context.parentSessionID, snapshot);
+        if (isEmpty(snapshot)) emptied.add(snapshot.context.parentSessionID);
+      }),
+    },
+    actions: { perform: (_, effect) => void effects.push(effect) },
+  });
+
+  const startSupervisor = () => {
+    const actor = createActor(machine);
+    // Without an observer, an error of the actor would be the whole process's.
+    actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: reasonOf(error) }) });
+    return actor.start();
+  };
+
+  let supervisor = startSupervisor();
+
+  const feed = (event: SupervisorEvent) => {
+    supervisor.send(event);
+    if (supervisor.getSnapshot().status === "error") replaceSupervisor();
+  };
+
+  /** The supervisor threw: a fault of ours. Another one takes over its tasks, and what their parents are still owed. */
+  const replaceSupervisor = () => {
+    const orphans = [...tasks.values()];
+    outboxes.clear();
+    supervisor = startSupervisor();
+    for (const { value, context } of orphans) supervisor.send({ type: "RESTORE", snapshot: { value, context } });
+    oweAgain(orphans);
+  };
+
+  const oweAgain = (snapshots: TaskSnapshot[]) => {
+    for (const { context, value } of snapshots) {
+      if (value.notice === "none" || value.notice === "held" || !context.end) continue;
+      supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "tell", end: context.end } });
+    }
+  };
 
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
@@ -148,7 +174,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
       if (!snapshot || !isAtRest(snapshot)) continue;
       tasks.delete(sessionID);
       progress.forget(sessionID);
-      supervisor.send({ type: "REAP_TASK", id: sessionID });
+      feed({ type: "REAP_TASK", id: sessionID });
       emptied.add(parentSessionID);
     }
     for (const parentSessionID of emptied) reapOutbox(parentSessionID);
@@ -160,7 +186,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     if (outbox && !isEmpty(outbox)) return;
     if (Object.values(supervisor.getSnapshot().context.tasks).includes(parentSessionID)) return;
     outboxes.delete(parentSessionID);
-    supervisor.send({ type: "REAP_OUTBOX", id: parentSessionID });
+    feed({ type: "REAP_OUTBOX", id: parentSessionID });
   };
 
   const carryOut = (effect: Effect) => {
@@ -196,12 +222,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     for (const parentSessionID of outboxes.keys()) {
       if (outboxId(parentSessionID) === id) outboxes.delete(parentSessionID);
     }
-    const owed = [...tasks.values()].filter(
-      ({ context, value }) => outboxId(context.facts.parentSessionID) === id && value.notice !== "none",
-    );
-    for (const { context } of owed) {
-      if (context.end) dispatch({ type: "EFFECT", at, effect: { type: "tell", end: context.end } });
-    }
+    oweAgain([...tasks.values()].filter(({ context }) => outboxId(context.facts.parentSessionID) === id));
     if (!tasks.delete(id) || mended.has(id)) return;
     mended.add(id);
     send(id, broken(at, reason));
@@ -242,12 +263,15 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     }
     dispatch({ type: "TASK", id: taskId, event });
     // Refused: it was brought back for nothing.
-    if (!tasks.has(taskId)) dispatch({ type: "REAP_TASK", id: taskId });
+    if (tasks.has(taskId)) return;
+    dispatch({ type: "REAP_TASK", id: taskId });
+    emptied.add(store.get(taskId)?.task.parentSessionID ?? "");
+    flush();
   };
 
   const dispatch = (event: SupervisorEvent) => {
     if (stopped) return;
-    supervisor.send(event);
+    feed(event);
     flush();
   };
 
@@ -274,7 +298,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     if (next === Number.POSITIVE_INFINITY) return;
     callOffAlarm = clock.after(Math.max(0, next - clock.now()), () => {
       const now = clock.now();
-      for (const { at, tick } of deadlines()) if (at <= now) supervisor.send(tick);
+      for (const { at, tick } of deadlines()) if (at <= now) feed(tick);
       flush();
     });
   };

@@ -23,6 +23,35 @@ describe("cancel", () => {
     await stage.call("cancel", { task_id: id });
     expect(stage.task(grandchild).status).toBe("cancelled");
     expect(stage.host.at("ses_native").busy).toBe(false);
+    // Nor is the stopped session woken to be told of its own tasks.
+    const prompted = stage.host.at(id).prompts.length;
+    await stage.clock.advance(60_000);
+    expect(stage.host.at(id).prompts).toHaveLength(prompted);
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test("of a task that is just launching one: the launch leaves nothing behind", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const hold = stage.host.holdNext("createSession");
+    const launch = stage.launch({}, { sessionID: id });
+    await settled();
+    await stage.call("cancel", { task_id: id });
+    hold.release();
+    await expect(launch).rejects.toThrow(/stopped or deleted meanwhile/);
+    expect(stage.host.calls).toContain("deleteSession");
+    expect(stage.store.list({ parentSessionID: id })).toEqual([]);
+  });
+
+  test.each(["children", "message", "busy"] as const)("is not confirmed while %s fails", async (call) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext(call, unavailable);
+    const answer = stage.call("cancel", { task_id: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.stopping.pausing");
+    await stage.clock.advance(300);
+    expect(await answer).toContain("is cancelled");
   });
 
   test("rejects what the child still asks of a person", async () => {
@@ -84,6 +113,19 @@ describe("cancel", () => {
   });
 });
 
+describe("a task that fails", () => {
+  test("takes the tasks with it that it launched: nobody is left to read them", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const grandchild = await stage.launch({}, { sessionID: id });
+    stage.host.fail(id, { name: "APIError", message: "401" });
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("error");
+    expect(stage.task(grandchild).status).toBe("cancelled");
+    expect(stage.host.at(id).prompts).toHaveLength(1);
+  });
+});
+
 describe("a person's abort of the child session", () => {
   test("cancels the task, and the parent is told", async () => {
     const stage = createStage();
@@ -109,6 +151,30 @@ describe("clear", () => {
     expect(await stage.call("list")).toBe("No background tasks found");
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(told);
+  });
+
+  test("lets go a read that waits for the task", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const read = stage.call("output", { task_id: id, block: true });
+    await settled();
+    await stage.call("clear", { task_id: id });
+    expect(await read).toContain("Status: cancelled");
+  });
+
+  test("takes what a task launches while it is being cleared", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await stage.launch({}, { sessionID: id });
+    await stage.call("clear");
+    expect(stage.store.list({})).toEqual([]);
+  });
+
+  test("with an empty id clears nothing", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await expect(stage.call("clear", { task_id: "" })).rejects.toThrow(/must not be empty/);
+    expect(stage.task(id).status).toBe("running");
   });
 
   test("withdraws the notice that a removed task was still owed", async () => {

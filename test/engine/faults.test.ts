@@ -52,14 +52,19 @@ describe("a host with bad habits", () => {
     },
   );
 
-  test("a prompt that is stored and never answered ends in error after about a minute", async () => {
-    const stage = createStage();
-    stage.host.childHabits("lose");
-    const id = await stage.launch();
-    await stage.clock.advance(180_000);
-    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "unanswered" } });
-    expect(stage.notices()).toHaveLength(1);
-  });
+  test.each(["mute", "lose"] as const)(
+    "a prompt is given up in error after two minutes of %s, and stopped",
+    async (habit) => {
+      const stage = createStage();
+      stage.host.childHabits(habit);
+      const id = await stage.launch();
+      await stage.clock.advance(120_000);
+      expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "unanswered" } });
+      expect(stage.host.at(id).prompts).toHaveLength(7);
+      expect(stage.host.calls).toContain("abort");
+      expect(stage.notices()).toHaveLength(1);
+    },
+  );
 
   test("an end whose events were all swallowed is found all the same", async () => {
     const stage = createStage();
@@ -180,6 +185,29 @@ describe("a session that is deleted", () => {
   });
 });
 
+test("a parent that is gone without a word has its tasks stopped and cleared", async () => {
+  const stage = createStage();
+  const [ended, running] = [await stage.launch(), await stage.launch()];
+  stage.host.failNext("session", { kind: "notFound", name: "NotFoundError", message: "session not found" });
+  stage.host.finish(ended, "12");
+  await stage.clock.advance(1_000);
+  expect(stage.store.list({})).toEqual([]);
+  expect(stage.host.at(running).busy).toBe(false);
+});
+
+test("every failure of the host leaves a line in the log", async () => {
+  const stage = createStage();
+  stage.host.failNext("prompt", unavailable);
+  const id = await stage.launch();
+  await stage.clock.advance(2_000);
+  for (const call of ["messages", "session", "prompt"] as const) stage.host.failNext(call, unavailable);
+  stage.host.finish(id, "12", { unwritten: true });
+  await stage.clock.advance(60_000);
+  const log = stage.logged.join("\n");
+  for (const event of ["PROMPT_REFUSED", "LOOK_FAILED", "READ_FAILED", "SEND_REFUSED"]) expect(log).toContain(event);
+  expect(stage.notices()).toHaveLength(1);
+});
+
 describe("a fault of our own", () => {
   test.each(["prompt", "busy"] as const)(
     "a throw where the host is asked for %s ends that task alone, and is told",
@@ -210,6 +238,67 @@ describe("a fault of our own", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
+  test("a throw while a notice is formed delays it only", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { list } = stage.store;
+    let broken = true;
+    stage.store.list = (filter) => {
+      if (broken && filter.parentSessionID === PARENT) throw new Error("kaboom");
+      return list(filter);
+    };
+    stage.host.finish(id, "12");
+    await settled();
+    broken = false;
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.logged.join("\n")).toContain("kaboom");
+  });
+
+  test("a throw of the store loses no task and stops no machine", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { commit } = stage.store;
+    stage.store.commit = () => {
+      stage.store.commit = commit;
+      throw new Error("disk full");
+    };
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.logged.join("\n")).toContain("disk full");
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("a throw inside the supervisor itself: another takes over, and what was owed is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    const other = await stage.launch();
+    stage.host.finish(id, "12");
+    await settled();
+    stage.engine.onHostEvent({
+      type: "error",
+      sessionID: PARENT,
+      get error() {
+        throw new Error("kaboom");
+      },
+    } as never);
+    stage.engine.onHostEvent({
+      type: "asked",
+      sessionID: other,
+      get request() {
+        throw new Error("kaboom");
+      },
+    } as never);
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+    stage.host.finish(other, "13");
+    await stage.clock.advance(1_000);
+    expect(stage.notices()).toHaveLength(2);
+    expect(stage.logged.join("\n")).toContain("a fault in the supervisor");
+  });
+
   test("a throw inside a machine ends its task alone, and is told", async () => {
     const stage = createStage();
     const other = await stage.launch();
@@ -235,6 +324,16 @@ test("events of sessions that are not ours change nothing", async () => {
   stage.host.delete("ses_stranger");
   await settled();
   expect(stage.task(id)).toEqual(before);
+});
+
+test("once stopped, a read that waits ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = stage.call("output", { task_id: id, block: true });
+  await settled();
+  stage.engine.stop();
+  expect(await read).toContain("Status: running");
+  expect(stage.clock.pending()).toBe(0);
 });
 
 test("once stopped, the engine sets no timer and takes no event", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
@@ -85,6 +86,41 @@ describe("a prompt to the parent is sent until it is taken up", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
+  test.each(["refused on its way", "lost by the host"])(
+    "though the person goes on talking meanwhile, when it was %s",
+    async (how) => {
+      const stage = createStage();
+      const id = await stage.launch();
+      if (how === "lost by the host") stage.host.habits(PARENT, "lose", "reply");
+      else stage.host.failNext("prompt", unavailable);
+      stage.host.finish(id, "12");
+      await settled();
+      stage.host.converse(PARENT);
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toHaveLength(1);
+      expect(stage.host.at(PARENT).messages.map(({ role }) => role)).toEqual([
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+      ]);
+    },
+  );
+
+  test.each(["message", "messages", "busy"] as const)(
+    "also when the host does not say whether it was: %s fails",
+    async (call) => {
+      const stage = createStage();
+      const id = await stage.launch();
+      stage.host.habits(PARENT, "lose", "reply");
+      stage.host.finish(id, "12");
+      await settled();
+      stage.host.failNext(call, unavailable, 2);
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toHaveLength(1);
+    },
+  );
+
   test("and not again while the parent is busy with something long, and has it stored", async () => {
     const stage = createStage();
     stage.host.habits(PARENT, "work");
@@ -119,6 +155,20 @@ describe("a parent whose own turn just failed", () => {
     await settled();
     expect(stage.notices()).toHaveLength(1);
   });
+});
+
+test("a hundred ends in one prompt share what a prompt may carry", async () => {
+  const stage = createStage();
+  const tasks: string[] = [];
+  for (let index = 0; index < 100; index += 1) tasks.push(await stage.launch());
+  stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+  for (const id of tasks) stage.host.finish(id, "x".repeat(9_000));
+  await stage.clock.advance(1_000);
+  const parts = stage.notices().flat();
+  expect(parts).toHaveLength(200);
+  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
+  expect(length).toBeLessThan(200_000);
+  expect(parts[1]?.text).toContain("The first 1000 of 9000 characters. Read all:");
 });
 
 describe("progress", () => {

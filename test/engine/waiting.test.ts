@@ -124,6 +124,24 @@ describe("a run's end is told once", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
+  test("each of its own, though two sessions' calls have the same id", async () => {
+    const stage = createStage();
+    stage.host.addSession("ses_other");
+    const mine = await stage.launch();
+    const theirs = await stage.launch({}, { sessionID: "ses_other" });
+    block(stage, mine, { callID: "call_0" });
+    void stage.call("output", { task_id: theirs, block: true }, { sessionID: "ses_other", callID: "call_0" });
+    await settled();
+    stage.host.finish(mine, "12");
+    stage.host.finish(theirs, "13");
+    await settled();
+    stage.host.emit(stored("call_0"));
+    stage.host.emit({ ...stored("call_0"), sessionID: "ses_other", stage: "failed" });
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    expect(stage.notices("ses_other")).toHaveLength(1);
+  });
+
   test("by one of two blocking reads, though the other let go", async () => {
     const stage = createStage();
     const id = await stage.launch();

@@ -19,10 +19,11 @@ import type { ModelRef } from "../../src/task.ts";
  * - `work`: stores it, begins to answer, and goes on until the test ends it
  * - `reply`: stores it and answers "ok" at once
  * - `ignore`: stores it and never answers, as a host does in its lost-message hole; sent again, it is taken up
+ * - `mute`: stores it and never answers, however often it is sent
  * - `lose`: takes it, and stores nothing
  * - `reject`: an unknown agent: two errors, no message, no idle
  */
-export type Habit = "work" | "reply" | "ignore" | "lose" | "reject";
+export type Habit = "work" | "reply" | "ignore" | "mute" | "lose" | "reject";
 
 interface FakeSession extends HostSession {
   messages: HostMessage[];
@@ -34,12 +35,14 @@ interface FakeSession extends HostSession {
   created: NewSession | undefined;
 }
 
-type Call = Exclude<keyof Host, never>;
+type Call = keyof Host;
 
 /** A scripted host with the contract of the real one, and its bad habits on demand. */
 export interface FakeHost extends Host {
   agentList: HostAgent[];
   calls: Call[];
+  /** Every prompt that was sent, those that failed on the way included. */
+  attempts: Prompt[];
   toasts: Toast[];
   rejected: string[];
   addSession(id: string, session?: Partial<HostSession> & { habit?: Habit }): void;
@@ -63,6 +66,8 @@ export interface FakeHost extends Host {
   finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean }): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
+  /** A person writes to the session, and is answered. */
+  converse(sessionID: string): void;
   /** A person aborts the session's run. */
   abortByPerson(sessionID: string): void;
   delete(sessionID: string): void;
@@ -98,6 +103,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
   const failures = new Map<Call, (HostFailure | Error)[]>();
   const holds = new Map<Call, Promise<void>[]>();
   const calls: Call[] = [];
+  const attempts: Prompt[] = [];
   const toasts: Toast[] = [];
   const rejected: string[] = [];
   let childHabits: Habit[] = ["work"];
@@ -203,7 +209,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
 
   const take = (found: FakeSession, { messageID, parts }: Prompt) => {
     const stored = found.messages.some(({ id }) => id === messageID);
-    const answered = found.messages.some(({ promptID }) => (promptID ?? "") >= messageID);
+    const answered = found.messages.some(({ promptID }) => promptID === messageID);
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
     if (habit === "lose") return;
     if (habit === "reject") {
@@ -215,7 +221,9 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     if (!stored) {
       found.messages.push(message({ role: "user", id: messageID, text: textOf(parts) }));
       found.parts.set(messageID, parts);
+      tell(found);
     }
+    if (habit === "mute") return;
     if (answered || found.busy || (habit === "ignore" && !stored)) return;
     if (habit === "reply") finish(found.id, "ok");
     else begin(found);
@@ -229,6 +237,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       { name: "title", hidden: true, model: undefined },
     ],
     calls,
+    attempts,
     toasts,
     rejected,
     addSession: (id, { habit = "reply", ...given } = {}) => add(id, { ...given, habits: [habit] }),
@@ -254,6 +263,13 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     emit,
     finish,
     fail,
+    converse: (id) => {
+      const found = session(id);
+      found.messages.push(message({ role: "user", text: "and another thing" }));
+      tell(found);
+      begin(found);
+      finish(id, "I see.");
+    },
     abortByPerson: (id) => fail(id, { name: "MessageAbortedError", message: "Aborted" }),
     delete: (id) => {
       sessions.delete(id);
@@ -287,15 +303,17 @@ export const createFakeHost = (clock: Clock): FakeHost => {
           ? ok([...sessions.values()].filter(({ parentID }) => parentID === id).map((child) => child.id))
           : notFound("session"),
       ),
-    prompt: (prompt) =>
-      call("prompt", () => {
+    prompt: (prompt) => {
+      attempts.push(prompt);
+      return call("prompt", () => {
         const found = sessions.get(prompt.sessionID);
         if (!found) return notFound("session");
         found.prompts.push(prompt);
         // As in the host, the answer comes first and the work after it.
         queueMicrotask(() => sessions.has(prompt.sessionID) && take(found, prompt));
         return ok(undefined);
-      }),
+      });
+    },
     abort: (id) =>
       call("abort", () => {
         const found = sessions.get(id);

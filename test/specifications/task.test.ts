@@ -129,15 +129,40 @@ const DETECTION = "Event-Based Completion Detection";
 
 scenario(ALL, DETECTION, "Detect completion via event", async (stage) => {
   const id = await stage.launch();
-  const before = stage.clock.now();
   stage.host.finish(id, "Found it in a.ts.");
   await settled();
-  // No time has passed: the event alone did it.
-  expect(stage.clock.now()).toBe(before);
   expect(stage.task(id).status).toBe("completed");
   expect(stage.notices().map((parts) => parts.map(({ text }) => text).join("\n"))).toEqual([
     expect.stringContaining("Found it in a.ts."),
   ]);
+});
+
+scenario(ALL, DETECTION, "Fallback to polling", async (stage) => {
+  const id = await stage.launch();
+  stage.host.listen(() => undefined);
+  stage.host.finish(id, "Found it in a.ts.");
+  await stage.clock.advance(4_999);
+  expect(stage.task(id).status).toBe("running");
+  await stage.clock.advance(1);
+  expect(stage.task(id).status).toBe("completed");
+  expect(
+    stage
+      .notices()[0]
+      ?.map(({ text }) => text)
+      .join("\n"),
+  ).toContain("Found it in a.ts.");
+});
+
+scenario(ALL, "Task Progress Tracking", "Monitor task progress", async (stage) => {
+  const id = await stage.launch();
+  await stage.clock.advance(3_000);
+  const heardAt = new Date(stage.clock.now()).toISOString();
+  stage.host.emit({ type: "toolCall", sessionID: id, callID: "c1", tool: "read", stage: "stored" });
+  await stage.clock.advance(1_000);
+  expect(stage.task(id).progress).toMatchObject({ toolCalls: 1, lastTools: ["read"], lastUpdate: heardAt });
+  const answer = await stage.call("output", { task_id: id });
+  expect(answer).toContain("Tool calls: 1 (read 1); last: read");
+  expect(answer).toContain("Last activity: 1s ago");
 });
 
 const LISTING = "Task List Parent Session Filtering";

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import plugin from "../src/index.ts";
+
+/** The plugin as OpenCode starts it, on a network where every call gets an empty answer. */
+const start = (options?: Record<string, unknown>) => {
+  const requests: string[] = [];
+  const answer = async (request: Request) => {
+    requests.push(new URL(request.url).pathname);
+    return Response.json({});
+  };
+  const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
+  const logged: unknown[] = [];
+  const log = async ({ body }: { body: unknown }) => logged.push(body);
+  const input = { client: { _client: { getConfig }, app: { log } }, directory: "/project" };
+  return { hooks: plugin.server(input as never, options), requests, logged };
+};
+
+test("the factory awaits no call of the host, which would be a deadlock", async () => {
+  const { hooks, requests } = start();
+  const { dispose } = await hooks;
+  expect(requests).toEqual([]);
+  await dispose?.();
+});
+
+test("a wrong option refuses to load, with its name", async () => {
+  await expect(start({ maxDepth: 0 }).hooks).rejects.toThrow(/option "maxDepth"/);
+});
+
+test.each([
+  ["without properties", { type: "session.idle" }],
+  ["with a part that is none", { type: "message.part.updated", properties: { sessionID: "s", part: null } }],
+  ["with a message that is none", { type: "message.updated", properties: {} }],
+  ["that is none", {}],
+])("an event %s is logged, and never thrown", async (_, event) => {
+  const { hooks, logged } = start();
+  const { event: onEvent, dispose } = await hooks;
+  await onEvent?.({ event: event as never });
+  if ("type" in event) expect(logged).toContainEqual(expect.objectContaining({ level: "error" }));
+  await dispose?.();
+});
+
+test("messages on their way to a model that are not as expected are logged, and never thrown", async () => {
+  const { hooks, logged } = start();
+  const { dispose, ...others } = await hooks;
+  await others["experimental.chat.messages.transform"]?.({}, { messages: null as never });
+  expect(logged).toContainEqual(expect.objectContaining({ level: "error" }));
+  await dispose?.();
+});
