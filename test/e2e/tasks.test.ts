@@ -17,7 +17,7 @@ afterAll(() => lab.stop());
 const lastAnswer = async (parent: string): Promise<string> =>
   (await lab.texts(parent)).findLast((line) => line.startsWith("tool ")) ?? "";
 
-test("a task goes from launch to notice, and the parent is woken", async () => {
+test("a task goes from launch to notice", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("count the files"), text("There are 12 files."));
   const [task] = await launchFrom(lab, parent, ["count the files"]);
@@ -27,7 +27,10 @@ test("a task goes from launch to notice, and the parent is woken", async () => {
     /^✓ \*\*Agent "about count the files" finished in .+\.\*\*\nTask Progress: 1\/1$/,
   );
   expect(notices[0]?.hidden).toContain("There are 12 files.");
-  expect((await lab.texts(parent)).at(-1)).toBe("assistant: ok");
+  const launched = (await lab.messages(parent)).flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === "tool" && part.state.status === "completed" ? part.state.metadata : [])),
+  );
+  expect(launched).toEqual([expect.objectContaining({ sessionId: task })]);
   const session = await lab.client.session.get({ sessionID: String(task) });
   expect(session.data).toMatchObject({
     parentID: parent,
@@ -188,6 +191,19 @@ describe("the parent, when a task ends,", () => {
     }
   });
 
+  test("is idle: it is woken, and answers", async () => {
+    const parent = await lab.session();
+    const child = hang();
+    lab.model.when(inChild("take a while"), child);
+    const [task] = await launchFrom(lab, parent, ["take a while"]);
+    const { data } = await lab.client.session.status();
+    expect(data).not.toHaveProperty(parent);
+    lab.model.when((request) => request.sessionID === parent, text("good to know"));
+    child.release(text("at last"));
+    expect(await told(lab, parent, [String(task)])).toHaveLength(1);
+    expect((await lab.texts(parent)).at(-1)).toBe("assistant: good to know");
+  });
+
   test("has just failed: it is told all the same, and answers", async () => {
     const parent = await lab.session();
     const [child, turn] = [hang(), hang()];
@@ -197,14 +213,67 @@ describe("the parent, when a task ends,", () => {
     await lab.prompt(parent, "fail soon");
     const task = await childOf(lab, "outlive it");
     await lab.model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 1);
-    child.release(text("late answer"));
     turn.release(failure(401, "out of credit"));
+    await lab.events.waitFor("session.error", { sessionID: parent });
+    child.release(text("late answer"));
     const notices = await told(lab, parent, [task]);
     expect(notices).toHaveLength(1);
     await lab.until(async () => (await lab.texts(parent)).at(-1) === "assistant: noted", {
       what: "the parent answers",
     });
   });
+
+  test("works with another agent and model than the default: it keeps both", async () => {
+    const parent = await lab.session();
+    const child = hang();
+    lab.model.when(inChild("plan ahead"), child);
+    lab.model.when("hand it out", [calls([launching("plan ahead")]), text("launched")]);
+    const model = { providerID: "scripted", modelID: "m2" };
+    await lab.prompt(parent, "hand it out", { agent: "plan", model });
+    const task = await childOf(lab, "plan ahead");
+    await lab.idle(parent);
+    child.release(text("planned"));
+    await told(lab, parent, [task]);
+    const turns = (await lab.messages(parent)).flatMap(({ info }) => (info.role === "user" ? info : []));
+    expect(turns.map(({ agent, model: used }) => [agent, used.modelID])).toEqual([
+      ["plan", "m2"],
+      ["plan", "m2"],
+    ]);
+    const [asked] = lab.model.requests.filter(({ sessionID }) => sessionID === task);
+    expect(asked?.body.model).toBe("m2");
+  });
+});
+
+test("a provider that is down for a moment is tried again by OpenCode, and that is no end", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("try again"), [failure(503, "overloaded"), text("now it works")]);
+  const [task] = await launchFrom(lab, parent, ["try again"]);
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("now it works");
+});
+
+test("a task that launches one itself ends with what it says once that one has ended", async () => {
+  const parent = await lab.session();
+  const help = hang();
+  lab.model.when(inChild("help out"), help);
+  lab.model.when(
+    (request) => request.parentSessionID === parent,
+    (request) => {
+      if (toolResults(request).length === 0) return calls([launching("help out")]);
+      return text(JSON.stringify(request.messages).includes("Automated notice.") ? "with help: 12" : "waiting");
+    },
+  );
+  const [task] = await launchFrom(lab, parent, ["lead the work"]);
+  await childOf(lab, "help out");
+  await lab.until(async () => (await lab.texts(String(task))).at(-1) === "assistant: waiting", {
+    what: "the lead waits",
+  });
+  expect(await noticesIn(lab, parent)).toEqual([]);
+  help.release(text("12"));
+  const notices = await told(lab, parent, [String(task)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("with help: 12");
 });
 
 test("a blocking read is the telling: no notice follows it", async () => {
@@ -284,8 +353,8 @@ test("opencode run ends with the result, when the agent reads it with block", as
     if (!read) return calls([ours("output", { task_id: task, block: true })]);
     return text(`They say: ${/\d+ files/.exec(read.output)?.[0]}`);
   });
-  const { url: modelURL } = lab.model;
-  const run = await runOpenCode({ ...lab.options, home: undefined, modelURL, message: key } as never);
+  const { plugins } = lab.options;
+  const run = await runOpenCode({ plugins, modelURL: lab.model.url, message: key });
   expect(run).toMatchObject({ code: 0, timedOut: false });
   expect(run.events.findLast(({ type }) => type === "text")?.part?.text).toBe("They say: 42 files");
 });

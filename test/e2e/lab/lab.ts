@@ -11,7 +11,7 @@ import { isSettled } from "./settled.ts";
 import { type SessionMessage, transcript } from "./transcript.ts";
 
 export type LabOptions = {
-  /** Default: the built plugin of this repository, `dist/index.js`, without options. */
+  /** Default: this repository, built, as the README names it, and without options. */
   plugin?: PluginSpec | "none";
   /** Merged into the configuration. By default nothing asks for permission. */
   config?: Config;
@@ -59,7 +59,8 @@ export type Lab = {
 
 type SessionOptions = NonNullable<Parameters<OpencodeClient["session"]["create"]>[0]>;
 
-const builtPlugin = new URL("../../../dist/index.js", import.meta.url);
+const repository = new URL("../../..", import.meta.url);
+const builtPlugin = new URL("dist/index.js", repository);
 
 /** Starts a scripted model and an OpenCode that uses it, and resolves when both can be used; takes about 2 s. */
 export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
@@ -178,5 +179,5 @@ function pluginsOf(plugin: LabOptions["plugin"]): PluginSpec[] {
   if (plugin === "none") return [];
   if (plugin !== undefined) return [plugin];
   if (!existsSync(builtPlugin)) throw new Error(`${fileURLToPath(builtPlugin)} is missing: npm run build makes it`);
-  return [builtPlugin.href];
+  return [repository.href];
 }
