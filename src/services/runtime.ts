@@ -1,8 +1,6 @@
-import { createActor } from "xstate";
-import { isEmpty, type OutboxSnapshot } from "../machines/outbox.ts";
+import { isEmpty } from "../machines/outbox.ts";
 import type { OutboxEvent } from "../machines/outbox-events.ts";
-import { outboxActor, outboxId, supervisorMachine, taskActor } from "../machines/supervisor.ts";
-import type { Effect, StoredSnapshot, SupervisorEvent } from "../machines/supervisor-events.ts";
+import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
 import { isAtRest, type TaskSnapshot } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
 import { noProgress, type Progress, type Task } from "../task.ts";
@@ -10,7 +8,8 @@ import type { Clock } from "./clock.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
 import { toTask } from "./projection.ts";
-import type { JournalEntry, Store } from "./store.ts";
+import type { Store } from "./store.ts";
+import { type Steps, startSupervision } from "./supervision.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */
 export type Perform = (effect: Effect) => SupervisorEvent | Promise<SupervisorEvent | undefined> | undefined;
@@ -32,6 +31,7 @@ export interface Runtime {
   stop(): void;
 }
 
+/** What the runtime works with. */
 export interface RuntimeParts {
   clock: Clock;
   store: Store;
@@ -62,104 +62,27 @@ const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent
   }
 };
 
-/**
- * An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step; nor
- * is being stopped, which is XState's own.
- */
-const observed = <
-  Snapshot extends { status: string },
-  Event,
-  Scope,
-  Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
->(
-  logic: Logic & { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
-  onStep: (snapshot: Snapshot, event: Event) => void,
-): Logic =>
-  Object.assign(Object.create(logic) as Logic, {
-    transition: (before: Snapshot, event: Event, scope: Scope): Snapshot => {
-      const after = logic.transition(before, event, scope);
-      if (after !== before && after.status === "active") onStep(after, event);
-      return after;
-    },
-  });
-
+/** Starts the machines, with nothing to do yet. */
 export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeParts): Runtime => {
-  const tasks = new Map<string, TaskSnapshot>();
-  const outboxes = new Map<string, OutboxSnapshot>();
+  const supervision = startSupervision(clock, log);
+  const { tasks, outboxes } = supervision;
   const listeners = new Set<(task: Task) => void>();
-  const touched = new Map<string, TaskSnapshot>();
-  const effects: Effect[] = [];
-  let journal: JournalEntry[] = [];
+  const mended = new Set<string>();
   let flushing = false;
   let stopped = false;
-  const emptied = new Set<string>();
-  const mended = new Set<string>();
   let callOffAlarm: () => void = () => undefined;
-
-  const noteStep = (snapshot: TaskSnapshot, event: TaskEvent) => {
-    const taskId = snapshot.context.facts.sessionID;
-    touched.set(taskId, snapshot);
-    journal.push({ taskId, event });
-  };
-
-  const machine = supervisorMachine.provide({
-    actors: {
-      task: observed(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
-        tasks.set(snapshot.context.facts.sessionID, snapshot);
-        noteStep(snapshot, event);
-      }),
-      outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
-        outboxes.set(snapshot.context.parentSessionID, snapshot);
-        if (isEmpty(snapshot)) emptied.add(snapshot.context.parentSessionID);
-      }),
-    },
-    actions: { perform: (_, effect) => void effects.push(effect) },
-  });
-
-  const startSupervisor = () => {
-    const actor = createActor(machine);
-    // Without an observer, an error of the actor would be the whole process's.
-    actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: reasonOf(error) }) });
-    return actor.start();
-  };
-
-  let supervisor = startSupervisor();
-
-  const feed = (event: SupervisorEvent) => {
-    supervisor.send(event);
-    if (supervisor.getSnapshot().status === "error") replaceSupervisor();
-  };
-
-  /** The supervisor threw: a fault of ours. Another one takes over its tasks, and what their parents are still owed. */
-  const replaceSupervisor = () => {
-    const orphans = [...tasks.values()];
-    outboxes.clear();
-    supervisor = startSupervisor();
-    for (const { value, context } of orphans) supervisor.send({ type: "RESTORE", snapshot: { value, context } });
-    oweAgain(orphans);
-  };
-
-  const oweAgain = (snapshots: TaskSnapshot[]) => {
-    for (const { context, value } of snapshots) {
-      if (value.notice === "none" || value.notice === "held" || !context.end) continue;
-      supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "tell", end: context.end } });
-    }
-  };
 
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
 
-  const commit = (): Task[] => {
-    if (touched.size === 0) return [];
-    const records = [...touched.values()].map((snapshot) => ({
+  const commit = (steps: Steps["steps"]): Task[] => {
+    const newest = new Map(steps.map(({ taskId, snapshot }) => [taskId, snapshot]));
+    const records = [...newest.values()].map((snapshot) => ({
       task: toTask(snapshot, progressOf(snapshot)),
-      snapshot: { value: snapshot.value, context: snapshot.context } satisfies StoredSnapshot,
+      snapshot: { value: snapshot.value, context: snapshot.context },
     }));
-    const change = { records, journal };
-    touched.clear();
-    journal = [];
     try {
-      store.commit(change);
+      if (records.length > 0) store.commit({ records, journal: steps.map(({ taskId, event }) => ({ taskId, event })) });
     } catch (error) {
       // Better a task that goes on unstored than one that stands still.
       log.error("a change could not be stored", { reason: reasonOf(error) });
@@ -168,25 +91,22 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   };
 
   /** Finished children that stay would make every later spawn slower. */
-  const reap = (changed: Task[]) => {
+  const reap = (changed: Task[], emptied: string[]) => {
+    const parents = new Set(emptied);
     for (const { sessionID, parentSessionID } of changed) {
       const snapshot = tasks.get(sessionID);
       if (!snapshot || !isAtRest(snapshot)) continue;
-      tasks.delete(sessionID);
+      supervision.reapTask(sessionID);
       progress.forget(sessionID);
-      feed({ type: "REAP_TASK", id: sessionID });
-      emptied.add(parentSessionID);
+      parents.add(parentSessionID);
     }
-    for (const parentSessionID of emptied) reapOutbox(parentSessionID);
-    emptied.clear();
+    for (const parentSessionID of parents) reapOutbox(parentSessionID);
   };
 
   const reapOutbox = (parentSessionID: string) => {
     const outbox = outboxes.get(parentSessionID);
-    if (outbox && !isEmpty(outbox)) return;
-    if (Object.values(supervisor.getSnapshot().context.tasks).includes(parentSessionID)) return;
-    outboxes.delete(parentSessionID);
-    feed({ type: "REAP_OUTBOX", id: parentSessionID });
+    if ((outbox && !isEmpty(outbox)) || supervision.hasTasksOf(parentSessionID)) return;
+    supervision.reapOutbox(parentSessionID);
   };
 
   const carryOut = (effect: Effect) => {
@@ -203,7 +123,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     }
   };
 
-  /** A service threw: a fault of ours. The task must not wait for an answer that never comes. */
+  /** A service threw: a fault of ours. Nobody must wait for an answer that never comes. */
   const surrender = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const at = clock.now();
@@ -215,17 +135,13 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     if (taskId) send(taskId, broken(at, reason));
   };
 
-  /** A machine threw: a fault of ours. What it was responsible for goes on from what is stored. */
+  /** A machine threw: a fault of ours. Its task goes on from what is stored, to an end that is told. */
   const mend = (id: string, reason: string) => {
     log.error("a fault in a machine", { id, reason });
-    const at = clock.now();
-    for (const parentSessionID of outboxes.keys()) {
-      if (outboxId(parentSessionID) === id) outboxes.delete(parentSessionID);
-    }
-    oweAgain([...tasks.values()].filter(({ context }) => outboxId(context.facts.parentSessionID) === id));
-    if (!tasks.delete(id) || mended.has(id)) return;
+    if (supervision.replaceOutbox(id) || !tasks.has(id) || mended.has(id)) return;
     mended.add(id);
-    send(id, broken(at, reason));
+    supervision.reapTask(id);
+    send(id, broken(clock.now(), reason));
   };
 
   const tellOf = (task: Task) => {
@@ -243,10 +159,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     if (flushing) return;
     flushing = true;
     try {
-      while (touched.size > 0 || effects.length > 0 || emptied.size > 0) {
-        const changed = commit();
-        reap(changed);
-        for (const effect of effects.splice(0)) carryOut(effect);
+      for (let since = supervision.take(); !isNothing(since); since = supervision.take()) {
+        const changed = commit(since.steps);
+        reap(changed, since.emptied);
+        for (const effect of since.effects) carryOut(effect);
         for (const task of changed) tellOf(task);
       }
     } finally {
@@ -255,50 +171,42 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     }
   };
 
-  const send = (taskId: string, event: TaskEvent) => {
-    if (!tasks.has(taskId)) {
-      const record = store.get(taskId);
-      if (!record) return;
-      dispatch({ type: "RESTORE", snapshot: record.snapshot });
-    }
-    dispatch({ type: "TASK", id: taskId, event });
-    // Refused: it was brought back for nothing.
-    if (tasks.has(taskId)) return;
-    dispatch({ type: "REAP_TASK", id: taskId });
-    emptied.add(store.get(taskId)?.task.parentSessionID ?? "");
-    flush();
-  };
-
   const dispatch = (event: SupervisorEvent) => {
     if (stopped) return;
-    feed(event);
+    supervision.feed(event);
     flush();
   };
 
+  const send = (taskId: string, event: TaskEvent) => {
+    const record = tasks.has(taskId) ? undefined : store.get(taskId);
+    if (!tasks.has(taskId) && !record) return;
+    if (record) dispatch({ type: "RESTORE", snapshot: record.snapshot });
+    dispatch({ type: "TASK", id: taskId, event });
+    if (!record || tasks.has(taskId)) return;
+    // Refused: it was brought back for nothing.
+    supervision.reapTask(taskId);
+    reapOutbox(record.task.parentSessionID);
+  };
+
+  /** Everything in a machine's context that waits for a time, with the tick that is due then. */
   const deadlines = (): { at: number; tick: SupervisorEvent }[] => {
-    const now = clock.now();
-    const due: { at: number; tick: SupervisorEvent }[] = [];
-    for (const [id, { context }] of tasks) {
-      if (context.wakeAt !== undefined)
-        due.push({ at: context.wakeAt, tick: { type: "TASK", id, event: { type: "TICK", at: now } } });
-    }
-    for (const [id, { context }] of outboxes) {
-      for (const at of [context.wakeAt, context.opensAt]) {
-        if (at !== undefined) due.push({ at, tick: { type: "OUTBOX", id, event: { type: "TICK", at: now } } });
-      }
-    }
-    return due;
+    const event = { type: "TICK", at: clock.now() } as const;
+    return [
+      ...[...tasks].map(([id, { context }]) => ({ at: context.wakeAt, tick: { type: "TASK", id, event } as const })),
+      ...[...outboxes].flatMap(([id, { context }]) =>
+        [context.wakeAt, context.opensAt].map((at) => ({ at, tick: { type: "OUTBOX", id, event } as const })),
+      ),
+    ].flatMap(({ at, tick }) => (at === undefined ? [] : { at, tick }));
   };
 
   /** One timer for all deadlines: those are numbers in the machines' contexts, so nothing is lost with a timer. */
   const setAlarm = () => {
     callOffAlarm();
-    if (stopped) return;
     const next = Math.min(...deadlines().map(({ at }) => at));
-    if (next === Number.POSITIVE_INFINITY) return;
+    if (stopped || next === Number.POSITIVE_INFINITY) return;
     callOffAlarm = clock.after(Math.max(0, next - clock.now()), () => {
       const now = clock.now();
-      for (const { at, tick } of deadlines()) if (at <= now) feed(tick);
+      for (const { at, tick } of deadlines()) if (at <= now) supervision.feed(tick);
       flush();
     });
   };
@@ -307,17 +215,17 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     dispatch,
     live: (taskId) => tasks.get(taskId),
     liveTasks: () => [...tasks.values()],
-    watches: (sessionID) => tasks.has(sessionID) || sessionID in supervisor.getSnapshot().context.outboxes,
+    watches: supervision.watches,
     send,
     forget: (forgotten) => {
       for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
         const withdraw = { type: "WITHDRAW", at: clock.now(), taskId: sessionID, run: resumeCount } as const;
         dispatch({ type: "OUTBOX", id: parentSessionID, event: withdraw });
-        dispatch({ type: "REAP_TASK", id: sessionID });
-        tasks.delete(sessionID);
+        supervision.reapTask(sessionID);
         progress.forget(sessionID);
         reapOutbox(parentSessionID);
       }
+      flush();
       for (const task of forgotten) tellOf(task);
     },
     subscribe: (listener) => {
@@ -327,8 +235,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     stop: () => {
       stopped = true;
       callOffAlarm();
-      supervisor.send({ type: "CLOSE" });
-      supervisor.stop();
+      supervision.stop();
     },
   };
 };
+
+const isNothing = ({ steps, effects, emptied }: Steps): boolean =>
+  steps.length === 0 && effects.length === 0 && emptied.length === 0;
