@@ -4,7 +4,7 @@ import { type Lab, startLab } from "../../test/e2e/lab/lab.ts";
 import { nextBeat, play, unless } from "./play.ts";
 import { noticeLines, noticesIn, problemsOf, tableLines } from "./report.ts";
 import { makeProject, QUESTION, rehearse, TASKS } from "./scenario.ts";
-import { columnsOf, openScreen } from "./screen.ts";
+import { openScreen } from "./screen.ts";
 
 const HELP = `Usage: npm run demo [-- --keep]
 
@@ -76,7 +76,7 @@ async function demo(keep: boolean, interruption: AbortSignal): Promise<number> {
     screen.close();
     const notices = noticesIn(await unless(signal, lab.messages(sessionID)));
 
-    say("", bold("What the agent was told"), "", ...noticeLines(notices, columnsOf(out)));
+    say("", bold("What the agent was told"), "", ...noticeLines(notices));
     say(bold("What became of the tasks"), "", ...tableLines(timeline, notices), "");
     if (!keep) say(...NEXT, "");
     const problems = problemsOf(timeline, notices);

@@ -17,19 +17,18 @@ export function noticesIn(messages: SessionMessage[]): Notice[] {
   });
 }
 
-/** The notices for reading: what a person sees word by word, what only the model gets in short. */
-export function noticeLines(notices: Notice[], columns: number): string[] {
+/** The notices as they are, line by line: what a person sees, and what only the model gets. */
+export function noticeLines(notices: Notice[]): string[] {
   const label = (text: string) => `  ${styleText("gray", text.padEnd(15))} `;
-  const short = (text: string) => styleText("gray", toWidth(text, columns - 19).trimEnd());
+  const dim = (text: string) => styleText("gray", text);
   return notices.flatMap(({ visible, hidden }) => {
     const [headline = "", ...seen] = visible.split("\n");
     const [first = "", ...unseen] = hidden.split("\n");
     return [
       label("the person sees") + styleText("bold", headline),
       ...seen.map((line) => label("") + line),
-      label("only the model") + short(first),
-      ...unseen.slice(0, 2).map((line) => label("") + short(line)),
-      label("") + short(`… and ${unseen.length - 2} more lines`),
+      label("only the model") + dim(first),
+      ...unseen.map((line) => label("") + dim(line)),
       "",
     ];
   });
