@@ -64,6 +64,7 @@ export type OutboxEvent =
   | { type: "PARENT_GONE"; at: number }
   | { type: "TICK"; at: number };
 
+/** What an outbox remembers: plain JSON. */
 export interface OutboxContext {
   parentSessionID: string;
   /** Run ends that no prompt carries yet, in the order of their ends. */

@@ -245,6 +245,7 @@ export const outboxMachine = outbox.createMachine({
   },
 });
 
+/** An outbox as it stands. */
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 
 /** True when nothing is owed or under way. */

@@ -45,6 +45,7 @@ export type HostEvent =
   /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
 
+/** Everything that a service may be asked to do. `broken` tells of an actor that threw. */
 export type Effect = TaskEffect | OutboxEffect | { type: "broken"; id: string; message: string };
 
 /** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
@@ -60,6 +61,7 @@ export type SupervisorEvent =
   | { type: "REAP_OUTBOX"; id: string }
   | { type: "CLOSE" };
 
+/** Whom the supervisor has under it. */
 export interface SupervisorContext {
   /** Live tasks: task id → parent session id. */
   tasks: Record<string, string>;

@@ -107,6 +107,7 @@ export interface TaskInput {
   run: Run;
 }
 
+/** What a task remembers: plain JSON, so that it can be stored and replayed. */
 export interface TaskContext {
   facts: TaskFacts;
   run: Run;

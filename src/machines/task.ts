@@ -107,6 +107,7 @@ export const taskMachine = task.createMachine({
   },
 });
 
+/** A task as it stands. */
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
 /** The public status: the name of the top lifecycle state. */

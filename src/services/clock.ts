@@ -9,6 +9,7 @@ export interface Clock {
 /** Node fires a longer timer at once. */
 const LONGEST = 2 ** 31 - 1;
 
+/** The time of the machine that it runs on. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, fire) => {

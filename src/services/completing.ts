@@ -27,6 +27,7 @@ const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => 
   messageID: id,
 });
 
+/** Expects nothing yet. */
 export const createCompleting = (): Completing => {
   const expected = new Map<string, NoticePrompt[]>();
   return {

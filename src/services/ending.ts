@@ -24,6 +24,7 @@ export interface Ending {
 /** Longest wait for a cancelled task to stop, in milliseconds. Its machine gives up after ten attempts. */
 const STOP_WITHIN = 180_000;
 
+/** `get` gives a task as people see it. */
 export const createEnding = (
   runtime: Runtime,
   store: Store,

@@ -44,6 +44,7 @@ export interface Engine {
   stop(): void;
 }
 
+/** What an engine is put together from. */
 export interface EngineParts {
   host: Host;
   store: Store;

@@ -17,6 +17,7 @@ export interface HostFailure {
 /** The answer to a call. A host call never throws. */
 export type HostResult<T> = { ok: true; value: T } | { ok: false; failure: HostFailure };
 
+/** An agent that the host has. */
 export interface HostAgent {
   name: string;
   /** Kept from people and models: the host's own helpers, such as the one that writes titles. */
@@ -24,12 +25,14 @@ export interface HostAgent {
   model: ModelRef | undefined;
 }
 
+/** One rule of a session; of several that fit, the last one counts. */
 export interface PermissionRule {
   permission: string;
   pattern: string;
   action: "allow" | "deny" | "ask";
 }
 
+/** A session, and what it works with now. */
 export interface HostSession {
   id: string;
   parentID: string | undefined;
@@ -46,6 +49,7 @@ export interface HostMessage extends SeenMessage {
 /** The text of a message that was written in these parts. */
 export const joinTexts = (texts: string[]): string => texts.join("\n").trim();
 
+/** A child session to be made. */
 export interface NewSession {
   parentID: string;
   title: string;
@@ -56,6 +60,7 @@ export interface NewSession {
   metadata: Record<string, unknown>;
 }
 
+/** A few words that the interface shows for a moment. */
 export interface Toast {
   message: string;
   variant: "success" | "error" | "info";

@@ -3,6 +3,7 @@ import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { Store } from "./store.ts";
 
+/** What a caller asks to have done, and who asks. */
 export interface LaunchRequest {
   description: string;
   prompt: string;

@@ -4,4 +4,5 @@ export interface Log {
   error(message: string, extra?: Record<string, unknown>): void;
 }
 
+/** What was thrown, in words. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -8,6 +8,7 @@ export interface NoticeWords {
   hidden: string;
 }
 
+/** How things stand when a notice is formed. */
 export interface NoticeCounts {
   /** Ended tasks of the batch. */
   ended: number;
@@ -17,6 +18,7 @@ export interface NoticeCounts {
   running: number;
 }
 
+/** How notices are worded. */
 export interface NoticeStyle {
   /** The tools' name prefix. */
   prefix: string;

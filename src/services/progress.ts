@@ -21,6 +21,7 @@ export interface ProgressLog {
   forget(sessionID: string): void;
 }
 
+/** Counts nothing yet. */
 export const createProgressLog = (): ProgressLog => {
   const tallies = new Map<string, Tally>();
   return {

@@ -20,6 +20,7 @@ export interface Change {
   journal: JournalEntry[];
 }
 
+/** Which tasks are meant: those that fit everything that is given. */
 export interface TaskFilter {
   parentSessionID?: string;
   batchId?: string;

@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
+/** What is waited for, and how long. */
 export interface Patience {
   taskIds: string[];
   signal: AbortSignal;
@@ -11,6 +12,7 @@ export interface Patience {
   timeoutMs: number;
 }
 
+/** A wait of a tool call that will tell its session what it waited for. */
 export interface WaitRequest extends Patience {
   /** The session whose tool call waits. */
   sessionID: string;
@@ -40,6 +42,7 @@ const STORED_WITHIN = 10_000;
 
 const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
+/** Nobody waits yet. */
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, (stored: boolean) => void>();
