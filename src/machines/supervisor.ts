@@ -79,7 +79,10 @@ const admit = supervisor.enqueueActions(({ context: { tasks, outboxes }, event, 
 });
 
 const passOn = supervisor.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type === "TASK" && event.id in context.tasks) enqueue.sendTo(event.id, event.event);
+  if (event.type === "TASK" && event.id in context.tasks) {
+    enqueue.sendTo(event.id, event.event);
+    if (event.event.type === "RESUME") enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
+  }
   if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
 });
 

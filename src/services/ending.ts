@@ -1,4 +1,3 @@
-import { refusalOf } from "../machines/task.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
@@ -41,10 +40,8 @@ export const createEnding = (
 
   /** Asks one task to stop. Returns why it would not, if so. */
   const askToStop = (taskId: string): string | undefined => {
-    const snapshot = runtime.live(taskId);
-    if (!snapshot) return `has already finished (${store.get(taskId)?.task.status})`;
     const event = { type: "CANCEL", at: clock.now() } as const;
-    const refused = refusalOf(snapshot, event);
+    const refused = runtime.refusal(taskId, event);
     if (refused === undefined) runtime.send(taskId, event);
     return refused;
   };

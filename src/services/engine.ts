@@ -21,10 +21,24 @@ import { watchSilence } from "./silence.ts";
 import type { Store, TaskFilter } from "./store.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
+/** A follow-up prompt for a completed task. */
+export interface ResumeRequest {
+  parentSessionID: string;
+  /** The task's id, or the beginning of it. */
+  taskId: string;
+  prompt: string;
+  /** Only to be refused when it is another than the task's: a task never changes its agent. */
+  agent: string | undefined;
+  /** Aborted when the caller's turn is: nothing is sent any more. */
+  signal: AbortSignal;
+}
+
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
 export interface Engine {
   /** Makes the child session and sets its run going; does not wait for an answer. */
   launch(request: LaunchRequest): Promise<Outcome<Task>>;
+  /** Sends a follow-up prompt to a completed task's own session; does not wait for the answer. */
+  resume(request: ResumeRequest): Promise<Outcome<Task>>;
   get(taskId: string): Task | undefined;
   /** Tasks in the order of their launch. */
   list(filter: TaskFilter): Task[];
@@ -203,6 +217,41 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       : refuse("The task was launched and has ended already; the list shows it no more.");
   };
 
+  const resume = async (request: ResumeRequest): Promise<Outcome<Task>> => {
+    const found = find(request.parentSessionID, request.taskId);
+    if (!found.ok) return found;
+    const { sessionID, agent } = found.value;
+    if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do next.");
+    if (request.agent !== undefined && request.agent !== agent) {
+      return refuse(`A task never changes its agent: task ${sessionID} works with "${agent}". Leave agent out.`);
+    }
+    const refusal = () => {
+      const reason = runtime.refusal(sessionID, resumption());
+      return reason === undefined ? undefined : refuse(`Task ${sessionID} cannot be resumed: ${reason}.`);
+    };
+    const resumption = (): TaskEvent => {
+      const messageID = ids.message();
+      return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt: request.prompt };
+    };
+    const refusedAtOnce = refusal();
+    if (refusedAtOnce) return refusedAtOnce;
+    const session = await host.session(sessionID);
+    if (!session.ok && session.failure.kind === "notFound") {
+      return refuse(
+        `The session of task ${sessionID} does not exist any more. Start a new task with ${options.notice.prefix}_task.`,
+      );
+    }
+    if (!session.ok) return refuse(`OpenCode did not find the task's session: ${session.failure.message}. Try again.`);
+    if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
+    // Another resume may have come while the host was asked.
+    const refusedNow = refusal();
+    if (refusedNow) return refusedNow;
+    progress.begin(sessionID, clock.now(), found.value.progress);
+    runtime.send(sessionID, resumption());
+    const task = get(sessionID);
+    return task ? { ok: true, value: task } : refuse(`Task ${sessionID} was cleared.`);
+  };
+
   const find = (parentSessionID: string, id: string): Outcome<Task> => {
     const own = store.list({ parentSessionID });
     const exact = own.filter(({ sessionID }) => sessionID === id);
@@ -226,6 +275,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
 
   return {
     launch,
+    resume,
     get,
     list,
     find,

@@ -62,6 +62,7 @@ export const planLaunch = async (
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === request.agent);
   if (!agent) {
+    if (request.agent === "") return refuse(`Name the agent. Agents: ${known.map(({ name }) => name).join(", ")}.`);
     return refuse(`There is no agent "${request.agent}". Agents: ${known.map(({ name }) => name).join(", ")}.`);
   }
   return {

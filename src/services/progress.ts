@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
-import type { Progress } from "../task.ts";
+import { noProgress, type Progress } from "../task.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
   lastUpdateMs: number;
@@ -13,7 +13,8 @@ const LAST_TOOLS = 5;
 
 /** Counts what each child does, from the host's events alone. Kept beside the machines: it decides nothing. */
 export interface ProgressLog {
-  begin(sessionID: string, at: number): void;
+  /** Counts from `at` on (epoch milliseconds), on top of what was counted before. */
+  begin(sessionID: string, at: number, before?: Progress): void;
   note(event: HostEvent, at: number): void;
   of(sessionID: string): Progress | undefined;
   /** When the child was last heard of, epoch milliseconds. */
@@ -25,14 +26,12 @@ export interface ProgressLog {
 export const createProgressLog = (): ProgressLog => {
   const tallies = new Map<string, Tally>();
   return {
-    begin: (sessionID, at) => {
+    begin: (sessionID, at, before = noProgress("")) => {
+      const { lastUpdate: _, ...counts } = before;
       tallies.set(sessionID, {
-        toolCalls: 0,
-        toolCallsByName: {},
-        lastTools: [],
+        ...counts,
+        toolCallsByName: { ...counts.toolCallsByName },
         lastUpdateMs: at,
-        tokens: 0,
-        cost: 0,
         steps: new Set(),
         calls: new Set(),
       });

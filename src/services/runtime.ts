@@ -1,7 +1,7 @@
 import { isEmpty } from "../machines/outbox.ts";
 import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
-import { isAtRest, type TaskSnapshot } from "../machines/task.ts";
+import { isAtRest, refusalOf, type TaskSnapshot, taskMachine } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
 import { noProgress, type Progress, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
@@ -24,6 +24,8 @@ export interface Runtime {
   watches(sessionID: string): boolean;
   /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
   send(taskId: string, event: TaskEvent): void;
+  /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
+  refusal(taskId: string, event: TaskEvent): string | undefined;
   /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once it is stored. Returns how to stop that. */
@@ -217,6 +219,11 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     liveTasks: () => [...tasks.values()],
     watches: supervision.watches,
     send,
+    refusal: (taskId, event) => {
+      const stored = store.get(taskId)?.snapshot;
+      const snapshot = tasks.get(taskId) ?? (stored && taskMachine.resolveState(stored));
+      return snapshot ? refusalOf(snapshot, event) : "does not exist";
+    },
     forget: (forgotten) => {
       for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
         const withdraw = { type: "WITHDRAW", at: clock.now(), taskId: sessionID, run: resumeCount } as const;

@@ -47,6 +47,7 @@ export const reportOf = (task: Task, now: number): string => {
     attentionOf(task) && `Attention: ${attentionOf(task)}`,
     ...(ended ? [] : progressOf(task, now)),
     task.error && `Error: ${task.error.name}: ${task.error.message}`,
+    task.result !== undefined && task.status !== "completed" && "The result before that:",
     task.result !== undefined && quote(task.result, task.sessionID),
   ]
     .filter(Boolean)

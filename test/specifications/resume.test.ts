@@ -1,0 +1,145 @@
+import { expect } from "vitest";
+import type { Stage } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { ALL, scenario, WITH_NOTICES } from "./scenario.ts";
+
+/** The two that say word for word which resumes are rejected. */
+const WITH_REJECTIONS = ["superagents-task", "background-task"] as const;
+
+const newest = (stage: Stage): { visible: string; hidden: string } => {
+  const [visible, hidden] = stage.notices().at(-1) ?? [];
+  return { visible: visible?.text ?? "", hidden: hidden?.text ?? "" };
+};
+
+scenario(ALL, "Task Status Management", "Track resumed status", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "And how many are tests?" });
+  expect(stage.task(id).status).toBe("resumed");
+  await settled();
+  expect(stage.task(id).state).toBe("resumed.working");
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+});
+
+const RESUMPTION = "Task Conversation Resumption";
+
+scenario(ALL, RESUMPTION, "Resume completed task with follow-up prompt", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  stage.host.calls.length = 0;
+  const answer = await stage.call("task", { resume: id, prompt: "And how many are tests?" });
+  expect(stage.host.calls[0]).toBe("session");
+  expect(answer).toContain(id);
+  expect(stage.task(id).status).toBe("resumed");
+  await settled();
+  expect(stage.host.calls).not.toContain("createSession");
+  const child = stage.host.at(id);
+  expect(child.prompts.at(-1)).toMatchObject({ sessionID: id, agent: "general", model: { modelID: "m1" } });
+  expect(child.messages.map(({ text }) => text)).toEqual(["Find it.", "There are 12.", "And how many are tests?", ""]);
+});
+
+scenario(WITH_REJECTIONS, RESUMPTION, "Resume completion notification", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "And how many are tests?" });
+  await settled();
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.notices()).toHaveLength(2);
+  expect(newest(stage).hidden).toContain("5 of them.");
+  expect(stage.task(id).status).toBe("completed");
+});
+
+scenario(ALL, RESUMPTION, "Wait for resume response", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "And how many are tests?" });
+  const answer = stage.call("output", { task_id: id, block: true });
+  await stage.clock.advance(30_000);
+  stage.host.finish(id, "5 of them.");
+  expect(await answer).toContain("5 of them.");
+  expect(await answer).not.toContain("There are 12.");
+});
+
+scenario(WITH_REJECTIONS, RESUMPTION, "Reject resume of non-completed task", async (stage) => {
+  const running = await stage.launch();
+  const failed = await stage.launch();
+  stage.host.fail(failed, { name: "APIError", message: "401" });
+  await settled();
+  const cancelled = await stage.launch();
+  await stage.call("cancel", { task_id: cancelled });
+  await settled();
+  for (const [id, status] of [
+    [running, "running"],
+    [failed, "error"],
+    [cancelled, "cancelled"],
+  ] as const) {
+    await expect(stage.call("task", { resume: id, prompt: "more" })).rejects.toThrow(
+      `only completed tasks can be resumed (this one is ${status})`,
+    );
+    expect(stage.task(id)).toMatchObject({ status, resumeCount: 0 });
+  }
+});
+
+scenario(WITH_REJECTIONS, RESUMPTION, "Reject concurrent resume", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "first" });
+  await expect(stage.call("task", { resume: id, prompt: "second" })).rejects.toThrow(/is currently being resumed/);
+  await settled();
+  expect(stage.task(id).resumeCount).toBe(1);
+  expect(stage.host.at(id).prompts).toHaveLength(2);
+});
+
+scenario(ALL, RESUMPTION, "Handle expired session on resume", async (stage, prefix) => {
+  const id = await stage.complete("There are 12.");
+  stage.host.delete(id);
+  await settled();
+  await expect(stage.call("task", { resume: id, prompt: "more" })).rejects.toThrow(
+    `does not exist any more. Start a new task with ${prefix}_task.`,
+  );
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "There are 12.", resumeCount: 0 });
+});
+
+scenario(ALL, "Resume Count Tracking", "Increment resume count", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  for (const count of [1, 2]) {
+    await stage.call("task", { resume: id, prompt: "more" });
+    expect(stage.task(id).resumeCount).toBe(count);
+    await settled();
+    stage.host.finish(id, `answer ${count}`);
+    await settled();
+  }
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "answer 2" });
+});
+
+scenario(ALL, "Task List Resume Indicator", "Show resumed indicator", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "more" });
+  expect(await stage.call("list")).toContain(`${id} (resumed)`);
+  await settled();
+  stage.host.finish(id, "13");
+  await settled();
+  expect(await stage.call("list")).toContain(`${id} (resumed)`);
+});
+
+const FORMAT = "Silent System Hints in Notifications";
+
+scenario(WITH_NOTICES, FORMAT, "Resume completion notification format", async (stage, prefix) => {
+  const id = await stage.complete("There are 12.");
+  await stage.clock.advance(60_000);
+  await stage.call("task", { resume: id, prompt: "more" });
+  await stage.clock.advance(2_500);
+  stage.host.finish(id, "13");
+  await settled();
+  expect(stage.notices().at(-1)).toHaveLength(2);
+  expect(newest(stage).visible).toBe("✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1");
+  expect(newest(stage).hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
+});
+
+scenario(WITH_NOTICES, FORMAT, "Resume failure notification format", async (stage) => {
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "more" });
+  await stage.clock.advance(2_500);
+  stage.host.fail(id, { name: "APIError", message: "out of credit" });
+  await settled();
+  expect(newest(stage).visible).toBe("✗ **Resume #1 failed in 2.5s.**\nTask Progress: 1/1");
+  expect(newest(stage).hidden).toContain("APIError: out of credit");
+});
