@@ -1,7 +1,7 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { TaskStatus } from "../task.ts";
 import type { ToolParts } from "./context.ts";
-import { lineOf } from "./words.ts";
+import { listOf } from "./words.ts";
 
 /** Lists the tasks of the calling session, and no others. */
 export const listTool = ({ engine, clock }: ToolParts): ToolDefinition =>
@@ -9,8 +9,8 @@ export const listTool = ({ engine, clock }: ToolParts): ToolDefinition =>
     description: "List this session's background tasks.",
     args: { status: tool.schema.enum(TaskStatus.options).optional() },
     execute: async ({ status }, { sessionID }) => {
-      const tasks = engine.list({ parentSessionID: sessionID, ...(status ? { status } : {}) });
-      if (tasks.length === 0) return "No background tasks found";
-      return tasks.map((task) => lineOf(task, clock.now())).join("\n");
+      const tasks = engine.list({ parentSessionID: sessionID });
+      const list = listOf(tasks, (task) => status === undefined || task.status === status, clock.now());
+      return list || "No background tasks found";
     },
   });

@@ -1,12 +1,13 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../services/notices.ts";
-import { hasEnded } from "../task.ts";
-import { type CallContext, orThrow, type ToolParts } from "./context.ts";
-import { reportOf } from "./words.ts";
+import { hasEnded, type Task } from "../task.ts";
+import { type CallContext, given, orThrow, type ToolParts } from "./context.ts";
+import { tasksOf } from "./selection.ts";
+import { batchOf, reportOf } from "./words.ts";
 
 const { string, boolean, number } = tool.schema;
 
-/** Milliseconds. The defaults are applied here: the host passes the arguments on as they come. */
+/** Milliseconds, as in the specifications' tool contract. Applied here: the host passes on only what was given. */
 const DEFAULT_TIMEOUT = 60_000;
 const LONGEST_TIMEOUT = 600_000;
 
@@ -15,35 +16,42 @@ const readTimeout = (timeout = DEFAULT_TIMEOUT): number => {
   throw new Error(`timeout is ${timeout}, but must be between 0 and ${LONGEST_TIMEOUT} milliseconds.`);
 };
 
-/** Shows how a task stands and what it answered; waits for its end on request. */
+/** Shows how a task or a batch stands and what was answered; waits for the end on request. */
 export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
   tool({
-    description: "Status, progress and result of a background task. Does not wait unless block is true.",
+    description:
+      "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
     args: {
-      task_id: string(),
+      task_id: string().optional(),
+      batch_id: string().optional(),
       block: boolean().optional().describe("Wait for the end (default false)"),
       timeout: number().optional().describe("ms to wait; default 60000, max 600000"),
     },
-    execute: async ({ task_id, block = false, timeout }, context: CallContext) => {
+    execute: async ({ task_id, batch_id, block = false, timeout }, context: CallContext) => {
       const timeoutMs = readTimeout(timeout);
-      const { sessionID } = orThrow(engine.find(context.sessionID, task_id.trim()));
-      const outcome = block
-        ? await engine.wait({
-            taskIds: [sessionID],
-            sessionID: context.sessionID,
-            callID: context.callID,
-            signal: context.abort,
-            timeoutMs,
-          })
-        : undefined;
-      const ended = engine.get(sessionID);
-      if (ended && hasEnded(ended)) engine.markRetrieved(sessionID);
-      const task = orThrow(engine.find(context.sessionID, sessionID));
-      const waited = outcome === "timedOut" ? `\nStill ${task.status} after a wait of ${duration(timeoutMs)}.` : "";
+      const [taskId, batchId] = [given(task_id), given(batch_id)];
+      if ((taskId === undefined) === (batchId === undefined)) {
+        throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
+      }
+      const taskIds = tasksOf(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
+      const { sessionID, callID, abort } = context;
+      const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
+      const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+      const waited = outcome === "timedOut" ? `\nStill running after a wait of ${duration(timeoutMs)}.` : "";
+      if (batchId !== undefined) return `${batchOf(batchId, tasks, clock.now())}${waited}`;
+      const task = tasks[0];
+      if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,
-        output: `${reportOf(task, clock.now())}${waited}`,
-        metadata: { sessionId: sessionID },
+        output: `${reportOf(markRead(task), clock.now())}${waited}`,
+        metadata: { sessionId: task.sessionID },
       };
+
+      /** Notes that the result of an ended task was read. */
+      function markRead(read: Task): Task {
+        if (!hasEnded(read)) return read;
+        engine.markRetrieved(read.sessionID);
+        return orThrow(engine.find(sessionID, read.sessionID));
+      }
     },
   });

@@ -22,6 +22,34 @@ export const lineOf = (task: Task, now: number): string =>
     .filter(Boolean)
     .join(" · ");
 
+/** Characters of a summary that a line of a batch shows. */
+const SUMMARY_CHARS = 300;
+
+/** What came of a task, in one line: the first paragraph of its result, or its error. */
+const gistOf = ({ status, summary, error }: Task): string => {
+  const words = status === "completed" ? summary : error && `${error.name}: ${error.message}`;
+  const line = (words ?? "").replace(/\s+/g, " ").trim();
+  return line.length > SUMMARY_CHARS ? `${line.slice(0, SUMMARY_CHARS)}…` : line;
+};
+
+const headOf = (batchId: string, tasks: Task[]): string =>
+  `Batch ${batchId}: ${tasks.filter(hasEnded).length}/${tasks.length} ended`;
+
+/** A batch: how far it is, and a line for each task with what came of it. */
+export const batchOf = (batchId: string, tasks: Task[], now: number): string =>
+  [headOf(batchId, tasks), ...tasks.map((task) => [lineOf(task, now), gistOf(task)].filter(Boolean).join(": "))].join(
+    "\n",
+  );
+
+/** Tasks by batch, a line each. `shown` says which of them are listed; the counts are of all. */
+export const listOf = (tasks: Task[], shown: (task: Task) => boolean, now: number): string =>
+  [...Map.groupBy(tasks, ({ batchId }) => batchId)]
+    .filter(([, batch]) => batch.some(shown))
+    .map(([batchId, batch]) =>
+      [headOf(batchId, batch), ...batch.filter(shown).map((task) => lineOf(task, now))].join("\n"),
+    )
+    .join("\n");
+
 const countsOf = ({ toolCallsByName }: Progress): string =>
   Object.entries(toolCallsByName)
     .map(([name, count]) => `${name} ${count}`)

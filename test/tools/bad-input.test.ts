@@ -81,7 +81,7 @@ describe("a task that the session does not have", () => {
     await expect(stage.call("output", { task_id: "ses_" })).rejects.toThrow(
       `begins the ids of 2 tasks: ${first}, ${second}`,
     );
-    await expect(stage.call("output", { task_id: "" })).rejects.toThrow(/has no task ""/);
+    await expect(stage.call("output", { task_id: "" })).rejects.toThrow(/exactly one of task_id and batch_id/);
   });
 });
 

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { createStage } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+
+test("the list is grouped by batch, with how far each is", async () => {
+  const stage = createStage();
+  const [first, second] = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
+  const third = await stage.launch({ batch_id: "b" });
+  stage.host.finish(first, "12");
+  await settled();
+  const lines = (await stage.call("list")).split("\n");
+  expect(lines.map((line) => line.split(" · ")[0])).toEqual([
+    "Batch a: 1/2 ended",
+    `- ${first}`,
+    `- ${second}`,
+    "Batch b: 0/1 ended",
+    `- ${third}`,
+  ]);
+  const running = (await stage.call("list", { status: "completed" })).split("\n");
+  expect(running.map((line) => line.split(" · ")[0])).toEqual(["Batch a: 1/2 ended", `- ${first}`]);
+});
+
+test("a batch is read with a line for each task, and what came of it", async () => {
+  const stage = createStage();
+  const [done, failed, running] = [
+    await stage.launch({ batch_id: "a" }),
+    await stage.launch({ batch_id: "a" }),
+    await stage.launch({ batch_id: "a" }),
+  ];
+  stage.host.finish(done, "There are\n12.\n\nThey are all tests.");
+  stage.host.fail(failed, { name: "APIError", message: "401" });
+  await settled();
+  const lines = (await stage.call("output", { batch_id: "a" })).split("\n");
+  expect(lines[0]).toBe("Batch a: 2/3 ended");
+  expect(lines[1]).toMatch(new RegExp(`^- ${done} · completed .*: There are 12\\.$`));
+  expect(lines[2]).toMatch(new RegExp(`^- ${failed} · error .*: APIError: 401$`));
+  expect(lines[3]).toContain(`- ${running} · running`);
+});
+
+test("a blocking read of a batch waits for all of it, and is the telling of all", async () => {
+  const stage = createStage();
+  const tasks = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
+  const read = { text: "" };
+  const wait = async () => {
+    read.text = await stage.call("output", { batch_id: "a", block: true });
+  };
+  void wait();
+  await settled();
+  for (const id of tasks) {
+    expect(read.text).toBe("");
+    stage.host.finish(id, `answer of ${id}`);
+    await settled();
+  }
+  expect(read.text).toContain("Batch a: 2/2 ended");
+  for (const id of tasks) expect(read.text).toContain(`answer of ${id}`);
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+});
+
+test("a blocking read that gives up on a batch tells what has ended, and notices tell the rest", async () => {
+  const stage = createStage();
+  const [first, second] = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
+  const read = stage.call("output", { batch_id: "a", block: true, timeout: 5_000 });
+  await settled();
+  stage.host.finish(first, "one");
+  await stage.clock.advance(5_000);
+  expect(await read).toMatch(/1\/2 ended[\s\S]*Still running after a wait of 5s\./);
+  stage.host.finish(second, "two");
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+  expect(stage.notices()[0]?.[1]?.text).toContain("two");
+});
+
+test.each([
+  ["none", {}],
+  ["2", { task_id: "ses_0001", batch_id: "a" }],
+])("output with %s of task_id and batch_id is refused", async (given, args) => {
+  const stage = createStage();
+  await stage.launch({ batch_id: "a" });
+  await expect(stage.call("output", args)).rejects.toThrow(`exactly one of task_id and batch_id: ${given} given.`);
+});
+
+test("another parent's batch of the same name is neither joined nor read (defect 11)", async () => {
+  const stage = createStage();
+  stage.host.addSession("ses_other");
+  const mine = await stage.launch({ batch_id: "a" });
+  const theirs = await stage.launch({ batch_id: "a" }, { sessionID: "ses_other" });
+  const read = await stage.call("output", { batch_id: "a" });
+  expect(read).toContain(mine);
+  expect(read).not.toContain(theirs);
+  expect(read).toContain("0/1 ended");
+  await stage.call("cancel", { batch_id: "a" });
+  expect(stage.task(theirs).status).toBe("running");
+});
