@@ -19,6 +19,7 @@ import { createRuntime, type Perform } from "./runtime.ts";
 import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
 import type { Store, TaskFilter } from "./store.ts";
+import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
 /** A follow-up prompt for a completed task. */
@@ -44,6 +45,8 @@ export interface Engine {
   list(filter: TaskFilter): Task[];
   /** The one task of the parent whose id is, or begins with, `id`. */
   find(parentSessionID: string, id: string): Outcome<Task>;
+  /** What was said in a task's session, in the labelled form. */
+  transcript(taskId: string, wanted: Excerpt): Promise<Outcome<string>>;
   wait(request: WaitRequest): Promise<WaitOutcome>;
   markRetrieved(taskId: string): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
@@ -279,6 +282,11 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     get,
     list,
     find,
+    transcript: async (taskId, wanted) => {
+      const spoken = await host.conversation(taskId);
+      if (spoken.ok) return { ok: true, value: excerpt(spoken.value, wanted) };
+      return refuse(`OpenCode did not give the conversation of task ${taskId}: ${spoken.failure.message}.`);
+    },
     wait: waiting.wait,
     markRetrieved: (taskId) => runtime.send(taskId, { type: "RETRIEVED", at: clock.now() }),
     cancel: ending.cancel,

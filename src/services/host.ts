@@ -1,6 +1,7 @@
 import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { PendingRequest, Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
+import type { SpokenMessage } from "./transcript.ts";
 
 /**
  * Why a call to the host failed.
@@ -81,6 +82,8 @@ export interface Host {
   busy(): Promise<HostResult<Set<string>>>;
   /** The newest `limit` messages, oldest first. */
   messages(sessionID: string, limit: number): Promise<HostResult<HostMessage[]>>;
+  /** The whole conversation as it was spoken, oldest first. */
+  conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
   /** Says no to a permission or a question. */
   reject(request: PendingRequest): Promise<HostResult<void>>;

@@ -12,6 +12,7 @@ import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { ModelRef } from "../task.ts";
 import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
 import { reasonOf } from "./log.ts";
+import type { SpokenPart } from "./transcript.ts";
 
 /** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
 export type OpencodeEvent = Event;
@@ -118,6 +119,15 @@ const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessa
   text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
 
+/** What a reader wants to see of a part, if anything. */
+const spokenPart = (part: Part): SpokenPart[] => {
+  if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
+  if (part.type !== "tool") return [];
+  const { state } = part;
+  const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : undefined;
+  return [{ kind: "tool", name: part.tool, params: state.input, result }];
+};
+
 /**
  * A client of the whole API. The plugin is handed an older one, which lacks permissions and questions and throws on
  * network errors; but its way to the host, in-process where there is no listener, serves both.
@@ -207,6 +217,10 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     messages: async (sessionID, limit) =>
       map(await ask((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
         messages.map(readWhole),
+      ),
+    conversation: async (sessionID) =>
+      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
+        messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(spokenPart) })),
       ),
     message: async (sessionID, messageID) =>
       map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),

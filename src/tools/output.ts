@@ -1,5 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../services/notices.ts";
+import type { Excerpt } from "../services/transcript.ts";
 import { hasEnded, type Task } from "../task.ts";
 import { type CallContext, given, orThrow, type ToolParts } from "./context.ts";
 import { tasksOf } from "./selection.ts";
@@ -16,6 +17,27 @@ const readTimeout = (timeout = DEFAULT_TIMEOUT): number => {
   throw new Error(`timeout is ${timeout}, but must be between 0 and ${LONGEST_TIMEOUT} milliseconds.`);
 };
 
+const DEFAULT_MESSAGES = 50;
+
+const readExcerpt = ({
+  message_limit = DEFAULT_MESSAGES,
+  since_message_id,
+  include_tool_results = false,
+}: {
+  message_limit?: number | undefined;
+  since_message_id?: string | undefined;
+  include_tool_results?: boolean | undefined;
+}): Excerpt => {
+  if (!Number.isInteger(message_limit) || message_limit < 1) {
+    throw new Error(`message_limit is ${message_limit}, but must be a whole number from 1 on.`);
+  }
+  return {
+    sinceMessageId: given(since_message_id),
+    messageLimit: message_limit,
+    includeToolResults: include_tool_results,
+  };
+};
+
 /** Shows how a task or a batch stands and what was answered; waits for the end on request. */
 export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
   tool({
@@ -26,8 +48,14 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
       batch_id: string().optional(),
       block: boolean().optional().describe("Wait for the end (default false)"),
       timeout: number().optional().describe("ms to wait; default 60000, max 600000"),
+      full_session: boolean().optional().describe("The task's conversation instead of its result"),
+      message_limit: number().optional().describe("With full_session; default 50"),
+      since_message_id: string().optional(),
+      include_tool_results: boolean().optional(),
     },
-    execute: async ({ task_id, batch_id, block = false, timeout }, context: CallContext) => {
+    execute: async (args, context: CallContext) => {
+      const { task_id, batch_id, block = false, timeout, full_session = false } = args;
+      const wanted = readExcerpt(args);
       const timeoutMs = readTimeout(timeout);
       const [taskId, batchId] = [given(task_id), given(batch_id)];
       if ((taskId === undefined) === (batchId === undefined)) {
@@ -37,13 +65,16 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
       const { sessionID, callID, abort } = context;
       const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+      if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
       const waited = outcome === "timedOut" ? `\nStill running after a wait of ${duration(timeoutMs)}.` : "";
       if (batchId !== undefined) return `${batchOf(batchId, tasks, clock.now())}${waited}`;
       const task = tasks[0];
       if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,
-        output: `${reportOf(markRead(task), clock.now())}${waited}`,
+        output: full_session
+          ? orThrow(await engine.transcript(task.sessionID, wanted))
+          : `${reportOf(markRead(task), clock.now())}${waited}`,
         metadata: { sessionId: task.sessionID },
       };
 

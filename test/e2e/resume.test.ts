@@ -109,3 +109,26 @@ test("a resumed task that is cancelled stops, and is told as cancelled", async (
   const { data } = await lab.client.session.status();
   expect(data).not.toHaveProperty(task);
 });
+
+test("a batch of three is read with block, a line for each, and a task's conversation on request", async () => {
+  const parent = await lab.session();
+  const held = hang();
+  const prompts = ["sort one", "sort two", "sort three"];
+  for (const prompt of prompts) answering(prompt, held);
+  const tasks = await launchFrom(lab, parent, prompts);
+  const batch = /batch (batch_\w+)/.exec((await lab.texts(parent)).join("\n"))?.[1];
+  lab.model.when("read all", [calls([ours("output", { batch_id: batch, block: true })]), text("got them")]);
+  await lab.prompt(parent, "read all");
+  await lab.until(async () => (await lab.texts(parent)).includes("tool asyncagents_output running"), {
+    what: "it waits",
+  });
+  held.release(text("sorted"));
+  await lab.idle(parent);
+  const read = (await lab.texts(parent)).findLast((line) => line.startsWith("tool asyncagents_output")) ?? "";
+  expect(read).toContain(`Batch ${batch}: 3/3 ended`);
+  for (const task of tasks) expect(read).toMatch(new RegExp(`- ${task} · completed .*: sorted`));
+  expect(await noticesIn(lab, parent)).toEqual([]);
+  lab.model.when("what was said", [calls([ours("output", { task_id: tasks[0], full_session: true })]), text("I see")]);
+  await lab.ask(parent, "what was said");
+  expect(await lab.texts(parent)).toContainEqual("tool asyncagents_output: User:\nsort one\n\nAgent:\nsorted");
+});

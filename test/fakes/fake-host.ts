@@ -324,6 +324,18 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     busy: () => call("busy", () => ok(new Set([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)))),
     messages: (id, limit) =>
       call("messages", () => (sessions.has(id) ? ok(session(id).messages.slice(-limit)) : notFound("session"))),
+    conversation: (id) =>
+      call("conversation", () =>
+        sessions.has(id)
+          ? ok(
+              session(id).messages.map(({ id: messageID, role, text }) => ({
+                id: messageID,
+                role,
+                parts: [{ kind: "text", text } as const],
+              })),
+            )
+          : notFound("session"),
+      ),
     message: (id, messageID) =>
       call("message", () => {
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);

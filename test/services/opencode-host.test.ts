@@ -28,6 +28,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   abort: (host) => host.abort("ses_1"),
   busy: (host) => host.busy(),
   messages: (host) => host.messages("ses_1", 1),
+  conversation: (host) => host.conversation("ses_1"),
   message: (host) => host.message("ses_1", "msg_1"),
   reject: (host) => host.reject(request),
   toast: (host) => host.toast({ message: "", variant: "info" }),
