@@ -53,11 +53,20 @@ export type OutboxEvent =
   | { type: "FORM_FAILED"; at: number; message: string }
   | { type: "SENT"; at: number; messageID: string }
   | { type: "SEND_REFUSED"; at: number; messageID: string; message: string }
-  | { type: "CHECKED"; at: number; messageID: string; standing: "answered" | "pending" | "unanswered" }
+  | {
+      type: "CHECKED";
+      at: number;
+      messageID: string;
+      storedAt: number | undefined;
+      standing: "answered" | "pending" | "unanswered";
+    }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
   /** The host has stored a user message in the parent. */
-  | { type: "PARENT_STORED"; at: number; messageID: string }
-  | { type: "PARENT_ANSWERED"; at: number; promptID: string }
+  | { type: "PARENT_STORED"; at: number; messageID: string; createdAt: number }
+  /** An assistant message, begun at `createdAt`, answers `promptID`. */
+  | { type: "PARENT_ANSWERED"; at: number; promptID: string; createdAt: number }
+  /** The parent launches a task: whatever closed its outbox, it is there. */
+  | { type: "PARENT_PRESENT"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
   | { type: "PARENT_ERROR"; at: number }
@@ -72,8 +81,8 @@ export interface OutboxContext {
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
   sender: Sender | undefined;
-  /** The host is known to have stored the prompt. */
-  stored: boolean;
+  /** When the host stored the prompt, as far as is known. Epoch milliseconds, by its clock. */
+  storedAt: number | undefined;
   /** How often the prompt was sent, looked after, or could not be; pauses grow with it. */
   tries: number;
   /** When the delivery has something to do, epoch milliseconds. */

@@ -44,13 +44,16 @@ const outbox = setup({
     settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /**
-     * The parent's model was shown our prompt when it answers that one; or, once ours is stored, a newer one: message ids
-     * ascend, and every step sees all messages.
+     * The parent's model was shown our prompt when it answers that one; or a newer one, in a message that began when ours
+     * was stored: message ids ascend, and every step sees all messages.
      */
     answersPrompt: ({ context, event }) =>
       event.type === "PARENT_ANSWERED" &&
       context.prompt !== undefined &&
-      (event.promptID === context.prompt.messageID || (context.stored && event.promptID > context.prompt.messageID)),
+      (event.promptID === context.prompt.messageID ||
+        (context.storedAt !== undefined &&
+          event.promptID > context.prompt.messageID &&
+          event.createdAt >= context.storedAt)),
     /** The answer to a call may come when its prompt was acknowledged already, and the next one is under way. */
     current: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
@@ -64,6 +67,10 @@ const noteSender = outbox.assign({
   sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
 });
 
+const noteStored = outbox.assign({
+  storedAt: ({ context, event }) => (event.type === "CHECKED" ? event.storedAt : context.storedAt),
+});
+
 const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (!prompt || prompt.toasts.length === 0) return;
   enqueue({ type: "request", params: { type: "announce", parentSessionID, toasts: prompt.toasts } });
@@ -72,7 +79,7 @@ const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, 
 
 const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ prompt: undefined, tries: 0, stored: false, wakeAt: undefined });
+  enqueue.assign({ prompt: undefined, tries: 0, storedAt: undefined, wakeAt: undefined });
 });
 
 const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt }, enqueue }) => {
@@ -94,13 +101,13 @@ export const outboxMachine = outbox.createMachine({
     prompt: undefined,
     sender: undefined,
     tries: 0,
-    stored: false,
+    storedAt: undefined,
     wakeAt: undefined,
     opensAt: undefined,
   }),
   on: {
     OWE: { actions: "owe" },
-    PARENT_STORED: { guard: "current", actions: assign({ stored: true }) },
+    PARENT_STORED: { guard: "current", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
     WITHDRAW: { actions: "withdraw" },
     PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
   },
@@ -203,7 +210,7 @@ export const outboxMachine = outbox.createMachine({
             ...onAnswer,
             CHECKED: [
               { guard: and(["current", "answered"]), ...acknowledged },
-              { guard: and(["current", "pending"]), target: "awaiting", actions: [countTry, assign({ stored: true })] },
+              { guard: and(["current", "pending"]), target: "awaiting", actions: [countTry, noteStored] },
               { guard: "current", target: "reading" },
             ],
             CHECK_FAILED: { guard: "current", target: "awaiting" },
@@ -217,7 +224,7 @@ export const outboxMachine = outbox.createMachine({
         closed: {
           description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
           entry: drop,
-          on: { OWE: { actions: ["owe", drop] } },
+          on: { OWE: { actions: ["owe", drop] }, PARENT_PRESENT: { target: "idle" } },
         },
       },
     },

@@ -32,9 +32,9 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
     case "deleted":
       return { type: "PARENT_GONE", at };
     case "message": {
-      const { id, role, promptID } = event.message;
-      if (role === "user") return { type: "PARENT_STORED", at, messageID: id };
-      return promptID === undefined ? undefined : { type: "PARENT_ANSWERED", at, promptID };
+      const { id, role, promptID, createdAt, isSummary } = event.message;
+      if (role === "user") return { type: "PARENT_STORED", at, messageID: id, createdAt };
+      return promptID === undefined || isSummary ? undefined : { type: "PARENT_ANSWERED", at, promptID, createdAt };
     }
     default:
       return undefined;

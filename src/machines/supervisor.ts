@@ -68,6 +68,8 @@ const admit = supervisor.enqueueActions(({ context: { tasks, outboxes }, event, 
   const { sessionID, parentSessionID } = input.facts;
   if (!(parentSessionID in outboxes)) {
     enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
+  } else if (event.type === "LAUNCH") {
+    enqueue.sendTo(outboxId(parentSessionID), { type: "PARENT_PRESENT", at: event.at });
   }
   const stored = event.type === "RESTORE" ? event.snapshot : {};
   enqueue.spawnChild("task", { id: sessionID, input: { ...input, ...stored } });

@@ -64,7 +64,7 @@ export const runStates = (sending: "launching" | "prompting") =>
       ],
       on: {
         PROMPT_ACCEPTED: [{ guard: "hinted", target: "settling" }, { target: "working" }],
-        PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, fail],
+        PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, abandon],
         HOST_IDLE: { actions: "noteHint" },
         HOST_ERROR: { actions: "noteHint" },
       },

@@ -4,7 +4,7 @@ import type { TaskEvent } from "../machines/task-events.ts";
 import type { TaskError } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Host, HostFailure, HostResult } from "./host.ts";
-import { type Standing, settle } from "./settle.ts";
+import { isAnswer, type Standing, settle } from "./settle.ts";
 import type { Sightings } from "./sightings.ts";
 
 type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
@@ -69,7 +69,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const [few, prompt] = await Promise.all([host.messages(sessionID, FEW), host.message(sessionID, messageID)]);
     if (!few.ok) return few;
     if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
-    const seen = { messageID, hostError, stored: prompt.ok };
+    const seen = { messageID, hostError, storedAt: prompt.ok ? prompt.value.createdAt : undefined };
     const standing = settle({ ...seen, messages: few.value });
     if (standing.is !== "answered" || standing.result !== "" || few.value.length < FEW)
       return { ok: true, value: standing };
@@ -79,6 +79,8 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
 
   const look = async (effect: Of<"look">): Promise<TaskEvent> => {
     const { sessionID, messageID, look } = effect;
+    // Asked before and after: its last task may end, and be told, while the host answers.
+    const awaitedTasks = children.awaitsTasks(sessionID);
     const told = children.answerOf(sessionID, messageID);
     const seen: HostResult<Standing | { is: "busy" }> = told
       ? { ok: true, value: { is: "answered", ...told } }
@@ -90,7 +92,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     }
     const standing = seen.value;
     // An agent that waits for tasks of its own has not answered yet: it will be told of them, and go on.
-    if (standing.is === "answered" && children.awaitsTasks(sessionID)) {
+    if (standing.is === "answered" && (awaitedTasks || children.awaitsTasks(sessionID))) {
       return { type: "LOOKED_BUSY", at: clock.now(), look };
     }
     const at = clock.now();
@@ -112,9 +114,12 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const { sessions, results } = await abortAll(host, sessionID);
     // An abort leaves the child's open requests listed for ever.
     const rejected = await Promise.all(requests.map((request) => host.reject(request)));
-    const [prompted, busy] = await Promise.all([host.message(sessionID, messageID), host.busy()]);
+    const prompted = await host.message(sessionID, messageID);
+    // Once more, now that the prompt is known to be there: the first abort may have come before it.
+    const again = await host.abort(sessionID);
+    const busy = await host.busy();
     const at = clock.now();
-    const failure = firstFailure([...results, ...rejected.map(unlessNotFound), busy, prompted]);
+    const failure = firstFailure([...results, again, ...rejected.map(unlessNotFound), busy, prompted]);
     const running = busy.ok && sessions.some((session) => busy.value.has(session));
     if (!failure && !running) return { type: "STOPPED", at };
     return {
@@ -157,11 +162,12 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     if (!newest.ok || !busy.ok || failure) {
       return { type: "CHECK_FAILED", at, messageID, message: failure?.message ?? "" };
     }
-    const answered = newest.value.some(({ role, promptID }) => role === "assistant" && (promptID ?? "") >= messageID);
-    if (!stored.ok) return { type: "CHECKED", at, messageID, standing: "unanswered" };
-    if (answered) return { type: "CHECKED", at, messageID, standing: "answered" };
+    if (!stored.ok) return { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" };
+    const storedAt = stored.value.createdAt;
+    const answered = newest.value.some((message) => isAnswer(message, { messageID, storedAt }));
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
-    return { type: "CHECKED", at, messageID, standing: busy.value.has(parentSessionID) ? "pending" : "unanswered" };
+    const open = busy.value.has(parentSessionID) ? "pending" : "unanswered";
+    return { type: "CHECKED", at, messageID, storedAt, standing: answered ? "answered" : open };
   };
 
   /** The event that answers the effect; undefined for an effect that asks nothing of the host. */

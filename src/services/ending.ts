@@ -1,3 +1,4 @@
+import { patience } from "../machines/task-setup.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
@@ -20,16 +21,20 @@ export interface Ending {
   orphan(sessionID: string): Promise<void>;
 }
 
-/** Longest wait for a cancelled task to stop, in milliseconds. Its machine gives up after ten attempts. */
-const STOP_WITHIN = 180_000;
+/** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
+const STOP_WITHIN = 900_000;
 
-/** `get` gives a task as people see it. */
+/**
+ * `get` gives a task as people see it. `stopSession` stops what works on a session; true when it has stopped, and the
+ * message had arrived.
+ */
 export const createEnding = (
   runtime: Runtime,
   store: Store,
   clock: Clock,
   untilOver: Waiting["untilOver"],
   get: (taskId: string) => Task | undefined,
+  stopSession: (sessionID: string, messageID: string) => Promise<boolean>,
 ): Ending => {
   /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
   const untilEnded = (taskIds: string[]) =>
@@ -58,9 +63,18 @@ export const createEnding = (
   };
 
   const orphan = async (sessionID: string): Promise<void> => {
+    const underWay = runtime.promptUnderWay(sessionID);
     runtime.dispatch({ type: "OUTBOX", id: sessionID, event: { type: "PARENT_GONE", at: clock.now() } });
     const below = launchedBy([sessionID]).filter((taskId) => runtime.live(taskId));
-    if (below.length > 0) await cancel(below);
+    await Promise.all([underWay && quell(sessionID, underWay), below.length > 0 && cancel(below)]);
+  };
+
+  /** A notice that is on its way in would wake the session: it is stopped until that notice is there and nobody works on it. */
+  const quell = async (sessionID: string, messageID: string): Promise<void> => {
+    for (let attempt = 0; attempt < patience.stops; attempt += 1) {
+      if (await stopSession(sessionID, messageID)) return;
+      await new Promise<void>((resolve) => void clock.after(patience.stop, resolve));
+    }
   };
 
   const clear = async (taskIds: string[]): Promise<Task[]> => {

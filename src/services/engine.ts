@@ -141,13 +141,23 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     for (const launch of launches) if (launch.parentSessionID === sessionID) launch.orphaned = true;
   };
 
+  /** Tasks whose run has not ended, as far as was heard. */
+  const atWork = new Set<string>();
   runtime.subscribe((task) => {
     const { sessionID, status, state } = task;
-    if (hasEnded(task)) sightings.forget(sessionID);
-    const givenUp = hasEnded(task) && status !== "completed";
-    if (givenUp || state.includes("stopping")) markOrphaned(sessionID);
+    if (!hasEnded(task)) {
+      atWork.add(sessionID);
+      if (state.includes("stopping")) markOrphaned(sessionID);
+      return;
+    }
+    // Once, when the run ends: what a person begins in the session later is theirs.
+    if (!atWork.delete(sessionID)) return;
+    sightings.forget(sessionID);
+    if (status === "completed") return;
+    markOrphaned(sessionID);
     // Nobody is left to read what its own tasks answer, and telling would wake a session that was stopped.
-    if (givenUp) inBackground(ending.orphan(sessionID), "the tasks of an ended task could not be cancelled");
+    completing.forget(sessionID);
+    inBackground(ending.orphan(sessionID), "the tasks of an ended task could not be cancelled");
   });
   const stopWatching = watchSilence(runtime, progress, clock, log, options.staleAfter);
   const stopPolling = startPolling(runtime, host, clock, log, awaitsTasks);
@@ -159,7 +169,10 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
 
-  const ending = createEnding(runtime, store, clock, waiting.untilOver, get);
+  const ending = createEnding(runtime, store, clock, waiting.untilOver, get, async (sessionID, messageID) => {
+    const answer = await attempt({ type: "stop", sessionID, messageID, requests: [] });
+    return answer?.type === "TASK" && answer.event.type === "STOPPED";
+  });
 
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 

@@ -24,6 +24,8 @@ export interface Runtime {
   watches(sessionID: string): boolean;
   /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
   send(taskId: string, event: TaskEvent): void;
+  /** The notice prompt that was formed for this parent and is not acknowledged yet: its message id. */
+  promptUnderWay(parentSessionID: string): string | undefined;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
   refusal(taskId: string, event: TaskEvent): string | undefined;
   /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
@@ -79,17 +81,19 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
 
   const commit = (steps: Steps["steps"]): Task[] => {
     const newest = new Map(steps.map(({ taskId, snapshot }) => [taskId, snapshot]));
-    const records = [...newest.values()].map((snapshot) => ({
-      task: toTask(snapshot, progressOf(snapshot)),
-      snapshot: { value: snapshot.value, context: snapshot.context },
-    }));
+    const tasksNow: Task[] = [];
     try {
+      const records = [...newest.values()].map((snapshot) => ({
+        task: toTask(snapshot, progressOf(snapshot)),
+        snapshot: { value: snapshot.value, context: snapshot.context },
+      }));
+      tasksNow.push(...records.map(({ task }) => task));
       if (records.length > 0) store.commit({ records, journal: steps.map(({ taskId, event }) => ({ taskId, event })) });
     } catch (error) {
       // Better a task that goes on unstored than one that stands still.
       log.error("a change could not be stored", { reason: reasonOf(error) });
     }
-    return records.map(({ task }) => task);
+    return tasksNow;
   };
 
   /** Finished children that stay would make every later spawn slower. */
@@ -140,9 +144,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   /** A machine threw: a fault of ours. Its task goes on from what is stored, to an end that is told. */
   const mend = (id: string, reason: string) => {
     log.error("a fault in a machine", { id, reason });
-    if (supervision.replaceOutbox(id) || !tasks.has(id) || mended.has(id)) return;
-    mended.add(id);
+    if (supervision.replaceOutbox(id) || !tasks.has(id)) return;
     supervision.reapTask(id);
+    if (mended.has(id)) return;
+    mended.add(id);
     send(id, broken(clock.now(), reason));
   };
 
@@ -219,6 +224,7 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     liveTasks: () => [...tasks.values()],
     watches: supervision.watches,
     send,
+    promptUnderWay: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     refusal: (taskId, event) => {
       const stored = store.get(taskId)?.snapshot;
       const snapshot = tasks.get(taskId) ?? (stored && taskMachine.resolveState(stored));

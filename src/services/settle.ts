@@ -1,3 +1,4 @@
+import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { HostError } from "../machines/task-events.ts";
 import type { TaskError } from "../task.ts";
 import type { HostMessage } from "./host.ts";
@@ -8,8 +9,8 @@ export interface Sighting {
   messages: HostMessage[];
   /** The run's prompt. */
   messageID: string;
-  /** The host has stored the prompt. Until it has, only an answer to that very prompt counts. */
-  stored: boolean;
+  /** When the host stored the prompt, epoch milliseconds. Before that, only an answer to that very prompt counts. */
+  storedAt: number | undefined;
   /** The first error that the host told of this run. */
   hostError: HostError | undefined;
 }
@@ -26,12 +27,15 @@ const ABORTED = "MessageAbortedError";
 /** The model goes on after these. */
 const UNFINISHED = new Set(["tool-calls", "unknown"]);
 
-/** True when the message answers the prompt, or a newer one that was given with the prompt in sight: ids ascend. */
-const isAnswer = ({ role, promptID, isSummary }: HostMessage, { messageID, stored }: Sighting): boolean =>
+/** True when the message answers the prompt, or a newer one and began when the prompt was there: it had it in sight. */
+export const isAnswer = (
+  { role, promptID, isSummary, createdAt }: SeenMessage,
+  { messageID, storedAt }: Pick<Sighting, "messageID" | "storedAt">,
+): boolean =>
   role === "assistant" &&
   !isSummary &&
   promptID !== undefined &&
-  (promptID === messageID || (stored && promptID > messageID));
+  (promptID === messageID || (storedAt !== undefined && promptID > messageID && createdAt >= storedAt));
 
 const broughtDown = (error: HostError, completedAt: number | undefined): Standing =>
   error.name === ABORTED

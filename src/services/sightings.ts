@@ -48,7 +48,7 @@ export const createSightings = (isOurs: (sessionID: string) => boolean): Sightin
       if (!trace?.newest || trace.busy) return undefined;
       const parts = [...trace.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
       const newest = { ...trace.newest, text: joinTexts(parts.map(([, text]) => text)) };
-      const standing = settle({ messages: [newest], messageID, stored: false, hostError: undefined });
+      const standing = settle({ messages: [newest], messageID, storedAt: undefined, hostError: undefined });
       // Without a text, an earlier message may have one.
       if (standing.is !== "answered" || standing.result === "") return undefined;
       return { completedAt: standing.completedAt, result: standing.result };

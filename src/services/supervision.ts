@@ -132,8 +132,8 @@ export const startSupervision = (clock: Clock, log: Log): Supervision => {
       feed({ type: "REAP_OUTBOX", id: parentSessionID });
     },
     replaceOutbox: (id) => {
-      const parentSessionID = [...outboxes.keys()].find((parent) => outboxId(parent) === id);
-      if (parentSessionID === undefined) return false;
+      const parentSessionID = id.slice(outboxId("").length);
+      if (id !== outboxId(parentSessionID)) return false;
       outboxes.delete(parentSessionID);
       oweAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
       return true;

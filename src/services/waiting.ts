@@ -97,13 +97,15 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
-      tell("WAIT_BEGAN", taskIds);
+      // A task at rest is not counted: nothing of it is owed.
+      const counted = taskIds.filter((taskId) => runtime.live(taskId));
+      tell("WAIT_BEGAN", counted);
       const outcome = await untilOver(request);
-      const over = taskIds.filter(isOver);
+      const over = counted.filter(isOver);
       const told = outcome === "aborted" ? [] : over;
       tell(
         "LET_GO",
-        taskIds.filter((taskId) => !told.includes(taskId)),
+        counted.filter((taskId) => !told.includes(taskId)),
       );
       if (callID === undefined) tell("TOLD", told);
       else if (told.length > 0) answer(callOf(sessionID, callID), told);

@@ -104,6 +104,21 @@ describe("a host call that fails", () => {
     expect(stage.task(id).state).toBe("running.working");
   });
 
+  test("a launch prompt whose answer never comes is given up in the end, and what it set going is stopped", async () => {
+    const stage = createStage();
+    const { prompt } = stage.host;
+    stage.host.prompt = async (sent) => {
+      await prompt(sent);
+      return { ok: false, failure: unavailable };
+    };
+    const id = await stage.launch();
+    await settled();
+    expect(stage.host.at(id).busy).toBe(true);
+    await stage.clock.advance(300_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host" } });
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
   test.each(["busy", "messages"] as const)("a look whose %s fails is repeated", async (call) => {
     const stage = createStage();
     const id = await stage.launch();

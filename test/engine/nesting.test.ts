@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStage } from "../fakes/stage.ts";
+import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
 test("a task that waits for tasks of its own has not ended; it is told of them, and its last word is its result", async () => {
@@ -34,4 +34,73 @@ test("an end is told to the session that launched the task, not to those above i
   await settled();
   expect(stage.notices(id)).toHaveLength(2);
   expect(stage.notices()).toEqual([]);
+});
+
+test("what a person has the session of a cancelled task launch is theirs: it is not cancelled, and is told", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const held = stage.host.holdNext("session");
+  await stage.call("cancel", { task_id: lead });
+  await settled();
+  stage.host.habits(lead, "reply");
+  const own = await stage.launch({}, { sessionID: lead });
+  // Late steps of the cancelled task: it is read, and its notice acknowledged.
+  await stage.call("output", { task_id: lead });
+  held.release();
+  await stage.clock.advance(60_000);
+  expect(stage.task(own).status).toBe("running");
+  stage.host.finish(own, "12");
+  await stage.clock.advance(1_000);
+  expect(
+    stage
+      .notices(lead)
+      .flat()
+      .map(({ text }) => text)
+      .join("\n"),
+  ).toContain("12");
+});
+
+test("an end below that is told while the host is being asked does not make the lead's interim word its last", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  const { messages } = stage.host;
+  // The host has read its messages, and is slow to say so.
+  const late = Promise.withResolvers<void>();
+  stage.host.messages = async (sessionID, limit) => {
+    const read = await messages(sessionID, limit);
+    if (sessionID === lead) await late.promise;
+    return read;
+  };
+  stage.host.finish(lead, "waiting", { unwritten: true });
+  await settled();
+  stage.host.finish(own, "12");
+  await settled();
+  // Its launch prompt, and the notice.
+  expect(stage.notices(lead)).toHaveLength(2);
+  late.resolve();
+  await settled();
+  expect(stage.task(lead).status).toBe("running");
+  stage.host.messages = messages;
+  stage.host.finish(lead, "With help: 12.");
+  await stage.clock.advance(10_000);
+  expect(stage.task(lead)).toMatchObject({ status: "completed", result: "With help: 12." });
+});
+
+test("a notice on its way into a session that is being cancelled leaves nothing running there", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  stage.host.finish(lead, "waiting");
+  await settled();
+  const hold = stage.host.holdNext("prompt");
+  stage.host.finish(own, "12");
+  await settled();
+  const answer = stage.call("cancel", { task_id: lead });
+  await settled();
+  hold.release();
+  await stage.clock.advance(5_000);
+  expect(await answer).toContain("is cancelled");
+  expect(stage.host.at(lead).busy).toBe(false);
+  expect(stage.host.at(PARENT).messages.length).toBeGreaterThan(0);
 });

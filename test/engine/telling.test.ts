@@ -121,6 +121,19 @@ describe("a prompt to the parent is sent until it is taken up", () => {
     },
   );
 
+  test("also when it was stored only after the person's own turn, and nobody came to it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "lose", "ignore", "reply");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.converse(PARENT);
+    await stage.clock.advance(60_000);
+    const { messages } = stage.host.at(PARENT);
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(messages.at(-1)?.promptID).toBe(messages.at(-2)?.id);
+  });
+
   test("and not again while the parent is busy with something long, and has it stored", async () => {
     const stage = createStage();
     stage.host.habits(PARENT, "work");

@@ -142,6 +142,22 @@ describe("a run's end is told once", () => {
     expect(stage.notices("ses_other")).toHaveLength(1);
   });
 
+  test("by the read that waits for it, though another, of an end long told, is settled late", async () => {
+    const stage = createStage();
+    const id = await stage.complete("12");
+    block(stage, id, { callID: "call_old" });
+    await settled();
+    await stage.call("task", { resume: id, prompt: "more" });
+    block(stage, id, { callID: "call_new" });
+    await settled();
+    stage.host.emit(stored("call_old"));
+    stage.host.finish(id, "13");
+    await settled();
+    stage.host.emit(stored("call_new"));
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
   test("by one of two blocking reads, though the other let go", async () => {
     const stage = createStage();
     const id = await stage.launch();

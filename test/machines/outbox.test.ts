@@ -78,10 +78,21 @@ const KINDS: Choose[] = [
   ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
   ...(["answered", "pending", "unanswered"] as const).map(
     (standing): Choose =>
-      ({ context }, at) => ({ type: "CHECKED", at, messageID: context.prompt?.messageID ?? "msg_000", standing }),
+      ({ context }, at) => ({
+        type: "CHECKED",
+        at,
+        messageID: context.prompt?.messageID ?? "msg_000",
+        storedAt: 1,
+        standing,
+      }),
   ),
-  ({ context }, at) => ({ type: "PARENT_ANSWERED", at, promptID: context.prompt?.messageID ?? "msg_000" }),
-  (_, at) => ({ type: "PARENT_ANSWERED", at, promptID: "msg_000" }),
+  ({ context }, at) => ({
+    type: "PARENT_ANSWERED",
+    at,
+    promptID: context.prompt?.messageID ?? "msg_000",
+    createdAt: 1,
+  }),
+  (_, at) => ({ type: "PARENT_ANSWERED", at, promptID: "msg_000", createdAt: 1 }),
   ({ context }, at) => ({ type: "WITHDRAW", at, taskId: context.owed[0]?.taskId ?? "ses_x", run: 0 }),
 ];
 

@@ -55,7 +55,11 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
   const acknowledge = () => {
     const sender = { agent: "build", model: undefined };
     runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { type: "PARENT_READ", at, sender } });
-    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { type: "PARENT_ANSWERED", at, promptID: "msg_n" } });
+    runtime.dispatch({
+      type: "OUTBOX",
+      id: "ses_parent",
+      event: { type: "PARENT_ANSWERED", at, promptID: "msg_n", createdAt: at },
+    });
   };
   return { clock, store, runtime, asked, logged, facts, run, at, end, acknowledge };
 };

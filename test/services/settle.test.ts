@@ -27,7 +27,7 @@ const assistant = (given: Partial<HostMessage> = {}): HostMessage => ({
 });
 
 const see = (given: Partial<Sighting>) =>
-  settle({ messages: [user(PROMPT), assistant()], messageID: PROMPT, stored: true, hostError: undefined, ...given });
+  settle({ messages: [user(PROMPT), assistant()], messageID: PROMPT, storedAt: 1, hostError: undefined, ...given });
 
 test("a finished assistant message that answers the prompt is the end", () => {
   expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done" });
@@ -56,7 +56,7 @@ test("the answer to a prompt that a person added later counts: it was given with
 
 test("the answer to a newer prompt is none to ours, as long as ours is not stored", () => {
   const messages = [user("msg_4"), assistant({ id: "msg_5", promptID: "msg_4", text: "to the person" })];
-  expect(see({ messages, stored: false })).toEqual({ is: "unanswered" });
+  expect(see({ messages, storedAt: undefined })).toEqual({ is: "unanswered" });
 });
 
 test("an aside behind the answer, which wants none itself, hides nothing", () => {
