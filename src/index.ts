@@ -27,6 +27,8 @@ const server: Plugin = async (input, given) => {
     options: {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
+      fork: options.fork,
+      isHeadless: process.argv.includes("run"),
       notice: {
         prefix,
         maxResultChars: options.notice.maxResultChars,

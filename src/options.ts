@@ -13,6 +13,20 @@ export const Options = z.strictObject({
     .min(1_000)
     .default(600_000)
     .describe("Milliseconds without a sign of life after which a running task is shown as stale."),
+  fork: z
+    .strictObject({
+      maxToolResultChars: z
+        .int()
+        .min(100)
+        .default(1_500)
+        .describe("Characters of a tool result that a forked task inherits; a longer one is cut."),
+      maxTokens: z
+        .int()
+        .min(1_000)
+        .default(100_000)
+        .describe("Estimated tokens that a forked task inherits; the oldest messages go first."),
+    })
+    .prefault({}),
   notice: z
     .strictObject({
       maxResultChars: z

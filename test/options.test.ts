@@ -2,10 +2,17 @@ import { expect, test } from "vitest";
 import { readOptions } from "../src/options.ts";
 
 test("without options every one has its default", () => {
-  const defaults = { prefix: "asyncagents", maxDepth: 3, staleAfter: 600_000, notice: { maxResultChars: 10_000 } };
+  const fork = { maxToolResultChars: 1_500, maxTokens: 100_000 };
+  const defaults = {
+    fork,
+    prefix: "asyncagents",
+    maxDepth: 3,
+    staleAfter: 600_000,
+    notice: { maxResultChars: 10_000 },
+  };
   expect(readOptions(undefined)).toEqual(defaults);
   expect(readOptions({})).toEqual(defaults);
-  expect(readOptions({ notice: {} })).toEqual(defaults);
+  expect(readOptions({ notice: {}, fork: {} })).toEqual(defaults);
 });
 
 test.each([

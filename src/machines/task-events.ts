@@ -51,6 +51,8 @@ export interface Prompt {
   /** Passed on every prompt: a prompt without an agent flips the session to the default one. */
   agent: string | undefined;
   model: ModelRef | undefined;
+  /** Only store it: nobody answers. */
+  noReply?: boolean;
 }
 
 /** What a task wants done to the outside, as data. A service does it and answers with an event. */

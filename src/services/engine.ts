@@ -1,13 +1,15 @@
 import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
-import type { RunEnd, TaskEvent } from "../machines/task-events.ts";
+import type { PendingRequest, RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
 import { type Cancelled, createEnding } from "./ending.ts";
+import type { ForkLimits } from "./fork.ts";
+import { createForking, type ForkedSession } from "./forking.ts";
 import { formPrompt } from "./forming.ts";
-import type { Host } from "./host.ts";
+import type { Host, NewSession } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { type LaunchRequest, planLaunch } from "./launching.ts";
 import { type Log, reasonOf } from "./log.ts";
@@ -21,6 +23,13 @@ import { watchSilence } from "./silence.ts";
 import type { Store, TaskFilter } from "./store.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
+
+/** A task that was launched. */
+export interface Launched {
+  task: Task;
+  /** Why the host did not fork the conversation, if it should have: the task has it as text. */
+  forkRefusal: string | undefined;
+}
 
 /** A follow-up prompt for a completed task. */
 export interface ResumeRequest {
@@ -37,7 +46,7 @@ export interface ResumeRequest {
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
 export interface Engine {
   /** Makes the child session and sets its run going; does not wait for an answer. */
-  launch(request: LaunchRequest): Promise<Outcome<Task>>;
+  launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   /** Sends a follow-up prompt to a completed task's own session; does not wait for the answer. */
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
   get(taskId: string): Task | undefined;
@@ -74,6 +83,9 @@ export interface EngineParts {
     /** Milliseconds of silence after which a running task is stale. */
     staleAfter: number;
     notice: NoticeStyle;
+    fork: ForkLimits;
+    /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
+    isHeadless: boolean;
   };
 }
 
@@ -94,6 +106,7 @@ const isRouted = ({ type }: HostEvent): boolean => type !== "text" && type !== "
 export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
+  const forkSession = createForking(host, ids, log, options.fork);
   const sightings = createSightings((sessionID) => {
     const snapshot = runtime.live(sessionID);
     return snapshot !== undefined && snapshot.context.completedAt === undefined;
@@ -176,7 +189,23 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
 
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 
-  const launch = async (request: LaunchRequest): Promise<Outcome<Task>> => {
+  const makeSession = async (
+    { fork, parentSessionID, parentMessageID }: LaunchRequest,
+    wanted: NewSession,
+  ): Promise<Outcome<ForkedSession>> => {
+    if (!fork) {
+      const created = await host.createSession(wanted);
+      if (!created.ok) return refuse(created.failure.message);
+      return { ok: true, value: { id: created.value.id, refusal: undefined } };
+    }
+    try {
+      return { ok: true, value: await forkSession(parentSessionID, parentMessageID, wanted) };
+    } catch (error) {
+      return refuse(reasonOf(error));
+    }
+  };
+
+  const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
     const plan = await planLaunch(host, store, options.maxDepth, request);
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
@@ -185,7 +214,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     const messageID = ids.message();
     const pending = { parentSessionID, orphaned: false };
     launches.add(pending);
-    const created = await host.createSession({
+    const made = await makeSession(request, {
       parentID: parentSessionID,
       title: `${description} (@${agent} subagent)`,
       agent,
@@ -194,8 +223,8 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       metadata: { taskchart: { parentSessionID, launch: messageID } },
     });
     launches.delete(pending);
-    if (!created.ok) return refuse(`OpenCode made no session for the task: ${created.failure.message}. Try again.`);
-    const sessionID = created.value.id;
+    if (!made.ok) return refuse(`OpenCode made no session for the task: ${made.reason}. Try again.`);
+    const sessionID = made.value.id;
     if (pending.orphaned || request.signal.aborted) {
       const removed = await host.deleteSession(sessionID);
       if (!removed.ok) log.error("a session made for nothing stays", { sessionID, reason: removed.failure.message });
@@ -221,7 +250,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
           model,
           startedAt: new Date(at).toISOString(),
           batchId,
-          isForked: false,
+          isForked: request.fork,
           priority: 0,
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
@@ -229,7 +258,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     });
     const task = get(sessionID);
     return task
-      ? { ok: true, value: task }
+      ? { ok: true, value: { task, forkRefusal: made.value.refusal } }
       : refuse("The task was launched and has ended already; the list shows it no more.");
   };
 
@@ -282,6 +311,13 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     );
   };
 
+  /** The host shows what its own children ask, but a forked session is nobody's child. */
+  const onAskedByFork = async (request: PendingRequest): Promise<void> => {
+    const message = `A forked task asks: ${request.kind}: ${request.what}`;
+    const done = options.isHeadless ? await host.reject(request) : await host.toast({ message, variant: "info" });
+    if (!done.ok) log.error("a forked task's request reached nobody", { request, reason: done.failure.message });
+  };
+
   const onDeleted = async (sessionID: string) => {
     markOrphaned(sessionID);
     completing.forget(sessionID);
@@ -310,6 +346,9 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       sightings.note(event);
       waiting.note(event);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+      if (event.type === "asked" && store.get(event.sessionID)?.task.isForked) {
+        inBackground(onAskedByFork(event.request), "a forked task's request could not be shown");
+      }
       if (event.type === "deleted") {
         inBackground(onDeleted(event.sessionID), "the tasks of a deleted session could not be cleared");
       }

@@ -1,6 +1,7 @@
 import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { PendingRequest, Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
+import type { InheritedMessage, InheritedPart } from "./fork.ts";
 import type { SpokenMessage } from "./transcript.ts";
 
 /**
@@ -82,6 +83,17 @@ export interface Host {
   busy(): Promise<HostResult<Set<string>>>;
   /** The newest `limit` messages, oldest first. */
   messages(sessionID: string, limit: number): Promise<HostResult<HostMessage[]>>;
+  /** A copy of the session's conversation up to the message, which is left out, in a session of its own. */
+  fork(sessionID: string, messageID: string): Promise<HostResult<{ id: string }>>;
+  /** The conversation of a forked session, to be cut down. */
+  inherited(sessionID: string): Promise<HostResult<InheritedMessage[]>>;
+  /** Gives a part another text. */
+  rewrite(sessionID: string, messageID: string, part: InheritedPart): Promise<HostResult<void>>;
+  deleteMessage(sessionID: string, messageID: string): Promise<HostResult<void>>;
+  configure(
+    sessionID: string,
+    session: Pick<NewSession, "title" | "permission" | "metadata">,
+  ): Promise<HostResult<void>>;
   /** The whole conversation as it was spoken, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;

@@ -14,6 +14,8 @@ export interface LaunchRequest {
   parentMessageID: string;
   parentAgent: string;
   directory: string;
+  /** Begin with the caller's conversation, up to the message that launches. */
+  fork: boolean;
   /** Aborted when the caller's turn is: nothing is launched any more. */
   signal: AbortSignal;
 }

@@ -10,6 +10,7 @@ import {
 } from "@opencode-ai/sdk/v2/client";
 import type { SeenMessage } from "../machines/supervisor-events.ts";
 import type { ModelRef } from "../task.ts";
+import type { InheritedMessage, InheritedPart } from "./fork.ts";
 import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
 import { reasonOf } from "./log.ts";
 import type { SpokenPart } from "./transcript.ts";
@@ -119,6 +120,38 @@ const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessa
   text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
 
+const inheritedPart = (part: Part): InheritedPart => {
+  const other = { id: part.id, kind: "other", text: "", beside: "", attachments: 0, raw: part } as const;
+  if (part.type === "text") return { ...other, kind: "text", text: part.ignored === true ? "" : part.text };
+  if (part.type === "reasoning") return { ...other, beside: part.text };
+  if (part.type === "file") return { ...other, attachments: 1 };
+  if (part.type !== "tool") return other;
+  const { state } = part;
+  const beside = JSON.stringify(state.input);
+  if (state.status === "completed") {
+    const attachments = state.attachments?.length ?? 0;
+    return { ...other, kind: "toolResult", text: state.output, beside, attachments };
+  }
+  return state.status === "error" ? { ...other, kind: "toolResult", text: state.error, beside } : { ...other, beside };
+};
+
+const inheritedMessage = ({ info, parts }: { info: Message; parts: Part[] }): InheritedMessage => ({
+  id: info.id,
+  role: info.role,
+  isSummary: info.role === "assistant" ? info.summary === true : parts.some(({ type }) => type === "compaction"),
+  parts: parts.map(inheritedPart),
+});
+
+/** The host's form of a part, with its text as it shall be; the host takes whole parts only. */
+const rewritten = ({ raw, text }: InheritedPart): Part => {
+  const part = raw as Part;
+  if (part.type === "text") return { ...part, text };
+  if (part.type !== "tool") return part;
+  const { state } = part;
+  if (state.status === "completed") return { ...part, state: { ...state, output: text } };
+  return state.status === "error" ? { ...part, state: { ...state, error: text } } : part;
+};
+
 /** What a reader wants to see of a part, if anything. */
 const spokenPart = (part: Part): SpokenPart[] => {
   if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
@@ -191,7 +224,23 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       map(await ask((signal) => client.session.children({ sessionID }, { signal })), (sessions) =>
         sessions.map(({ id }) => id),
       ),
-    prompt: async ({ sessionID, messageID, parts, agent, model }) =>
+    fork: async (sessionID, messageID) =>
+      map(await ask((signal) => client.session.fork({ sessionID, messageID }, { signal })), ({ id }) => ({ id })),
+    inherited: async (sessionID) =>
+      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
+        messages.map(inheritedMessage),
+      ),
+    rewrite: async (sessionID, messageID, part) =>
+      done(
+        await ask((signal) =>
+          client.part.update({ sessionID, messageID, partID: part.id, part: rewritten(part) }, { signal }),
+        ),
+      ),
+    deleteMessage: async (sessionID, messageID) =>
+      done(await ask((signal) => client.session.deleteMessage({ sessionID, messageID }, { signal }))),
+    configure: async (sessionID, session) =>
+      done(await ask((signal) => client.session.update({ sessionID, ...session }, { signal }))),
+    prompt: async ({ sessionID, messageID, parts, agent, model, noReply }) =>
       done(
         await ask((signal) =>
           client.session.promptAsync(
@@ -199,6 +248,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
               sessionID,
               messageID,
               ...(agent === undefined ? {} : { agent }),
+              ...(noReply ? { noReply } : {}),
               ...(model
                 ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) }
                 : {}),

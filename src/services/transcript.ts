@@ -1,3 +1,5 @@
+import { estimateTokenCount } from "tokenx";
+
 /** A conversation for reading: what was said, and which tools were called with what. */
 export interface SpokenMessage {
   id: string;
@@ -81,4 +83,17 @@ export const excerpt = (messages: SpokenMessage[], { sinceMessageId, messageLimi
   const left = wanted.length - shown.length;
   const rest = left > 0 && last ? [`${left} messages more: since_message_id="${last.id}".`] : [];
   return [...(shown.length > 0 ? shown : ["No messages."]), ...rest].join("\n\n");
+};
+
+/** A whole conversation in the labelled form, without tool results; over `maxTokens` the oldest messages are left out. */
+export const conversationText = (messages: SpokenMessage[], maxTokens: number): { text: string; isWhole: boolean } => {
+  const kept: string[] = [];
+  let room = maxTokens;
+  for (const message of messages.toReversed()) {
+    const text = labelled(message, false);
+    room -= estimateTokenCount(text);
+    if (room < 0) break;
+    kept.unshift(text);
+  }
+  return { text: kept.join("\n\n"), isWhole: kept.length === messages.length };
 };

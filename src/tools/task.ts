@@ -1,9 +1,9 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import type { Outcome } from "../services/outcome.ts";
-import type { Task } from "../task.ts";
 import { given, orThrow, type ToolParts } from "./context.ts";
 
-const { string } = tool.schema;
+const { string, boolean } = tool.schema;
+
+const NEXT = "You will be told when it ends. Continue with other work, or end your turn and wait.";
 
 /** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
 export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
@@ -16,12 +16,26 @@ export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
       agent: string().optional().describe("Agent name, e.g. general; required for a new task"),
       batch_id: string().optional().describe("Join this batch; default: tasks of one message form one"),
       resume: string().optional().describe("Id of a completed task to continue"),
+      fork: boolean().optional().describe("Let the agent see this conversation"),
     },
-    execute: async ({ description, prompt, agent, batch_id, resume }, context) => {
+    execute: async ({ description, prompt, agent, batch_id, resume, fork = false }, context) => {
       const caller = { parentSessionID: context.sessionID, signal: context.abort };
       const taskId = given(resume);
-      const launch = (): Promise<Outcome<Task>> =>
-        engine.launch({
+      if (taskId !== undefined && fork) {
+        throw new Error(
+          "fork and resume are mutually exclusive: a resumed task goes on with its own conversation. Give one of them.",
+        );
+      }
+      if (taskId !== undefined) {
+        const task = orThrow(await engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
+        return {
+          title: task.description,
+          output: `Task ${task.sessionID} is resumed in the background: "${task.description}" (agent ${task.agent}, resume #${task.resumeCount}).\n${NEXT}`,
+          metadata: { sessionId: task.sessionID },
+        };
+      }
+      const { task, forkRefusal } = orThrow(
+        await engine.launch({
           ...caller,
           description: description ?? "",
           prompt,
@@ -30,17 +44,16 @@ export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
           parentMessageID: context.messageID,
           parentAgent: context.agent,
           directory: context.directory,
-        });
-      const task = orThrow(
-        taskId === undefined ? await launch() : await engine.resume({ ...caller, taskId, prompt, agent: given(agent) }),
+          fork,
+        }),
       );
-      const said =
-        taskId === undefined
-          ? `Task ${task.sessionID} is running in the background: "${task.description}" (agent ${task.agent}, batch ${task.batchId}).`
-          : `Task ${task.sessionID} is resumed in the background: "${task.description}" (agent ${task.agent}, resume #${task.resumeCount}).`;
+      const asText =
+        forkRefusal === undefined
+          ? ""
+          : `\nOpenCode could not fork this conversation (${forkRefusal}); the agent got it as text.`;
       return {
         title: task.description,
-        output: `${said}\nYou will be told when it ends. Continue with other work, or end your turn and wait.`,
+        output: `Task ${task.sessionID} is running in the background: "${task.description}" (agent ${task.agent}, batch ${task.batchId}${fork ? ", forked" : ""}).${asText}\n${NEXT}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -26,13 +26,17 @@ import type { ModelRef } from "../../src/task.ts";
 export type Habit = "work" | "reply" | "ignore" | "mute" | "lose" | "reject";
 
 interface FakeSession extends HostSession {
-  messages: HostMessage[];
+  /** `toolResult` marks a message whose text is one, which a fork may cut. */
+  messages: (HostMessage & { toolResult?: boolean })[];
   /** Parts of stored user messages by message id. */
   parts: Map<string, { id: string; text: string; synthetic?: boolean }[]>;
   prompts: Prompt[];
   busy: boolean;
   habits: Habit[];
   created: NewSession | undefined;
+  /** The session that this one is a fork of. */
+  forkOf: string | undefined;
+  title: string;
 }
 
 type Call = keyof Host;
@@ -140,6 +144,8 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       busy: false,
       habits: ["work"],
       created: undefined,
+      forkOf: undefined,
+      title: "",
       ...given,
     });
   };
@@ -207,7 +213,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
     goIdle(found);
   };
 
-  const take = (found: FakeSession, { messageID, parts }: Prompt) => {
+  const take = (found: FakeSession, { messageID, parts, noReply }: Prompt) => {
     const stored = found.messages.some(({ id }) => id === messageID);
     const answered = found.messages.some(({ promptID }) => promptID === messageID);
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
@@ -223,7 +229,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       found.parts.set(messageID, parts);
       tell(found);
     }
-    if (habit === "mute") return;
+    if (habit === "mute" || noReply) return;
     if (answered || found.busy || (habit === "ignore" && !stored)) return;
     if (habit === "reply") finish(found.id, "ok");
     else begin(found);
@@ -290,6 +296,58 @@ export const createFakeHost = (clock: Clock): FakeHost => {
         const { parentID, agent, model, permission } = given;
         add(id, { parentID, agent, model, permission, habits: [...childHabits], created: given });
         return ok({ id });
+      }),
+    fork: (id, messageID) =>
+      call("fork", () => {
+        if (!sessions.has(id)) return notFound("session");
+        count += 1;
+        const forked = `ses_${String(count).padStart(4, "0")}`;
+        const { messages } = session(id);
+        const end = messages.findIndex((stored) => stored.id === messageID);
+        add(forked, { forkOf: id, agent: undefined, model: undefined, habits: [...childHabits] });
+        session(forked).messages = (end < 0 ? messages : messages.slice(0, end)).map((stored) => ({ ...stored }));
+        return ok({ id: forked });
+      }),
+    inherited: (id) =>
+      call("inherited", () =>
+        sessions.has(id)
+          ? ok(
+              session(id).messages.map((stored) => ({
+                id: stored.id,
+                role: stored.role,
+                isSummary: stored.isSummary,
+                parts: [
+                  {
+                    id: `prt_${stored.id}`,
+                    kind: stored.toolResult ? ("toolResult" as const) : ("text" as const),
+                    text: stored.text,
+                    beside: "",
+                    attachments: 0,
+                    raw: undefined,
+                  },
+                ],
+              })),
+            )
+          : notFound("session"),
+      ),
+    rewrite: (id, messageID, part) =>
+      call("rewrite", () => {
+        const found = session(id);
+        found.messages = found.messages.map((stored) =>
+          stored.id === messageID ? { ...stored, text: part.text } : stored,
+        );
+        return ok(undefined);
+      }),
+    deleteMessage: (id, messageID) =>
+      call("deleteMessage", () => {
+        const found = session(id);
+        found.messages = found.messages.filter((stored) => stored.id !== messageID);
+        return ok(undefined);
+      }),
+    configure: (id, { title, permission }) =>
+      call("configure", () => {
+        Object.assign(session(id), { title, permission });
+        return ok(undefined);
       }),
     deleteSession: (id) =>
       call("deleteSession", () => {

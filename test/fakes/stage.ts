@@ -1,5 +1,6 @@
 import type { ToolContext } from "@opencode-ai/plugin";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
+import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
 import { createMemoryStore, type Store } from "../../src/services/store.ts";
@@ -30,7 +31,7 @@ export interface Stage {
   ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
   /** Launches a task and resolves with its id, once it is at work. */
   launch(
-    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string }>,
+    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string; fork: boolean }>,
     caller?: Caller,
   ): Promise<string>;
   /** Launches a task that is answered at once, and told; resolves with its id. */
@@ -45,6 +46,8 @@ export interface StageOptions {
   development?: boolean;
   maxDepth?: number;
   maxResultChars?: number;
+  fork?: ForkLimits;
+  isHeadless?: boolean;
 }
 
 export const createStage = ({
@@ -52,6 +55,8 @@ export const createStage = ({
   development = false,
   maxDepth = 3,
   maxResultChars = 10_000,
+  fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
+  isHeadless = false,
 }: StageOptions = {}): Stage => {
   const clock = createVirtualClock();
   const host = createFakeHost(clock);
@@ -68,7 +73,7 @@ export const createStage = ({
     clock,
     ids: createIds(clock),
     log,
-    options: { maxDepth, staleAfter: 600_000, notice: { prefix, maxResultChars, development } },
+    options: { maxDepth, staleAfter: 600_000, fork, isHeadless, notice: { prefix, maxResultChars, development } },
   });
   host.listen(engine.onHostEvent);
   const tools = tasksToolset({ engine, clock, prefix });

@@ -17,12 +17,20 @@ const prompt = { sessionID: "ses_1", messageID: "msg_1", parts: [], agent: "gene
 const session = { parentID: "ses_1", title: "t", agent: "general", model: undefined, permission: [], metadata: {} };
 const request = { id: "r", kind: "permission", what: "", since: 0 } as const;
 
+const raw = { id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "text", text: "long" };
+const part = { id: "prt_1", kind: "text", text: "cut", beside: "", attachments: 0, raw } as const;
+
 /** Every call that the plugin makes. */
 const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   agents: (host) => host.agents(),
   session: (host) => host.session("ses_1"),
   createSession: (host) => host.createSession(session),
   deleteSession: (host) => host.deleteSession("ses_1"),
+  fork: (host) => host.fork("ses_1", "msg_1"),
+  inherited: (host) => host.inherited("ses_1"),
+  rewrite: (host) => host.rewrite("ses_1", "msg_1", part),
+  deleteMessage: (host) => host.deleteMessage("ses_1", "msg_1"),
+  configure: (host) => host.configure("ses_1", { title: "t", permission: [], metadata: {} }),
   children: (host) => host.children("ses_1"),
   prompt: (host) => host.prompt(prompt),
   abort: (host) => host.abort("ses_1"),
