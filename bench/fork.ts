@@ -8,7 +8,8 @@ import { calls, text } from "../test/e2e/lab/reply.ts";
  * How long a fork takes from the tool call to its first prompt, in the real host: a conversation of 200 steps, half of
  * which have a long tool result that is cut, beside one of 200 steps without any. Exits 1 when a goal is missed.
  *
- * Goals: ready within 2,000 ms; and the time grows with what is cut, not with the history.
+ * Goals: ready within 2,000 ms; and our part of it grows with what is cut, not with the history. The host's own copying,
+ * which grows with the history, is measured beside it.
  */
 const STEPS = 200;
 const GOAL_MS = 2_000;
@@ -21,8 +22,11 @@ try {
   await writeFile(long, "a line of some length, again and again\n".repeat(60));
   await writeFile(short, "short\n");
 
-  /** Milliseconds from the request for the fork to the child's first model request. */
-  const measure = async (name: string, fileOf: (step: number) => string): Promise<number> => {
+  /** Milliseconds from the request for the fork to the child's first model request, and of the host's forking alone. */
+  const measure = async (
+    name: string,
+    fileOf: (step: number) => string,
+  ): Promise<{ ready: number; copied: number }> => {
     const parent = await lab.session();
     const prompt = `first prompt of ${name}`;
     lab.model.when(
@@ -44,17 +48,22 @@ try {
       { timeoutMs: 60_000 },
     );
     await lab.idle(parent);
-    return child.at - (asks.answeredAt ?? asks.at);
+    const begun = performance.now();
+    await lab.client.session.fork({ sessionID: parent });
+    return { ready: child.at - (asks.answeredAt ?? asks.at), copied: performance.now() - begun };
   };
 
   await measure("a warm-up", () => short);
   const plain = await measure("short results", () => short);
   const cut = await measure("long results", (step) => (step % 2 === 0 ? long : short));
-  const say = (what: string, ms: number) => process.stdout.write(`${what.padEnd(46)}${Math.round(ms)} ms\n`);
+  const say = (what: string, { ready, copied }: { ready: number; copied: number }) =>
+    process.stdout.write(
+      `${what.padEnd(44)}ready after ${Math.round(ready)} ms; the host's fork alone takes ${Math.round(copied)} ms\n`,
+    );
   say(`${STEPS} steps, nothing to cut`, plain);
   say(`${STEPS} steps, ${STEPS / 2} long tool results cut`, cut);
-  process.stdout.write(`goal: at most ${GOAL_MS} ms: ${cut <= GOAL_MS ? "met" : "MISSED"}\n`);
-  process.exitCode = cut <= GOAL_MS ? 0 : 1;
+  process.stdout.write(`goal: at most ${GOAL_MS} ms: ${cut.ready <= GOAL_MS ? "met" : "MISSED"}\n`);
+  process.exitCode = cut.ready <= GOAL_MS ? 0 : 1;
 } finally {
   await lab.stop();
 }
