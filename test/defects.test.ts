@@ -1,6 +1,9 @@
+import { createOpencodeClient } from "@opencode-ai/sdk";
 import { expect, test } from "vitest";
+import { planFork } from "../src/services/fork.ts";
 import { readEvent } from "../src/services/opencode-events.ts";
-import type { OpencodeEvent } from "../src/services/opencode-host.ts";
+import { createOpencodeHost, type OpencodeEvent } from "../src/services/opencode-host.ts";
+import { tasksToolset } from "../src/tools/toolset.ts";
 import { refused, unavailable } from "./fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "./fakes/stage.ts";
 import { settled } from "./fakes/virtual-clock.ts";
@@ -139,4 +142,82 @@ test("defect 15: cancel waits until the session has stopped, is stored, and is t
   expect(stage.store.get(id)?.task.status).toBe("cancelled");
   await settled();
   expect(stage.notices()[0]?.[0]?.text).toContain("⊘");
+});
+
+test("defect 5: a resume that takes longer than any poll is not called completed, nor given up", async () => {
+  const stage = createStage();
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "And the tests?" });
+  await stage.clock.advance(3 * 3_600_000);
+  expect(stage.task(id)).toMatchObject({ status: "resumed", result: "There are 12." });
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+});
+
+test("defect 6: a resume that is answered with yes is done; one that cannot be is refused, not put off", async () => {
+  const stage = createStage();
+  const id = await stage.complete("There are 12.");
+  expect(await stage.call("task", { resume: id, prompt: "first" })).toContain("is resumed");
+  await settled();
+  expect(stage.host.at(id).prompts.at(-1)?.parts[0]?.text).toBe("first");
+  await expect(stage.call("task", { resume: id, prompt: "second" })).rejects.toThrow(/currently being resumed/);
+  stage.host.finish(id, "done");
+  await stage.clock.advance(60_000);
+  expect(stage.host.at(id).prompts.map(({ parts }) => parts[0]?.text)).toEqual(["Find it.", "first"]);
+});
+
+test("defect 16: a fork is cut where the host keeps tool results, and a fork that fails is said and logged", async () => {
+  const raw = {
+    id: "prt_1",
+    sessionID: "ses_1",
+    messageID: "msg_1",
+    type: "tool",
+    callID: "call_1",
+    tool: "read",
+    state: { status: "completed", input: { path: "a.ts" }, output: "x".repeat(4_000), title: "", metadata: {} },
+  };
+  const info = { id: "msg_1", role: "assistant", sessionID: "ses_1", parentID: "msg_0", time: { created: 1 } };
+  const written: unknown[] = [];
+  const fetch = async (request: Request) => {
+    if (request.method === "GET") return Response.json([{ info, parts: [raw] }]);
+    written.push(await request.json());
+    return Response.json({});
+  };
+  const host = createOpencodeHost({
+    client: createOpencodeClient({ baseUrl: "http://127.0.0.1:1", fetch: fetch as typeof globalThis.fetch }),
+    directory: "/project",
+  });
+  const history = await host.inherited("ses_1");
+  const plan = planFork(history.ok ? history.value : [], { maxToolResultChars: 1_500, maxTokens: 100_000 });
+  for (const { messageID, part } of plan.cuts) await host.rewrite("ses_1", messageID, part);
+  const output = `${"x".repeat(1_500)}\n[Truncated: 4000 characters originally]`;
+  expect(written).toEqual([{ ...raw, state: { ...raw.state, output } }]);
+
+  const stage = createStage();
+  stage.host.failNext("fork", refused);
+  const answer = await stage.call("task", { description: "go on", prompt: "Go on.", agent: "general", fork: true });
+  expect(answer).toContain("could not fork this conversation");
+  expect(stage.logged.join("\n")).toContain("the host could not fork");
+});
+
+test("defect 17: what the tools' texts say of defaults and required arguments is what the code does", async () => {
+  const stage = createStage();
+  const { asyncagents_task: task, asyncagents_output: output } = tasksToolset({
+    engine: stage.engine,
+    clock: stage.clock,
+    prefix: "asyncagents",
+  });
+  const required = (args: Record<string, unknown> = {}) =>
+    Object.entries(args).flatMap(([name, schema]) => ((schema as { isOptional(): boolean }).isOptional() ? [] : name));
+  // A resume needs its id and a prompt only, so nothing that it ignores may be required.
+  expect(required(task?.args)).toEqual(["prompt"]);
+  expect(required(output?.args)).toEqual([]);
+  const described = (args: Record<string, unknown> = {}, name: string) =>
+    (args[name] as { description?: string }).description;
+  expect(described(output?.args, "block")).toContain("default false");
+  expect(described(output?.args, "timeout")).toMatch(/default 60000, max 600000/);
+  expect(described(output?.args, "message_limit")).toContain("default 50");
+  const id = await stage.launch();
+  expect(await stage.call("output", { task_id: id })).toContain("Status: running");
 });
