@@ -8,6 +8,8 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
+          // Hours of virtual time pass in these; on a busy machine that takes seconds.
+          testTimeout: 20_000,
         },
       },
       {
