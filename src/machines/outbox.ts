@@ -1,4 +1,5 @@
 import { and, assign, enqueueActions, not, type SnapshotFrom, setup, stateIn } from "xstate";
+import { backoff } from "./backoff.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
 import type { RunEnd } from "./task-events.ts";
 
@@ -11,8 +12,7 @@ export const outboxPatience = {
   settle: 500,
 } as const;
 
-const backoff = (tries: number): number =>
-  Math.min(outboxPatience.answer * 2 ** (tries - 1), outboxPatience.longestBackoff);
+const PACE = { first: outboxPatience.answer, longest: outboxPatience.longestBackoff };
 
 const isIn = ({ runs }: NoticePrompt, end: RunEnd): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
@@ -187,7 +187,7 @@ export const outboxMachine = outbox.createMachine({
         },
         awaiting: {
           description: "The host took the prompt. The parent has not begun to answer it.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries) },
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
           on: {
             ...onAnswer,
             PARENT_IDLE: { actions: { type: "wakeAfter", params: outboxPatience.settle } },
@@ -218,7 +218,7 @@ export const outboxMachine = outbox.createMachine({
         },
         backingOff: {
           description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries) },
+          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
           on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
         },
         closed: {

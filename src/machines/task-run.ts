@@ -1,9 +1,10 @@
 import { and, assign } from "xstate";
 import type { TaskError } from "../task.ts";
+import { backoff } from "./backoff.ts";
 import type { Prompt, TaskContext, TaskEvent } from "./task-events.ts";
 import { patience, task } from "./task-setup.ts";
 
-const backoff = (sends: number): number => Math.min(patience.backoff * 2 ** (sends - 1), patience.longestBackoff);
+const PACE = { first: patience.backoff, longest: patience.longestBackoff };
 
 const UNANSWERED: TaskError = {
   name: "Unanswered",
@@ -71,7 +72,7 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
     backingOff: task.createStateConfig({
       description: "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
-      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends) },
+      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends, PACE) },
       on: {
         TICK: { guard: "due", target: sending },
         HOST_IDLE: { target: "settling" },

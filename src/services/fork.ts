@@ -1,4 +1,5 @@
 import { estimateTokenCount } from "tokenx";
+import { cut } from "./cut.ts";
 
 /** A message of an inherited conversation, as far as it is weighed and cut. */
 export interface InheritedMessage {
@@ -42,9 +43,7 @@ export interface ForkPlan {
 const ATTACHMENT_TOKENS = 1_500;
 
 const shorten = (text: string, chars: number): string =>
-  text.length <= chars
-    ? text
-    : `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, "")}\n[Truncated: ${text.length} characters originally]`;
+  text.length <= chars ? text : `${cut(text, chars)}\n[Truncated: ${text.length} characters originally]`;
 
 const tokensOf = ({ parts }: InheritedMessage): number =>
   parts.reduce(
@@ -94,11 +93,11 @@ const squeeze = (messages: InheritedMessage[], room: number): InheritedMessage[]
  */
 export const planFork = (messages: InheritedMessage[], limits: ForkLimits): ForkPlan => {
   const before = sent(messages);
-  const cut = before.map((message) =>
+  const trimmed = before.map((message) =>
     withParts(message, ({ kind, text }) => (kind === "toolResult" ? shorten(text, limits.maxToolResultChars) : text)),
   );
-  const summary = cut.filter(({ isSummary }) => isSummary);
-  const spoken = cut.filter(({ isSummary }) => !isSummary);
+  const summary = trimmed.filter(({ isSummary }) => isSummary);
+  const spoken = trimmed.filter(({ isSummary }) => !isSummary);
   const room = limits.maxTokens - summary.reduce((sum, message) => sum + tokensOf(message), 0);
   const first = firstKept(spoken, room);
   const kept = squeeze(spoken.slice(first), Math.max(room, 0));

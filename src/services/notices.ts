@@ -1,5 +1,6 @@
 import prettyMilliseconds from "pretty-ms";
 import type { RunEnd } from "../machines/task-events.ts";
+import { cut } from "./cut.ts";
 
 /** The words of a notice are product copy: a person reads the visible part, the parent's model reads both. */
 export interface NoticeWords {
@@ -54,10 +55,6 @@ const hint = ({ taskId }: RunEnd, { running, total }: NoticeCounts, prefix: stri
 /** A child's words, fenced so that they cannot pass for ours: data, whatever they say. */
 export const quote = (text: string, taskId: string): string =>
   `<task_result task_id="${taskId}">\n${text.replaceAll("</task_result", "<\\/task_result")}\n</task_result>`;
-
-/** The first `length` characters, but never half of one: a lone surrogate makes a request that providers refuse. */
-const cut = (text: string, length: number): string =>
-  text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 
 /** A provider's error can be a whole page. */
 const LONGEST_ERROR = 1_000;

@@ -226,9 +226,10 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     send,
     promptUnderWay: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     refusal: (taskId, event) => {
+      const live = tasks.get(taskId);
+      if (live) return refusalOf(live, event);
       const stored = store.get(taskId)?.snapshot;
-      const snapshot = tasks.get(taskId) ?? (stored && taskMachine.resolveState(stored));
-      return snapshot ? refusalOf(snapshot, event) : "does not exist";
+      return stored ? refusalOf(taskMachine.resolveState(stored), event) : "does not exist";
     },
     forget: (forgotten) => {
       for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
