@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
@@ -95,6 +96,36 @@ test("a fork of a compacted conversation begins with its summary", async () => {
   const seen = conversation(await fork(parent, "go on after the summary")).join("\n");
   expect(seen).toContain("THE SUMMARY");
   expect(seen).not.toContain("old answer");
+});
+
+/** Has OpenCode's own database refuse every fork, until it is undone. */
+const refuseForks = () => {
+  const database = new DatabaseSync(join(lab.options.home, "data", "opencode", "opencode.db"));
+  database.exec(`CREATE TRIGGER no_forks BEFORE INSERT ON session WHEN NEW.title LIKE '%(fork #%'
+    BEGIN SELECT RAISE(ABORT, 'no forks today'); END`);
+  return () => {
+    database.exec("DROP TRIGGER no_forks");
+    database.close();
+  };
+};
+
+test("when OpenCode cannot fork, the task's model gets the conversation as text, and the agent is told", async () => {
+  const parent = await lab.session();
+  lab.model.when("where is the shop?", text("By the harbour."));
+  await lab.ask(parent, "where is the shop?");
+  const allowForks = refuseForks();
+  const seen = conversation(await fork(parent, "find the harbour")).join("\n");
+  allowForks();
+  expect(seen).toContain("User:\nwhere is the shop?\n\nAgent:\nBy the harbour.");
+  expect(seen).toContain("context may be truncated");
+  expect(seen).not.toContain("assistant: By the harbour.");
+  const answer = (await lab.texts(parent)).find((line) => line.includes("as text"));
+  expect(answer).toContain("could not fork");
+  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+  expect(notice.hidden).toContain("forked answer");
+  lab.model.when("list the forked", [calls([ours("list")]), text("listed")]);
+  await lab.ask(parent, "list the forked");
+  expect((await lab.texts(parent)).findLast((line) => line.includes("ses_"))).toContain("(forked)");
 });
 
 /** In a fork the parent's words are in sight too: only its own prompt, last of all, tells it from the parent. */
