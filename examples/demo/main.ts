@@ -3,12 +3,13 @@ import { newHome, removeHome } from "../../test/e2e/lab/home.ts";
 import { type Lab, startLab } from "../../test/e2e/lab/lab.ts";
 import { nextBeat, play, unless } from "./play.ts";
 import { noticeLines, noticesIn, problemsOf, tableLines } from "./report.ts";
-import { makeProject, QUESTION, rehearse, TASKS } from "./scenario.ts";
+import { makeProject, QUESTION, RUNS, rehearse, TASKS } from "./scenario.ts";
 import { openScreen } from "./screen.ts";
 
 const HELP = `Usage: npm run demo [-- --keep]
 
-An agent launches four background tasks at once: two succeed, one fails, one is cancelled.
+An agent launches four background tasks at once, one of them as a fork of its own conversation. Two
+succeed, one fails, one is cancelled. In the end it resumes one that succeeded, with another question.
 OpenCode, the plugin and the tools are real. The model is scripted, so no key and no network are needed.
 
   --keep   leave OpenCode running at the end, to look around in it, until Ctrl-C
@@ -16,9 +17,9 @@ OpenCode, the plugin and the tools are real. The model is scripted, so no key an
 
 const NEXT = ["  To use it   README.md: In your OpenCode", "  To look in  npm run demo -- --keep"];
 
-const VERDICT = `${TASKS} tasks, ${TASKS} ends, each told once.`;
+const VERDICT = `${TASKS} tasks, one forked and one resumed: ${RUNS} ends, each told once.`;
 
-/** Seconds until it gives up. It usually takes about 12, of which OpenCode takes 2 to start. */
+/** Seconds until it gives up. It usually takes about 14, of which OpenCode takes 2 to start. */
 const LIMIT = 90;
 
 const out = process.stdout;
@@ -67,11 +68,11 @@ async function demo(keep: boolean, interruption: AbortSignal): Promise<number> {
     say(dim("  OpenCode, the plugin and the tools are real; the model is scripted."));
     say("", `  > ${QUESTION}`, "");
     screen.announce("OpenCode starts …");
-    const project = await makeProject(home);
+    await makeProject(home);
     starting = startLab({ home });
     const lab = await unless(signal, starting);
-    rehearse(lab.model, project);
     const sessionID = await unless(signal, lab.session({ title: "One agent, four background tasks" }));
+    rehearse(lab.model, sessionID);
     const timeline = await play(lab, sessionID, screen, signal);
     screen.close();
     const notices = noticesIn(await unless(signal, lab.messages(sessionID)));
@@ -96,7 +97,8 @@ async function demo(keep: boolean, interruption: AbortSignal): Promise<number> {
 async function keepRunning(lab: Lab, sessionID: string, interruption: AbortSignal): Promise<void> {
   say("", "OpenCode is still there. In another terminal, in this folder:", "");
   say(`  npx opencode attach ${lab.opencode.url} --session ${sessionID}`, "");
-  say("There, Ctrl-X and then ↓ opens a task, → the next one, ↑ leads back.", "Ctrl-C here ends it.");
+  say("There, Ctrl-X and then ↓ opens a task, → the next one, ↑ leads back.");
+  say("The forked one is no child to OpenCode: Ctrl-X and then L lists it.", "Ctrl-C here ends it.");
   while (!interruption.aborted) {
     // Ctrl-C in a terminal reaches OpenCode as well: that it has ended is no error then.
     await nextBeat(lab, 200).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lab } from "../../test/e2e/lab/lab.ts";
-import { QUESTION, TASKS } from "./scenario.ts";
+import { QUESTION, RUNS } from "./scenario.ts";
 import type { Screen } from "./screen.ts";
 import { advance, begin, isOver, type Timeline } from "./timeline.ts";
 
@@ -23,7 +23,7 @@ export async function play(lab: Lab, sessionID: string, screen: Screen, signal: 
       screen.show(timeline, event.at);
     }
     seen = lab.events.all.length;
-    if (!isOver(timeline, TASKS)) overSince = undefined;
+    if (!isOver(timeline, RUNS)) overSince = undefined;
     else overSince ??= Date.now();
     if (overSince === undefined) screen.show(timeline, Date.now());
   }

@@ -1,20 +1,17 @@
 import { styleText } from "node:util";
 import { duration } from "../../src/services/notices.ts";
 import type { SessionMessage } from "../../test/e2e/lab/transcript.ts";
+import { type Notice, noticeOf } from "./notice.ts";
 import { EXPECTED } from "./scenario.ts";
-import { OUTCOMES, toWidth } from "./screen.ts";
-import { type Lane, type Timeline, taskOf } from "./timeline.ts";
-
-/** A notice as it stands in the agent's session. */
-export type Notice = { taskId: string; visible: string; hidden: string };
+import { labelOf, OUTCOMES, toWidth } from "./screen.ts";
+import type { Lane, Timeline } from "./timeline.ts";
 
 /** The notices in a session, in order. A visible part belongs to the hidden one that follows it. */
 export function noticesIn(messages: SessionMessage[]): Notice[] {
   const texts = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "text"));
-  return texts.flatMap((part, index) => {
-    const taskId = part.synthetic ? taskOf(part.text) : undefined;
-    return taskId === undefined ? [] : [{ taskId, visible: texts[index - 1]?.text ?? "", hidden: part.text }];
-  });
+  return texts.flatMap(({ synthetic, text }, index) =>
+    synthetic ? (noticeOf(texts[index - 1]?.text ?? "", text) ?? []) : [],
+  );
 }
 
 /** The notices as they are, line by line: what a person sees, and what only the model gets. */
@@ -34,40 +31,47 @@ export function noticeLines(notices: Notice[]): string[] {
   });
 }
 
-/** The table of what became of each task. */
+/** The table of what became of each run. */
 export function tableLines({ tasks }: Timeline, notices: Notice[]): string[] {
   const row = (...cells: string[]) => cells.map((cell, index) => toWidth(cell, WIDTHS[index] ?? 0)).join("  ");
   return [
     styleText("gray", `  ${row("task", "agent", "status", "took", "told", "times")}`),
-    ...tasks.map(({ id, name, agent, took = "", end, told: [first = 0] }) => {
-      if (!end) return `  ${row(name, agent, "not ended")}`;
+    ...tasks.map((task) => {
+      const { agent, took = "", end, told } = task;
+      if (!end) return `  ${row(labelOf(task), agent, "not ended")}`;
       const { sign, style } = OUTCOMES[end.outcome];
-      const [task, status] = [row(name, agent), toWidth(`${sign} ${end.outcome}`, WIDTHS[2])];
-      const rest = `${toWidth(took, WIDTHS[3])}  ${toWidth(`${duration(first - end.at)} later`, WIDTHS[4])}`;
-      return `  ${task}  ${styleText(style, status)}  ${rest}  ${timesTold(id, notices)}`;
+      const [who, status] = [row(labelOf(task), agent), toWidth(`${sign} ${end.outcome}`, WIDTHS[2])];
+      const later = `${duration((told[0] ?? end.at) - end.at)} later`;
+      const rest = `${toWidth(took, WIDTHS[3])}  ${toWidth(later, WIDTHS[4])}`;
+      return `  ${who}  ${styleText(style, status)}  ${rest}  ${noticesOf(task, notices).length}`;
     }),
   ];
 }
 
 const WIDTHS = [23, 7, 11, 5, 11, 5] as const;
 
-/** What is not as it must be, in words; nothing when each task ended as expected and was told of once. */
+/** What is not as it must be, in words; nothing when each run ended as expected and was told of once. */
 export function problemsOf({ tasks }: Timeline, notices: Notice[]): string[] {
-  const outcomes = Object.entries(EXPECTED).flatMap(([outcome, count]) => {
-    const seen = tasks.filter(({ end }) => end?.outcome === outcome).length;
-    return seen === count ? [] : [`${seen} tasks are ${outcome}, not ${count}`];
+  const counts = Object.entries(EXPECTED).flatMap(([what, count]) => {
+    const seen = tasks.filter((task) => isWhat(task).includes(what)).length;
+    return seen === count ? [] : [`${seen} runs are ${what}, not ${count}`];
   });
-  return [...outcomes, ...tasks.flatMap((task) => problemsOfTask(task, notices))];
+  return [...counts, ...tasks.flatMap((task) => problemsOfRun(task, notices))];
 }
 
-function problemsOfTask({ id, name, end }: Lane, notices: Notice[]): string[] {
-  const times = timesTold(id, notices);
-  if (times !== 1) return [`"${name}" was told ${times} times`];
-  const visible = notices.find(({ taskId }) => taskId === id)?.visible ?? "";
-  const agrees = end !== undefined && visible.startsWith(OUTCOMES[end.outcome].sign);
-  return agrees ? [] : [`the notice of "${name}" does not say ${end?.outcome ?? "that it runs"}: ${visible}`];
+function isWhat({ end, isForked, run }: Lane): string[] {
+  return [end?.outcome ?? "running", isForked ? "forked" : "", run > 0 ? "resumed" : ""];
 }
 
-function timesTold(id: string, notices: Notice[]): number {
-  return notices.filter(({ taskId }) => taskId === id).length;
+function problemsOfRun(task: Lane, notices: Notice[]): string[] {
+  const own = noticesOf(task, notices);
+  const [notice] = own;
+  if (!notice || own.length > 1) return [`"${labelOf(task)}" was told ${own.length} times`];
+  const agrees = task.end !== undefined && notice.visible.startsWith(OUTCOMES[task.end.outcome].sign);
+  const outcome = task.end?.outcome ?? "that it runs";
+  return agrees ? [] : [`the notice of "${labelOf(task)}" does not say ${outcome}: ${notice.visible}`];
+}
+
+function noticesOf({ id, run }: Lane, notices: Notice[]): Notice[] {
+  return notices.filter((notice) => notice.taskId === id && notice.run === run);
 }

@@ -28,6 +28,12 @@ export const columnsOf = (out: NodeJS.WriteStream): number => out.columns ?? 80;
 export const toWidth = (text: string, columns: number): string =>
   (text.length > columns ? `${text.slice(0, Math.max(0, columns - 1))}…` : text).padEnd(columns);
 
+/** What a row is called. */
+export function labelOf({ name, run, isForked }: Lane): string {
+  if (run > 0) return `${name}, resumed`;
+  return isForked ? `${name}, forked` : name;
+}
+
 /** A screen that redraws in place on a terminal with room for it, and prints one line per change everywhere else. */
 export function openScreen(out: NodeJS.WriteStream): Screen {
   const drawable = out.isTTY && process.env.TERM !== "dumb" && out.columns > 62 && out.rows > 10;
@@ -40,10 +46,11 @@ function printing(out: NodeJS.WriteStream): Screen {
     announce: (text) => out.write(`  ${text}\n`),
     show({ agent, tasks }, now) {
       for (const lane of [agent, ...tasks]) {
-        if (shown.get(lane.id) === lane.doing) continue;
-        shown.set(lane.id, lane.doing);
+        const label = labelOf(lane);
+        if (shown.get(label) === lane.doing) continue;
+        shown.set(label, lane.doing);
         const seconds = `${Math.max(0, (now - agent.startedAt) / 1000).toFixed(1)}s`.padStart(7);
-        out.write(`${seconds}  ${signOf(lane).sign} ${toWidth(lane.name, 25)} ${lane.doing}\n`);
+        out.write(`${seconds}  ${signOf(lane).sign} ${toWidth(label, 25)} ${lane.doing}\n`);
       }
     },
     close: () => undefined,
@@ -74,7 +81,7 @@ function drawing(out: NodeJS.WriteStream): Screen {
 }
 
 /** What the bars show at least, in milliseconds; they shrink when it takes longer. */
-const SPAN = 10_000;
+const SPAN = 12_000;
 
 const LEGEND = "    ─ thinks  ━ uses a tool  · waits   ✓ ✗ ⊘ ended; in the agent's line: told";
 
@@ -87,7 +94,7 @@ function frame({ agent, tasks }: Timeline, now: number, columns: number): string
     const { sign, style } = signOf(lane);
     const time = (lane.took ?? duration((lane.end?.at ?? now) - lane.startedAt)).padStart(6);
     const doing = styleText(lane.end ? style : "reset", toWidth(lane.doing, words));
-    return `  ${styleText(style, sign)} ${toWidth(lane.name, 23)} ${barOf(lane, marks, scale)} ${time}  ${doing}`;
+    return `  ${styleText(style, sign)} ${toWidth(labelOf(lane), 23)} ${barOf(lane, marks, scale)} ${time}  ${doing}`;
   };
   const tellings = marksOf(tasks, ({ told }) => told);
   const rows = tasks.map((task) =>

@@ -1,18 +1,22 @@
 import { basename } from "node:path";
+import type { AssistantMessage, Part, Session, TextPart } from "@opencode-ai/sdk/v2/client";
 import { duration } from "../../src/services/notices.ts";
 import type { RecordedEvent } from "../../test/e2e/lab/events.ts";
-
-type PropertiesOf<Type extends RecordedEvent["type"]> = Extract<RecordedEvent, { type: Type }>["properties"];
-type Part = PropertiesOf<"message.part.updated">["part"];
+import { isHeadline, noticeOf } from "./notice.ts";
 
 /** A stretch of work in epoch milliseconds; without `to` it still goes on. */
 type Span = { id: string; kind: "model" | "tool"; from: number; to: number | undefined };
 
-/** One session on the timeline. Times are epoch milliseconds. */
+/** One run of one session on the timeline. Times are epoch milliseconds. */
 export type Lane = {
+  /** The session's. A task that is resumed has a lane for each run, all with its id. */
   id: string;
   name: string;
   agent: string;
+  /** 0 for the first run, n for resume #n. */
+  run: number;
+  /** Began with a copy of the parent's conversation. */
+  isForked: boolean;
   startedAt: number;
   /** What it does now, in a few words. */
   doing: string;
@@ -21,19 +25,19 @@ export type Lane = {
   /** When its parent got a notice of its end: each time, so that a second one would be seen. */
   told: number[];
   /** How long it took, in the words of its notice. */
-  took?: string | undefined;
+  took?: string;
 };
 
-/** The agent that a person talks to, and the tasks that it launched. */
-export type Timeline = { agent: Lane; tasks: Lane[] };
+/** The agent that a person talks to, the runs of the tasks that it launched, and the newest headline that it got. */
+export type Timeline = { agent: Lane; tasks: Lane[]; headline: string };
 
 /** A timeline on which nothing has happened yet. */
 export function begin(id: string, startedAt: number): Timeline {
-  const lane = { id, name: "the agent", agent: "build", startedAt, doing: "gets a question" };
-  return { agent: { ...lane, spans: [], told: [] }, tasks: [] };
+  const agent = { id, name: "the agent", agent: "build", isForked: false, startedAt, doing: "gets a question" };
+  return { agent: { ...agent, ...FRESH }, tasks: [], headline: "" };
 }
 
-/** Whether all is said: each of `count` tasks has ended, each end was told, and the agent is at rest. */
+/** Whether all is said: each of `count` runs has ended, each end was told, and the agent is at rest. */
 export function isOver({ agent, tasks }: Timeline, count: number): boolean {
   const accounted = tasks.filter(({ end, told }) => end !== undefined && told.length > 0);
   return accounted.length === count && agent.spans.every(({ to }) => to !== undefined);
@@ -42,23 +46,35 @@ export function isOver({ agent, tasks }: Timeline, count: number): boolean {
 /** The timeline after one more of the host's events. Pure. */
 export function advance(timeline: Timeline, event: RecordedEvent): Timeline {
   const { agent, tasks } = timeline;
-  if (event.type === "session.created") return withTask(timeline, event.properties.info);
+  if (event.type === "session.created" || event.type === "session.updated") {
+    return withTask(timeline, event.properties.info);
+  }
   if (!("sessionID" in event.properties)) return timeline;
   const { sessionID } = event.properties;
   if (sessionID !== agent.id) {
-    return { agent, tasks: tasks.map((task) => (task.id === sessionID && !task.end ? inTask(task, event) : task)) };
+    const newest = tasks.findLast(({ id }) => id === sessionID);
+    return { ...timeline, tasks: tasks.flatMap((task) => (task === newest ? inTask(task, event) : task)) };
   }
   if (event.type === "message.part.updated" && event.properties.part.type === "text") {
-    return { agent, tasks: tasks.map((task) => withNotice(task, event.properties)) };
+    return withText(timeline, event.properties.part, event.properties.time);
   }
-  return { agent: inAgent(agent, event), tasks };
+  return { ...timeline, agent: inAgent(agent, event) };
 }
 
-function withTask({ agent, tasks }: Timeline, info: PropertiesOf<"session.created">["info"]): Timeline {
-  if (info.parentID !== agent.id) return { agent, tasks };
-  const name = info.title.replace(/ \(@.*\)$/, "");
-  const lane = { id: info.id, name, agent: info.agent ?? "", startedAt: info.time.created, doing: "starts" };
-  return { agent, tasks: [...tasks, { ...lane, spans: [], told: [] }] };
+const FRESH = { run: 0, spans: [], told: [] };
+
+/** Told by the plugin's own mark: to the host a forked session has no parent. It gets the mark once it is there. */
+function withTask(timeline: Timeline, { id, title, parentID, metadata, time }: Session): Timeline {
+  const { agent, tasks } = timeline;
+  if (launcherIn(metadata) !== agent.id || tasks.some((task) => task.id === id)) return timeline;
+  const [, name = title, by = ""] = /^(.*) \(@(\S+) subagent\)$/.exec(title) ?? [];
+  const lane = { id, name, agent: by, isForked: parentID === undefined, startedAt: time.created, doing: "starts" };
+  return { ...timeline, tasks: [...tasks, { ...lane, ...FRESH }] };
+}
+
+function launcherIn(metadata: Session["metadata"]): unknown {
+  const mark = metadata?.taskchart;
+  return typeof mark === "object" && mark !== null && "parentSessionID" in mark ? mark.parentSessionID : undefined;
 }
 
 function inAgent(agent: Lane, event: RecordedEvent): Lane {
@@ -66,12 +82,23 @@ function inAgent(agent: Lane, event: RecordedEvent): Lane {
   return rests ? { ...agent, spans: closed(agent, event.at), doing: "rests" } : atWork(agent, event);
 }
 
-/** A task is over when the answer to its prompt is; that its session is idle would be no more than a hint. */
-function inTask(task: Lane, event: RecordedEvent): Lane {
-  if (event.type !== "message.updated" || event.properties.info.role !== "assistant") return atWork(task, event);
-  const { time, error, finish } = event.properties.info;
+/** The lane after an event in its session: with another one below it when the event resumes the task. */
+function inTask(task: Lane, event: RecordedEvent): Lane[] {
+  if (event.type !== "message.updated") return [task.end ? task : atWork(task, event)];
+  const { info } = event.properties;
+  if (!task.end) return [info.role === "assistant" ? withAnswer(task, info) : task];
+  if (info.role !== "user" || info.time.created < task.end.at) return [task];
+  const { end: _, took: __, ...same } = task;
+  return [task, { ...same, run: task.run + 1, startedAt: info.time.created, doing: "starts", spans: [], told: [] }];
+}
+
+/** A run is over when the answer to its prompt is; that its session is idle would be no more than a hint. */
+function withAnswer(task: Lane, { time, error, finish }: AssistantMessage): Lane {
   if (time.completed === undefined || (error === undefined && finish !== "stop")) return task;
-  const end = (outcome: NonNullable<Lane["end"]>["outcome"], doing: string, at = time.completed ?? event.at): Lane => ({
+  // What was answered before is a fork's inheritance, or an earlier run's.
+  if (time.created < task.startedAt) return task;
+  const at = time.completed;
+  const end = (outcome: NonNullable<Lane["end"]>["outcome"], doing: string): Lane => ({
     ...task,
     doing,
     spans: closed(task, at),
@@ -95,29 +122,25 @@ function atWork(lane: Lane, event: RecordedEvent): Lane {
 function withPart(lane: Lane, part: Part): Lane {
   if (part.type !== "tool" || part.state.status === "pending") return lane;
   const { input, status, time } = part.state;
-  const { description, filePath } = input;
-  const what = description ?? (typeof filePath === "string" ? basename(filePath) : "");
+  const { description, prompt, filePath } = input;
+  const what = description ?? prompt ?? (typeof filePath === "string" ? basename(filePath) : "");
   const to = status === "running" ? undefined : part.state.time.end;
   const span: Span = { id: part.callID, kind: "tool", from: time.start, to };
   const doing = status === "completed" ? "thinks" : `${part.tool} ${what}`.trimEnd();
   return { ...lane, doing, spans: [...lane.spans.filter(({ id }) => id !== part.callID), span] };
 }
 
-/** The task after a text in its parent's session, which may be a part of the notice of its end. */
-function withNotice(task: Lane, { part, time }: PropertiesOf<"message.part.updated">): Lane {
-  if (part.type !== "text") return task;
-  if (part.synthetic) {
-    if (taskOf(part.text) !== task.id) return task;
-    const doing = `told ${duration(time - (task.end?.at ?? time))} later`;
-    return { ...task, doing, told: [...task.told, time] };
-  }
-  const [, name, took] = /"(.*)" (?:finished in|failed in|cancelled after) (.*)\.\*\*/.exec(part.text) ?? [];
-  return name === task.name ? { ...task, took } : task;
-}
-
-/** The id of the task that the hidden part of a notice is about. */
-export function taskOf(hidden: string): string | undefined {
-  return /^Task (ses_\w+) /m.exec(hidden)?.[1];
+/** After a text in the agent's session, which may be a part of a notice. */
+function withText(timeline: Timeline, { text, synthetic }: TextPart, at: number): Timeline {
+  // What the agent says itself may come between the two parts of a notice.
+  if (!synthetic) return isHeadline(text) ? { ...timeline, headline: text } : timeline;
+  const notice = noticeOf(timeline.headline, text);
+  const tasks = timeline.tasks.map((task) => {
+    if (task.id !== notice?.taskId || task.run !== notice.run) return task;
+    const doing = `told ${duration(at - (task.end?.at ?? at))} later`;
+    return { ...task, doing, told: [...task.told, at], took: notice.took };
+  });
+  return { ...timeline, tasks };
 }
 
 function closed({ spans }: Lane, at: number): Span[] {
