@@ -5,9 +5,9 @@ import { createEngine } from "./services/engine.ts";
 import { isDevelopment } from "./services/environment.ts";
 import { createIds } from "./services/ids.ts";
 import { type Log, reasonOf } from "./services/log.ts";
+import { createMemoryStore } from "./services/memory-store.ts";
 import { readEvent } from "./services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
-import { createMemoryStore } from "./services/store.ts";
 import { tasksToolset } from "./tools/toolset.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -18,6 +18,7 @@ const server: Plugin = async (input, given) => {
   const { prefix } = options;
   const clock = systemClock;
   const log = logTo(input.client);
+  const isHeadless = process.argv.includes("run");
   const engine = createEngine({
     host: createOpencodeHost(input),
     store: createMemoryStore(),
@@ -28,7 +29,9 @@ const server: Plugin = async (input, given) => {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
       fork: options.fork,
-      isHeadless: process.argv.includes("run"),
+      recovery: options.recovery,
+      retention: options.retention,
+      isHeadless,
       notice: {
         prefix,
         maxResultChars: options.notice.maxResultChars,
@@ -37,7 +40,7 @@ const server: Plugin = async (input, given) => {
     },
   });
   return {
-    tool: tasksToolset({ engine, clock, prefix }),
+    tool: tasksToolset({ engine, clock, prefix, isHeadless }),
     // A throw in here could hang the host, or break every session of it.
     event: async ({ event }) => {
       try {

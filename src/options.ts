@@ -13,6 +13,16 @@ export const Options = z.strictObject({
     .min(1_000)
     .default(600_000)
     .describe("Milliseconds without a sign of life after which a running task is shown as stale."),
+  recovery: z
+    .enum(["continue", "fail"])
+    .default("continue")
+    .describe("What becomes of a task that was cut off when OpenCode ended: it goes on, or it ends in error."),
+  retention: z
+    .strictObject({
+      days: z.number().positive().optional().describe("Ended tasks are kept for so many days; default: for ever."),
+      count: z.int().min(0).optional().describe("So many ended tasks are kept, the newest; default: all."),
+    })
+    .prefault({}),
   fork: z
     .strictObject({
       maxToolResultChars: z

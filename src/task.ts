@@ -14,11 +14,12 @@ export type ModelRef = z.infer<typeof ModelRef>;
  * - `sessionGone`: the child session was deleted
  * - `unanswered`: the host took the prompt and never answered it
  * - `host`: the host refused or could not be reached
+ * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
  * - `internal`: a fault of this plugin
  */
 export const TaskError = z.object({
   name: z.string(),
-  kind: z.enum(["provider", "sessionGone", "unanswered", "host", "internal"]),
+  kind: z.enum(["provider", "sessionGone", "unanswered", "host", "interrupted", "internal"]),
   message: z.string(),
 });
 export type TaskError = z.infer<typeof TaskError>;

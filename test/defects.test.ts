@@ -207,6 +207,7 @@ test("defect 17: what the tools' texts say of defaults and required arguments is
     engine: stage.engine,
     clock: stage.clock,
     prefix: "asyncagents",
+    isHeadless: false,
   });
   const required = (args: Record<string, unknown> = {}) =>
     Object.entries(args).flatMap(([name, schema]) => ((schema as { isOptional(): boolean }).isOptional() ? [] : name));

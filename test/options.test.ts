@@ -9,6 +9,8 @@ test("without options every one has its default", () => {
     maxDepth: 3,
     staleAfter: 600_000,
     notice: { maxResultChars: 10_000 },
+    recovery: "continue",
+    retention: {},
   };
   expect(readOptions(undefined)).toEqual(defaults);
   expect(readOptions({})).toEqual(defaults);

@@ -46,6 +46,8 @@ export type OutboxEffect =
 /** Everything that can happen to an outbox. `at` is epoch milliseconds. */
 export type OutboxEvent =
   | { type: "OWE"; at: number; end: RunEnd }
+  /** The process that had these prompts under way is gone: they go on from here. */
+  | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   | { type: "PARENT_READ"; at: number; sender: Sender }
   | { type: "READ_FAILED"; at: number; message: string }
@@ -80,6 +82,8 @@ export interface OutboxContext {
   owed: RunEnd[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
+  /** Prompts of processes that are gone, to be seen to before anything else. */
+  adopted: NoticePrompt[];
   sender: Sender | undefined;
   /** When the host stored the prompt, as far as is known. Epoch milliseconds, by its clock. */
   storedAt: number | undefined;

@@ -31,6 +31,14 @@ const outbox = setup({
     owe: assign({
       owed: ({ context, event }) => (event.type === "OWE" ? [...context.owed, event.end] : context.owed),
     }),
+    adopt: assign({
+      adopted: ({ context, event }) =>
+        event.type === "ADOPTED" ? [...context.adopted, ...event.prompts] : context.adopted,
+    }),
+    takeAdopted: assign({
+      prompt: ({ context }) => context.adopted[0],
+      adopted: ({ context }) => context.adopted.slice(1),
+    }),
     withdraw: assign({
       owed: ({ context, event }) =>
         event.type === "WITHDRAW"
@@ -40,6 +48,12 @@ const outbox = setup({
   },
   guards: {
     owes: ({ context }) => context.owed.length > 0,
+    /** An adopted task tells of its end again: it may be here already. */
+    isNews: ({ context, event }) =>
+      event.type === "OWE" &&
+      [context.prompt, ...context.adopted].every((prompt) => !prompt || !isIn(prompt, event.end)) &&
+      context.owed.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    hasAdopted: ({ context }) => context.adopted.length > 0,
     due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
     settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
@@ -82,13 +96,16 @@ const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt 
   enqueue.assign({ prompt: undefined, tries: 0, storedAt: undefined, wakeAt: undefined });
 });
 
-const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt }, enqueue }) => {
-  const runs = [...(prompt?.runs ?? []), ...owed.map(({ taskId, run }) => ({ taskId, run }))];
+const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt, adopted }, enqueue }) => {
+  const formed = prompt ? [prompt, ...adopted] : adopted;
+  const runs = [...formed.flatMap(({ runs }) => runs), ...owed.map(({ taskId, run }) => ({ taskId, run }))];
   if (runs.length > 0) enqueue({ type: "request", params: { type: "dropped", parentSessionID, runs } });
-  enqueue.assign({ owed: [], prompt: undefined, wakeAt: undefined });
+  enqueue.assign({ owed: [], prompt: undefined, adopted: [], wakeAt: undefined });
 });
 
 const acknowledged = { target: "idle", actions: [announce, acknowledge] } as const;
+/** It may have been sent, and answered, before its process went: the host is asked first. */
+const adopted = { guard: "hasAdopted", target: "checking", actions: "takeAdopted" } as const;
 const onAnswer = { PARENT_ANSWERED: { guard: "answersPrompt", ...acknowledged } } as const;
 
 /** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
@@ -99,6 +116,7 @@ export const outboxMachine = outbox.createMachine({
     parentSessionID: input.parentSessionID,
     owed: [],
     prompt: undefined,
+    adopted: [],
     sender: undefined,
     tries: 0,
     storedAt: undefined,
@@ -106,7 +124,8 @@ export const outboxMachine = outbox.createMachine({
     opensAt: undefined,
   }),
   on: {
-    OWE: { actions: "owe" },
+    OWE: { guard: "isNews", actions: "owe" },
+    ADOPTED: { actions: "adopt" },
     PARENT_STORED: { guard: "current", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
     WITHDRAW: { actions: "withdraw" },
     PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
@@ -117,14 +136,11 @@ export const outboxMachine = outbox.createMachine({
       states: {
         idle: {
           description: "Nothing is owed, and nothing is under way.",
-          always: { guard: "owes", target: "gathering" },
+          always: [adopted, { guard: "owes", target: "gathering" }],
         },
         gathering: {
           description: "Something is owed. It waits until the parent can take it.",
-          always: [
-            { guard: not("owes"), target: "idle" },
-            { guard: stateIn("#open"), target: "reading" },
-          ],
+          always: [adopted, { guard: not("owes"), target: "idle" }, { guard: stateIn("#open"), target: "reading" }],
         },
         reading: {
           description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
@@ -224,7 +240,11 @@ export const outboxMachine = outbox.createMachine({
         closed: {
           description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
           entry: drop,
-          on: { OWE: { actions: ["owe", drop] }, PARENT_PRESENT: { target: "idle" } },
+          on: {
+            OWE: { actions: ["owe", drop] },
+            ADOPTED: { actions: ["adopt", drop] },
+            PARENT_PRESENT: { target: "idle" },
+          },
         },
       },
     },
@@ -258,3 +278,7 @@ export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 /** True when nothing is owed or under way. */
 export const isEmpty = ({ value, context }: OutboxSnapshot): boolean =>
   value.delivery === "closed" || (value.delivery === "idle" && context.owed.length === 0);
+
+/** The prompts that are formed and not acknowledged. */
+export const underWay = ({ context: { prompt, adopted } }: OutboxSnapshot): NoticePrompt[] =>
+  prompt ? [prompt, ...adopted] : adopted;

@@ -1,9 +1,6 @@
-import type { OutboxEffect, OutboxEvent } from "./outbox-events.ts";
-import type { TaskSnapshot } from "./task.ts";
+import type { NoticePrompt, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+import type { StoredSnapshot } from "./task.ts";
 import type { HostError, PendingRequest, TaskEffect, TaskEvent, TaskInput } from "./task-events.ts";
-
-/** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
-export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
 
 /** A message as far as it says how a run stands. */
 export interface SeenMessage {
@@ -22,6 +19,9 @@ export interface SeenMessage {
   isSummary: boolean;
 }
 
+/** How far a tool call has come: `stored` when its answer is in the conversation. */
+export type ToolCallStage = "begun" | "stored" | "failed";
+
 /** What the host tells, in our words: the few of its events that can matter to a task or to an outbox. */
 export type HostEvent =
   | { type: "busy"; sessionID: string }
@@ -34,13 +34,13 @@ export type HostEvent =
   | { type: "text"; sessionID: string; messageID: string; partID: string; text: string }
   | { type: "asked"; sessionID: string; request: PendingRequest }
   | { type: "replied"; sessionID: string; requestID: string }
-  /** A tool call began, or reached its end: `stored` when its answer is in the conversation. */
+  /** A tool call began, or reached its end. */
   | {
       type: "toolCall";
       sessionID: string;
       callID: string;
       tool: string;
-      stage: "begun" | "stored" | "failed";
+      stage: ToolCallStage;
     }
   /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
@@ -53,6 +53,8 @@ export type SupervisorEvent =
   | { type: "LAUNCH"; at: number; task: TaskInput }
   /** A stored task is wanted again: it goes on from where its snapshot says. */
   | { type: "RESTORE"; snapshot: StoredSnapshot }
+  /** Notice prompts of a process that is gone are under way here now. */
+  | { type: "ADOPT_PROMPTS"; at: number; parentSessionID: string; prompts: NoticePrompt[] }
   | { type: "TASK"; id: string; event: TaskEvent }
   | { type: "OUTBOX"; id: string; event: OutboxEvent }
   | { type: "HOST"; at: number; event: HostEvent }

@@ -2,8 +2,8 @@ import { type ErrorActorEvent, sendParent, setup } from "xstate";
 import { outboxMachine } from "./outbox.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
 import { toOutboxEvent, toTaskEvent } from "./routing.ts";
-import type { Effect, StoredSnapshot, SupervisorContext, SupervisorEvent } from "./supervisor-events.ts";
-import { taskMachine } from "./task.ts";
+import type { Effect, SupervisorContext, SupervisorEvent } from "./supervisor-events.ts";
+import { type StoredSnapshot, taskMachine } from "./task.ts";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./task-events.ts";
 
 const OUTBOX = "outbox:";
@@ -62,28 +62,43 @@ const supervisor = setup({
   },
 });
 
-const admit = supervisor.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
+type Enqueue = Parameters<Parameters<typeof supervisor.enqueueActions>[0]>[0]["enqueue"];
+
+/** Sees to it that the parent has an outbox. */
+const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, enqueue: Enqueue) => {
+  if (parentSessionID in outboxes) return;
+  enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
+  enqueue.assign({ outboxes: { ...outboxes, [parentSessionID]: true } });
+};
+
+const admit = supervisor.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "LAUNCH" && event.type !== "RESTORE") return;
   const input = event.type === "LAUNCH" ? event.task : event.snapshot.context;
   const { sessionID, parentSessionID } = input.facts;
-  if (!(parentSessionID in outboxes)) {
-    enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
-  } else if (event.type === "LAUNCH") {
+  openOutbox(parentSessionID, context, enqueue);
+  if (event.type === "LAUNCH") {
     enqueue.sendTo(outboxId(parentSessionID), { type: "PARENT_PRESENT", at: event.at });
   }
   const stored = event.type === "RESTORE" ? event.snapshot : {};
   enqueue.spawnChild("task", { id: sessionID, input: { ...input, ...stored } });
-  enqueue.assign({
-    tasks: { ...tasks, [sessionID]: parentSessionID },
-    outboxes: { ...outboxes, [parentSessionID]: true },
-  });
+  enqueue.assign({ tasks: { ...context.tasks, [sessionID]: parentSessionID } });
   if (event.type === "LAUNCH") enqueue.sendTo(sessionID, { type: "SLOT_GRANTED", at: event.at });
+});
+
+/** What puts a run, or leaves it, in the queue: there is a slot for each. */
+const BEGINS: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
+
+const adoptPrompts = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "ADOPT_PROMPTS") return;
+  const { parentSessionID, at, prompts } = event;
+  openOutbox(parentSessionID, context, enqueue);
+  enqueue.sendTo(outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
 });
 
 const passOn = supervisor.enqueueActions(({ context, event, enqueue }) => {
   if (event.type === "TASK" && event.id in context.tasks) {
     enqueue.sendTo(event.id, event.event);
-    if (event.event.type === "RESUME") enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
+    if (BEGINS.has(event.event.type)) enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
   }
   if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
 });
@@ -105,13 +120,9 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
   const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
     for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
   };
-  const openOutbox = (parentSessionID: string) => {
-    enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
-    enqueue.assign({ outboxes: { ...context.outboxes, [parentSessionID]: true } });
-  };
   switch (effect.type) {
     case "tell":
-      if (!(effect.end.parentSessionID in context.outboxes)) openOutbox(effect.end.parentSessionID);
+      openOutbox(effect.end.parentSessionID, context, enqueue);
       enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "OWE", at, end: effect.end });
       break;
     case "withdraw":
@@ -173,6 +184,7 @@ export const supervisorMachine = supervisor.createMachine({
       on: {
         LAUNCH: { guard: "notLive", actions: admit },
         RESTORE: { guard: "notLive", actions: admit },
+        ADOPT_PROMPTS: { actions: adoptPrompts },
         TASK: { actions: passOn },
         OUTBOX: { actions: passOn },
         HOST: { actions: route },

@@ -11,6 +11,8 @@ export const attention = task.createStateConfig({
   initial: "none",
   on: {
     RUN_ENDED: { target: ".none", actions: assign({ requests: [], quietSince: undefined }) },
+    // What was asked went with the process that asked it.
+    ADOPTED: { target: ".none", actions: assign({ requests: [], quietSince: undefined }) },
   },
   states: {
     none: {

@@ -68,6 +68,9 @@ export type TaskEffect =
   /** The parent learned of the end in another way: owe it no longer, if its notice is not formed yet. */
   | { type: "withdraw"; taskId: string; parentSessionID: string; run: number };
 
+/** What becomes of a run that was cut off: its prompt is sent again, and the host goes on; or the run ends in `error`. */
+export type Recovery = "continue" | "fail";
+
 type Looked = { at: number; look: number };
 
 /** Everything that can happen to a task. `at` is the time of the event in epoch milliseconds: the machine reads no clock. */
@@ -91,10 +94,16 @@ export type TaskEvent =
   | { type: "TICK"; at: number }
   | { type: "RETRIEVED"; at: number }
   | { type: "BROKEN"; at: number; error: TaskError }
+  /**
+   * The process that supervised the task is gone; this one takes over. `underWay`: a prompt that carries its notice was
+   * taken over too.
+   */
+  | { type: "ADOPTED"; at: number; recovery: Recovery; underWay: boolean }
   | { type: "RUN_ENDED"; at: number; outcome: RunEnd["outcome"] }
-  | { type: "WAIT_BEGAN"; at: number }
-  | { type: "LET_GO"; at: number }
-  | { type: "TOLD"; at: number }
+  /** `call` names the tool call that waits, unique within the parent session. */
+  | { type: "WAIT_BEGAN"; at: number; call: string }
+  | { type: "LET_GO"; at: number; call: string }
+  | { type: "TOLD"; at: number; call: string }
   | { type: "NOTICE_FORMED"; at: number }
   | { type: "NOTICE_ACKNOWLEDGED"; at: number }
   | { type: "NOTICE_DROPPED"; at: number }
@@ -136,5 +145,8 @@ export interface TaskContext {
   /** When the child fell silent. */
   quietSince: number | undefined;
   /** Tool calls that wait for the run's end in order to tell it. */
-  waiters: number;
+  waiters: string[];
+  /** How often the run was cut off, and went on. */
+  interruptions: number;
+  recovery: Recovery;
 }

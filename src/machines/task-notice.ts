@@ -1,4 +1,4 @@
-import { enqueueActions } from "xstate";
+import { and, enqueueActions } from "xstate";
 import { task } from "./task-setup.ts";
 
 const telling = { refuses: { RESUME: "has an end that is still being told" } };
@@ -8,8 +8,8 @@ export const notice = task.createStateConfig({
   initial: "none",
   on: {
     WAIT_BEGAN: { actions: "addWaiter" },
-    LET_GO: { guard: "waitedFor", actions: "dropWaiter" },
-    TOLD: { guard: "waitedFor", actions: "dropWaiter" },
+    LET_GO: { guard: "waits", actions: "dropWaiter" },
+    TOLD: { guard: "waits", actions: "dropWaiter" },
   },
   states: {
     none: {
@@ -26,9 +26,9 @@ export const notice = task.createStateConfig({
       meta: telling,
       description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
       on: {
-        TOLD: { target: "none", actions: "dropWaiter" },
+        TOLD: { guard: "waits", target: "none", actions: "dropWaiter" },
         NOTICE_DROPPED: { target: "none" },
-        LET_GO: [{ guard: "lastWaiter", target: "due", actions: "dropWaiter" }, { actions: "dropWaiter" }],
+        LET_GO: { guard: and(["waits", "onlyWaiter"]), target: "due", actions: "dropWaiter" },
       },
     },
     due: {
@@ -40,8 +40,9 @@ export const notice = task.createStateConfig({
       on: {
         NOTICE_FORMED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },
+        ADOPTED: { target: "due", reenter: true },
         TOLD: {
-          guard: "waitedFor",
+          guard: "waits",
           target: "none",
           actions: [
             "dropWaiter",
@@ -61,7 +62,11 @@ export const notice = task.createStateConfig({
     sending: {
       meta: telling,
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
-      on: { NOTICE_ACKNOWLEDGED: { target: "none" }, NOTICE_DROPPED: { target: "none" } },
+      on: {
+        NOTICE_ACKNOWLEDGED: { target: "none" },
+        NOTICE_DROPPED: { target: "none" },
+        ADOPTED: { guard: "notUnderWay", target: "due" },
+      },
     },
   },
 });

@@ -18,6 +18,12 @@ const SESSION_GONE: TaskError = {
   message: "The task's session was deleted before it answered.",
 };
 
+const INTERRUPTED: TaskError = {
+  name: "Interrupted",
+  kind: "interrupted",
+  message: "OpenCode ended while the task ran, and the task was not continued.",
+};
+
 const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   sessionID: facts.sessionID,
   messageID: run.messageID,
@@ -40,12 +46,52 @@ function eventError({ event }: { event: TaskEvent }): TaskError {
   return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
 }
 
+/** Asks the host how the run stands; answers to earlier looks count no more. */
+const requestLook = task.enqueueActions(({ context, enqueue }) => {
+  const { facts, run, hostError } = context;
+  const look = context.look + 1;
+  enqueue.assign({ look, wakeAt: undefined });
+  const { sessionID } = facts;
+  enqueue({ type: "request", params: { type: "look", look, sessionID, messageID: run.messageID, hostError } });
+});
+
 const failure = { type: "noteError", params: eventError } as const;
+
+const goOnWorking = {
+  guard: "newestLook",
+  target: "working",
+  actions: task.assign({ sends: 1, misses: 0, hostError: undefined }),
+} as const;
+
+const countMiss = task.assign({ misses: ({ context }) => context.misses + 1 });
 
 const fail = { target: "#error", actions: ["noteEnd", failure] } as const;
 
+const answered = {
+  guard: "newestLook",
+  target: "#completed",
+  actions: [
+    "noteEnd",
+    task.assign({
+      result: ({ context, event }) => (event.type === "LOOKED_ANSWERED" ? event.result : context.result),
+      resultRetrievedAt: undefined,
+    }),
+  ],
+} as const;
+
 /** The run has not ended in the host, as far as is known: what still works on it costs, and is stopped. */
 const abandon = { target: "#error", actions: ["noteEnd", failure, requestStop] } as const;
+
+/** The run was cut off. Sent again with the same ids, its prompt goes on from the last step that was finished. */
+const cutOff = (sending: "launching" | "prompting") =>
+  [
+    {
+      guard: and(["newestLook", "mayContinue"]),
+      target: sending,
+      actions: task.assign({ sends: 0, misses: 0, interruptions: ({ context }) => context.interruptions + 1 }),
+    },
+    { guard: "newestLook", target: "#error", actions: ["noteEnd", { type: "noteError", params: INTERRUPTED }] },
+  ] as const;
 
 /** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
 export const runStates = (sending: "launching" | "prompting") =>
@@ -54,6 +100,7 @@ export const runStates = (sending: "launching" | "prompting") =>
       description: "The child session exists. The run waits for a slot.",
       on: {
         SLOT_GRANTED: { target: sending },
+        ADOPTED: {},
         CANCEL: { target: "#cancelled", actions: "noteEnd" },
       },
     }),
@@ -89,32 +136,12 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
     settling: task.createStateConfig({
       description: "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
-      entry: [
-        assign({ look: ({ context }) => context.look + 1, wakeAt: undefined }),
-        {
-          type: "request",
-          params: ({ context }) => ({
-            type: "look",
-            look: context.look,
-            sessionID: context.facts.sessionID,
-            messageID: context.run.messageID,
-            hostError: context.hostError,
-          }),
-        },
-      ],
+      entry: requestLook,
       on: {
         HOST_IDLE: { target: "settling", reenter: true },
         HOST_ERROR: { target: "settling", reenter: true, actions: "noteHint" },
-        LOOKED_BUSY: {
-          guard: "newestLook",
-          target: "working",
-          actions: assign({ sends: 1, misses: 0, hostError: undefined }),
-        },
-        LOOKED_ANSWERED: {
-          guard: "newestLook",
-          target: "#completed",
-          actions: ["noteEnd", assign({ result: ({ event }) => event.result, resultRetrievedAt: undefined })],
-        },
+        LOOKED_BUSY: goOnWorking,
+        LOOKED_ANSWERED: answered,
         LOOKED_FAILED: { guard: "newestLook", ...fail },
         LOOKED_ABORTED: { guard: "newestLook", target: "#cancelled", actions: "noteEnd" },
         LOOKED_UNANSWERED: [
@@ -125,10 +152,27 @@ export const runStates = (sending: "launching" | "prompting") =>
           {
             guard: and(["newestLook", "looksLeft"]),
             target: "working",
-            actions: [
-              assign({ misses: ({ context }) => context.misses + 1 }),
-              { type: "wakeAfter", params: patience.lookAgain },
-            ],
+            actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
+          },
+          { guard: "newestLook", ...abandon },
+        ],
+      },
+    }),
+    reclaiming: task.createStateConfig({
+      description: "The process that supervised the run is gone. The host is asked what became of the run meanwhile.",
+      entry: requestLook,
+      on: {
+        TICK: { guard: "due", target: "reclaiming", reenter: true },
+        LOOKED_BUSY: goOnWorking,
+        LOOKED_ANSWERED: answered,
+        LOOKED_FAILED: { guard: "newestLook", ...fail },
+        // Whatever was aborted, it went down with its process: nobody was there to cancel it.
+        LOOKED_ABORTED: cutOff(sending),
+        LOOKED_UNANSWERED: cutOff(sending),
+        LOOK_FAILED: [
+          {
+            guard: and(["newestLook", "looksLeft"]),
+            actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
           },
           { guard: "newestLook", ...abandon },
         ],
@@ -138,7 +182,10 @@ export const runStates = (sending: "launching" | "prompting") =>
       description: "The task was cancelled. Its session, and all below it, is being stopped.",
       meta: { refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",
-      on: { SESSION_GONE: { target: "#cancelled", actions: "noteEnd" } },
+      on: {
+        SESSION_GONE: { target: "#cancelled", actions: "noteEnd" },
+        ADOPTED: { target: ".aborting" },
+      },
       states: {
         aborting: {
           description: "The abort is on its way.",
@@ -160,9 +207,18 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
   }) as const;
 
-/** What may end a run from outside, wherever it is. A deleted session too works on until it is aborted. */
+/** What may come from outside wherever a run is, to end it or to take it over. A deleted session too works on until it is aborted. */
 export const interruptions = {
   CANCEL: { guard: "notStopping", target: ".stopping" },
   SESSION_GONE: { target: "#error", actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }, requestStop] },
   BROKEN: abandon,
+  ADOPTED: {
+    target: ".reclaiming",
+    actions: task.assign(({ context, event }) => ({
+      recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
+      hostError: undefined,
+      hinted: false,
+      misses: 0,
+    })),
+  },
 } as const;

@@ -21,6 +21,8 @@ export const patience = {
   /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
   stop: 300,
   stops: 10,
+  /** A run that was cut off this often is not continued once more: it may be what brings OpenCode down. */
+  interruptions: 2,
 } as const;
 
 /** What the notice of a run will say, taken when it ends. */
@@ -70,8 +72,13 @@ export const task = setup({
       requests: ({ context, event }) =>
         event.type === "REQUEST_ANSWERED" ? context.requests.filter(({ id }) => id !== event.id) : context.requests,
     }),
-    addWaiter: assign({ waiters: ({ context }) => context.waiters + 1 }),
-    dropWaiter: assign({ waiters: ({ context }) => Math.max(0, context.waiters - 1) }),
+    addWaiter: assign({
+      waiters: ({ context, event }) => ("call" in event ? [...context.waiters, event.call] : context.waiters),
+    }),
+    dropWaiter: assign({
+      waiters: ({ context, event }) =>
+        "call" in event ? context.waiters.filter((call) => call !== event.call) : context.waiters,
+    }),
   },
   guards: {
     due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
@@ -83,8 +90,11 @@ export const task = setup({
     notStopping: ({ context }) => context.stops === 0,
     stopsLeft: ({ context }) => context.stops < patience.stops,
     newestLook: ({ context, event }) => "look" in event && event.look === context.look,
-    waitedFor: ({ context }) => context.waiters > 0,
-    lastWaiter: ({ context }) => context.waiters === 1,
+    waitedFor: ({ context }) => context.waiters.length > 0,
+    waits: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
+    onlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
+    mayContinue: ({ context }) => context.recovery === "continue" && context.interruptions < patience.interruptions,
+    notUnderWay: ({ event }) => event.type === "ADOPTED" && !event.underWay,
     newRequest: ({ context, event }) =>
       event.type === "REQUEST_ASKED" && context.requests.every(({ id }) => id !== event.request.id),
     newQuestion: ({ context, event }) =>

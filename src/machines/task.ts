@@ -27,7 +27,9 @@ export const taskMachine = task.createMachine({
     end: undefined,
     requests: [],
     quietSince: undefined,
-    waiters: 0,
+    waiters: [],
+    interruptions: 0,
+    recovery: "continue",
   }),
   states: {
     lifecycle: {
@@ -70,6 +72,7 @@ export const taskMachine = task.createMachine({
                 sends: 0,
                 stops: 0,
                 misses: 0,
+                interruptions: 0,
                 hostError: undefined,
                 completedAt: undefined,
               })),
@@ -110,12 +113,15 @@ export const taskMachine = task.createMachine({
 /** A task as it stands. */
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
+/** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
+export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
+
 /** The public status: the name of the top lifecycle state. */
-export const statusOf = ({ value: { lifecycle } }: TaskSnapshot): TaskStatus =>
+export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =>
   (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
 
 /** The lifecycle as text, such as `running.stopping.aborting`. */
-export const stateOf = ({ value: { lifecycle } }: TaskSnapshot): string => {
+export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => {
   const path = (value: unknown): string[] =>
     typeof value === "object" && value !== null
       ? Object.entries(value).flatMap(([name, inner]) => [name, ...path(inner)])
@@ -124,8 +130,8 @@ export const stateOf = ({ value: { lifecycle } }: TaskSnapshot): string => {
 };
 
 /** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
-export const isAtRest = (snapshot: TaskSnapshot): boolean =>
-  snapshot.context.completedAt !== undefined && snapshot.value.notice === "none" && snapshot.context.waiters === 0;
+export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
+  context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
 
 /** Why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalOf = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {

@@ -164,9 +164,12 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     }
     if (!stored.ok) return { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" };
     const storedAt = stored.value.createdAt;
-    const answered = newest.value.some((message) => isAnswer(message, { messageID, storedAt }));
+    const answers = newest.value.filter((message) => isAnswer(message, { messageID, storedAt }));
+    const isBusy = busy.value.has(parentSessionID);
+    // An answer that stands still unfinished was cut off with its process.
+    const answered = answers.some(({ completedAt }) => isBusy || completedAt !== undefined);
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
-    const open = busy.value.has(parentSessionID) ? "pending" : "unanswered";
+    const open = isBusy ? "pending" : "unanswered";
     return { type: "CHECKED", at, messageID, storedAt, standing: answered ? "answered" : open };
   };
 

@@ -24,6 +24,9 @@ export interface Ending {
 /** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
 const STOP_WITHIN = 900_000;
 
+/** Stands for the call that waits, while a task is being cleared. */
+const CLEARING = "clearing";
+
 /**
  * `get` gives a task as people see it. `stopSession` stops what works on a session; true when it has stopped, and the
  * message had arrived.
@@ -54,7 +57,7 @@ export const createEnding = (
   const cancel = async (taskIds: string[]): Promise<Cancelled[]> => {
     const asked = taskIds.map((taskId) => ({ taskId, refused: askToStop(taskId) }));
     const stopping = asked.flatMap(({ taskId, refused }) => (refused === undefined ? taskId : []));
-    await Promise.all([untilEnded(taskIds), ...stopping.map(orphan)]);
+    await Promise.all([untilEnded(taskIds.filter((taskId) => runtime.live(taskId))), ...stopping.map(orphan)]);
     return asked.flatMap(({ taskId, refused }) => {
       const task = get(taskId);
       if (!task) return [];
@@ -81,7 +84,7 @@ export const createEnding = (
     const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
     // Whoever clears a task knows of its end: it is held, as for a tool that waits, and never told.
-    for (const taskId of running) runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now() });
+    for (const taskId of running) runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: CLEARING });
     await cancel(running);
     const below = launchedBy(taskIds);
     if (below.length > 0) await clear(below);

@@ -1,47 +1,34 @@
 import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
-import type { PendingRequest, RunEnd, TaskEvent } from "../machines/task-events.ts";
+import type { PendingRequest, Recovery, RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
+import { startAdoption } from "./adoption.ts";
 import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
 import { type Cancelled, createEnding } from "./ending.ts";
 import type { ForkLimits } from "./fork.ts";
-import { createForking, type ForkedSession } from "./forking.ts";
+import { createForking } from "./forking.ts";
 import { formPrompt } from "./forming.ts";
-import type { Host, NewSession } from "./host.ts";
+import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
-import { type LaunchRequest, planLaunch } from "./launching.ts";
+import { createLaunches, type Launched } from "./launches.ts";
+import type { LaunchRequest } from "./launching.ts";
+import { createLeftovers } from "./leftovers.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { BEAT } from "./ownership.ts";
 import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
+import { repeat } from "./recurring.ts";
+import { createResuming, type ResumeRequest } from "./resuming.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
 import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
-import type { Store, TaskFilter } from "./store.ts";
+import type { Retention, Store, TaskFilter } from "./store.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
-
-/** A task that was launched. */
-export interface Launched {
-  task: Task;
-  /** Why the host did not fork the conversation, if it should have: the task has it as text. */
-  forkRefusal: string | undefined;
-}
-
-/** A follow-up prompt for a completed task. */
-export interface ResumeRequest {
-  parentSessionID: string;
-  /** The task's id, or the beginning of it. */
-  taskId: string;
-  prompt: string;
-  /** Only to be refused when it is another than the task's: a task never changes its agent. */
-  agent: string | undefined;
-  /** Aborted when the caller's turn is: nothing is sent any more. */
-  signal: AbortSignal;
-}
 
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
 export interface Engine {
@@ -84,10 +71,19 @@ export interface EngineParts {
     staleAfter: number;
     notice: NoticeStyle;
     fork: ForkLimits;
+    recovery: Recovery;
+    /** Which ended tasks stay. */
+    retention: Retention;
     /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
     isHeadless: boolean;
   };
 }
+
+/** Milliseconds between two times that progress is stored: it changes often, and nothing depends on it. */
+const PROGRESS_STORED = 1_000;
+
+/** Milliseconds between two times that outdated tasks are removed. */
+const SWEPT = 3_600_000;
 
 /** Answers of effects that say that the host failed us: each is worth a line in the log. */
 const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
@@ -106,7 +102,6 @@ const isRouted = ({ type }: HostEvent): boolean => type !== "text" && type !== "
 export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
-  const forkSession = createForking(host, ids, log, options.fork);
   const sightings = createSightings((sessionID) => {
     const snapshot = runtime.live(sessionID);
     return snapshot !== undefined && snapshot.context.completedAt === undefined;
@@ -114,8 +109,6 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
   const awaitsTasks = (sessionID: string): boolean =>
     runtime.liveTasks().some(({ context }) => context.facts.parentSessionID === sessionID);
   const doEffect = createEffects(host, clock, { answerOf: sightings.answerOf, awaitsTasks });
-  /** Launches whose session is being made, with what became of their parent meanwhile. */
-  const launches = new Set<{ parentSessionID: string; orphaned: boolean }>();
 
   const formed = (parentSessionID: string, owed: RunEnd[]): SupervisorEvent => {
     const prompt = formPrompt(owed, store, ids, options.notice);
@@ -144,14 +137,18 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     return attempt(effect);
   };
 
-  const runtime = createRuntime({ clock, store, progress, perform, log });
+  /** Another process has them now; what still works on them here would do their work twice. */
+  const onLost = (lost: Task[]) => {
+    for (const { sessionID } of lost) {
+      log.error("a task was taken over by another process, or removed", { sessionID });
+      inBackground(host.abort(sessionID), "a lost task could not be stopped here");
+    }
+  };
+
+  const runtime = createRuntime({ clock, store, progress, perform, onLost, log });
   const waiting = createWaiting(runtime, store, clock);
   const inBackground = (work: Promise<unknown>, fault: string) => {
     work.catch((error) => log.error(fault, { reason: reasonOf(error) }));
-  };
-
-  const markOrphaned = (sessionID: string) => {
-    for (const launch of launches) if (launch.parentSessionID === sessionID) launch.orphaned = true;
   };
 
   /** Tasks whose run has not ended, as far as was heard. */
@@ -160,20 +157,18 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     const { sessionID, status, state } = task;
     if (!hasEnded(task)) {
       atWork.add(sessionID);
-      if (state.includes("stopping")) markOrphaned(sessionID);
+      if (state.includes("stopping")) launches.orphan(sessionID);
       return;
     }
     // Once, when the run ends: what a person begins in the session later is theirs.
     if (!atWork.delete(sessionID)) return;
     sightings.forget(sessionID);
     if (status === "completed") return;
-    markOrphaned(sessionID);
+    launches.orphan(sessionID);
     // Nobody is left to read what its own tasks answer, and telling would wake a session that was stopped.
     completing.forget(sessionID);
     inBackground(ending.orphan(sessionID), "the tasks of an ended task could not be cancelled");
   });
-  const stopWatching = watchSilence(runtime, progress, clock, log, options.staleAfter);
-  const stopPolling = startPolling(runtime, host, clock, log, awaitsTasks);
 
   const get = (taskId: string): Task | undefined => {
     const task = store.get(taskId)?.task;
@@ -189,114 +184,6 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
 
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 
-  const makeSession = async (
-    { fork, parentSessionID, parentMessageID }: LaunchRequest,
-    wanted: NewSession,
-  ): Promise<Outcome<ForkedSession>> => {
-    if (!fork) {
-      const created = await host.createSession(wanted);
-      if (!created.ok) return refuse(created.failure.message);
-      return { ok: true, value: { id: created.value.id, refusal: undefined } };
-    }
-    try {
-      return { ok: true, value: await forkSession(parentSessionID, parentMessageID, wanted) };
-    } catch (error) {
-      return refuse(reasonOf(error));
-    }
-  };
-
-  const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
-    const plan = await planLaunch(host, store, options.maxDepth, request);
-    if (!plan.ok) return plan;
-    const { description, batchId, model, permission, parentTask } = plan.value;
-    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory } = request;
-    if (request.signal.aborted) return refuse("The turn was aborted; nothing was launched.");
-    const messageID = ids.message();
-    const pending = { parentSessionID, orphaned: false };
-    launches.add(pending);
-    const made = await makeSession(request, {
-      parentID: parentSessionID,
-      title: `${description} (@${agent} subagent)`,
-      agent,
-      model,
-      permission,
-      metadata: { taskchart: { parentSessionID, launch: messageID } },
-    });
-    launches.delete(pending);
-    if (!made.ok) return refuse(`OpenCode made no session for the task: ${made.reason}. Try again.`);
-    const sessionID = made.value.id;
-    if (pending.orphaned || request.signal.aborted) {
-      const removed = await host.deleteSession(sessionID);
-      if (!removed.ok) log.error("a session made for nothing stays", { sessionID, reason: removed.failure.message });
-      return refuse("The calling session was stopped or deleted meanwhile; nothing was launched.");
-    }
-    const at = clock.now();
-    progress.begin(sessionID, at);
-    runtime.dispatch({
-      type: "LAUNCH",
-      at,
-      task: {
-        facts: {
-          sessionID,
-          parentSessionID,
-          parentMessageID,
-          parentAgent,
-          ...(parentTask ? { parentTaskId: parentTask.sessionID } : {}),
-          author: parentAgent,
-          directory,
-          description,
-          prompt,
-          agent,
-          model,
-          startedAt: new Date(at).toISOString(),
-          batchId,
-          isForked: request.fork,
-          priority: 0,
-        },
-        run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
-      },
-    });
-    const task = get(sessionID);
-    return task
-      ? { ok: true, value: { task, forkRefusal: made.value.refusal } }
-      : refuse("The task was launched and has ended already; the list shows it no more.");
-  };
-
-  const resume = async (request: ResumeRequest): Promise<Outcome<Task>> => {
-    const found = find(request.parentSessionID, request.taskId);
-    if (!found.ok) return found;
-    const { sessionID, agent } = found.value;
-    if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do next.");
-    if (request.agent !== undefined && request.agent !== agent) {
-      return refuse(`A task never changes its agent: task ${sessionID} works with "${agent}". Leave agent out.`);
-    }
-    const refusal = () => {
-      const reason = runtime.refusal(sessionID, resumption());
-      return reason === undefined ? undefined : refuse(`Task ${sessionID} cannot be resumed: ${reason}.`);
-    };
-    const resumption = (): TaskEvent => {
-      const messageID = ids.message();
-      return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt: request.prompt };
-    };
-    const refusedAtOnce = refusal();
-    if (refusedAtOnce) return refusedAtOnce;
-    const session = await host.session(sessionID);
-    if (!session.ok && session.failure.kind === "notFound") {
-      return refuse(
-        `The session of task ${sessionID} does not exist any more. Start a new task with ${options.notice.prefix}_task.`,
-      );
-    }
-    if (!session.ok) return refuse(`OpenCode did not find the task's session: ${session.failure.message}. Try again.`);
-    if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
-    // Another resume may have come while the host was asked.
-    const refusedNow = refusal();
-    if (refusedNow) return refusedNow;
-    progress.begin(sessionID, clock.now(), found.value.progress);
-    runtime.send(sessionID, resumption());
-    const task = get(sessionID);
-    return task ? { ok: true, value: task } : refuse(`Task ${sessionID} was cleared.`);
-  };
-
   const find = (parentSessionID: string, id: string): Outcome<Task> => {
     const own = store.list({ parentSessionID });
     const exact = own.filter(({ sessionID }) => sessionID === id);
@@ -311,6 +198,19 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     );
   };
 
+  const launches = createLaunches({
+    host,
+    store,
+    runtime,
+    progress,
+    clock,
+    ids,
+    log,
+    maxDepth: options.maxDepth,
+    forkSession: createForking(host, ids, log, options.fork),
+    get,
+  });
+
   /** The host shows what its own children ask, but a forked session is nobody's child. */
   const onAskedByFork = async (request: PendingRequest): Promise<void> => {
     const message = `A forked task asks: ${request.kind}: ${request.what}`;
@@ -319,15 +219,48 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
   };
 
   const onDeleted = async (sessionID: string) => {
-    markOrphaned(sessionID);
+    launches.orphan(sessionID);
     completing.forget(sessionID);
     const orphans = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
     if (orphans.length > 0) await ending.clear(orphans);
   };
 
+  const adoption = startAdoption({
+    store,
+    runtime,
+    host,
+    clock,
+    log,
+    progress,
+    completing,
+    recovery: options.recovery,
+    isHeadless: options.isHeadless,
+    onDeleted,
+    removeLeftovers: createLeftovers(host, store, log),
+    onBeat: waiting.recheck,
+  });
+  const stopAll = [
+    waiting.stop,
+    adoption.stop,
+    startPolling(runtime, host, clock, log, awaitsTasks),
+    watchSilence(runtime, progress, clock, log, options.staleAfter),
+    repeat(clock, log, {
+      every: PROGRESS_STORED,
+      work: () => store.noteProgress(progress.takeChanged()),
+      fault: "progress could not be stored",
+    }),
+    repeat(clock, log, {
+      first: BEAT,
+      every: SWEPT,
+      work: () => void store.sweep(options.retention, clock.now()),
+      fault: "outdated tasks could not be removed",
+    }),
+    runtime.stop,
+  ];
+
   return {
-    launch,
-    resume,
+    launch: launches.launch,
+    resume: createResuming({ host, runtime, progress, clock, ids, prefix: options.notice.prefix, find, get }),
     get,
     list,
     find,
@@ -345,6 +278,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       progress.note(event, at);
       sightings.note(event);
       waiting.note(event);
+      if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
       if (event.type === "asked" && store.get(event.sessionID)?.task.isForked) {
         inBackground(onAskedByFork(event.request), "a forked task's request could not be shown");
@@ -359,10 +293,9 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     },
     subscribe: runtime.subscribe,
     stop: () => {
-      waiting.stop();
-      stopPolling();
-      stopWatching();
-      runtime.stop();
+      for (const stop of stopAll) stop();
+      store.noteProgress(progress.takeChanged());
+      store.close();
     },
   };
 };

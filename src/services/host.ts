@@ -1,4 +1,4 @@
-import type { SeenMessage } from "../machines/supervisor-events.ts";
+import type { SeenMessage, ToolCallStage } from "../machines/supervisor-events.ts";
 import type { PendingRequest, Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
 import type { InheritedMessage, InheritedPart } from "./fork.ts";
@@ -41,6 +41,15 @@ export interface HostSession {
   agent: string | undefined;
   model: ModelRef | undefined;
   permission: PermissionRule[];
+  title: string;
+}
+
+/** A session as a list shows it. */
+export interface ListedSession {
+  id: string;
+  parentID: string | undefined;
+  title: string;
+  metadata: Record<string, unknown>;
 }
 
 /** A message with its text: its text parts, without those that a machine added. */
@@ -96,6 +105,10 @@ export interface Host {
   ): Promise<HostResult<void>>;
   /** The whole conversation as it was spoken, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
+  /** This directory's sessions that were made or used since then, epoch milliseconds. */
+  sessionsSince(at: number): Promise<HostResult<ListedSession[]>>;
+  /** How far a tool call of a session has come; `stored` when its answer is in the conversation. Only recent ones are found. */
+  toolCall(sessionID: string, callID: string): Promise<HostResult<ToolCallStage>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
   /** Says no to a permission or a question. */
   reject(request: PendingRequest): Promise<HostResult<void>>;

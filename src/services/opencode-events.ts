@@ -1,13 +1,11 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
-import { isOwnText, type OpencodeEvent, readError, readMessage } from "./opencode-host.ts";
+import { isOwnText, type OpencodeEvent, readError, readMessage, stageOf } from "./opencode-host.ts";
 
 type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
 
 const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
   if (part.type === "tool") {
-    const { status } = part.state;
-    const stage = status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
-    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage };
+    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage: stageOf(part) };
   }
   if (part.type === "step-finish") {
     const { input, output, reasoning } = part.tokens;

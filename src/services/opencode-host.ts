@@ -7,8 +7,9 @@ import {
   type OpencodeClient,
   type Part,
   type TextPart,
+  type ToolPart,
 } from "@opencode-ai/sdk/v2/client";
-import type { SeenMessage } from "../machines/supervisor-events.ts";
+import type { SeenMessage, ToolCallStage } from "../machines/supervisor-events.ts";
 import type { ModelRef } from "../task.ts";
 import type { InheritedMessage, InheritedPart } from "./fork.ts";
 import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
@@ -20,6 +21,12 @@ export type OpencodeEvent = Event;
 
 /** A call that takes longer counts as unanswered, in milliseconds. None of them waits for a model. */
 const CALL_TIMEOUT = 15_000;
+
+/** Messages in which a call is looked for: one that waited is in the newest, but for what was said to it meanwhile. */
+const RECENT = 20;
+
+/** Sessions of one list at most. */
+const LISTED = 1_000;
 
 interface Answer<T> {
   data?: T | undefined;
@@ -152,6 +159,15 @@ const rewritten = ({ raw, text }: InheritedPart): Part => {
   return state.status === "error" ? { ...part, state: { ...state, error: text } } : part;
 };
 
+/** How far a tool call has come. */
+export const stageOf = ({ state: { status } }: ToolPart): ToolCallStage =>
+  status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
+
+const stageIn =
+  (callID: string) =>
+  (part: Part): ToolCallStage[] =>
+    part.type === "tool" && part.callID === callID ? [stageOf(part)] : [];
+
 /** What a reader wants to see of a part, if anything. */
 const spokenPart = (part: Part): SpokenPart[] => {
   if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
@@ -203,6 +219,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         agent: session.agent ?? undefined,
         model: session.model ? modelRef(session.model.providerID, session.model.id, session.model.variant) : undefined,
         permission: session.permission ?? [],
+        title: session.title,
       })),
     createSession: async ({ model, ...session }) =>
       map(
@@ -272,6 +289,24 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
         messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(spokenPart) })),
       ),
+    sessionsSince: async (at) =>
+      map(await ask((signal) => client.session.list({ start: at, limit: LISTED }, { signal })), (sessions) =>
+        sessions.map(({ id, parentID, title, metadata }) => ({
+          id,
+          parentID: parentID ?? undefined,
+          title,
+          metadata: metadata ?? {},
+        })),
+      ),
+    toolCall: async (sessionID, callID) => {
+      const newest = await ask((signal) => client.session.messages({ sessionID, limit: RECENT }, { signal }));
+      const stages = map(newest, (messages) => messages.flatMap(({ parts }) => parts.flatMap(stageIn(callID))));
+      if (!stages.ok) return stages;
+      const stage = stages.value.at(-1);
+      if (stage) return { ok: true, value: stage };
+      const message = `session ${sessionID} has no recent tool call ${callID}`;
+      return { ok: false, failure: { kind: "notFound", name: "NotFound", message } };
+    },
     message: async (sessionID, messageID) =>
       map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
     reject: async ({ id, kind }) =>

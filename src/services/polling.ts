@@ -1,7 +1,8 @@
 import { stateOf } from "../machines/task.ts";
 import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
-import { type Log, reasonOf } from "./log.ts";
+import type { Log } from "./log.ts";
+import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Between two polls, in milliseconds: slow, for it only makes up for events that never came. */
@@ -35,19 +36,5 @@ export const startPolling = (
     }
   };
 
-  let stopped = false;
-  const next = () => {
-    if (stopped) return;
-    callOff = clock.after(INTERVAL, () => {
-      poll()
-        .catch((error) => log.error("a poll failed", { reason: reasonOf(error) }))
-        .finally(next);
-    });
-  };
-  let callOff: () => void = () => undefined;
-  next();
-  return () => {
-    stopped = true;
-    callOff();
-  };
+  return repeat(clock, log, { every: INTERVAL, work: poll, fault: "a poll failed" });
 };

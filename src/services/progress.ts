@@ -19,12 +19,24 @@ export interface ProgressLog {
   of(sessionID: string): Progress | undefined;
   /** When the child was last heard of, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
+  /** The progress of those that did something since it was asked last. */
+  takeChanged(): Map<string, Progress>;
   forget(sessionID: string): void;
 }
 
 /** Counts nothing yet. */
 export const createProgressLog = (): ProgressLog => {
   const tallies = new Map<string, Tally>();
+  const changed = new Set<string>();
+
+  const of = (sessionID: string): Progress | undefined => {
+    const tally = tallies.get(sessionID);
+    if (!tally) return undefined;
+    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost } = tally;
+    const lastUpdate = new Date(lastUpdateMs).toISOString();
+    return { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
+  };
+
   return {
     begin: (sessionID, at, before = noProgress("")) => {
       const { lastUpdate: _, ...counts } = before;
@@ -40,6 +52,7 @@ export const createProgressLog = (): ProgressLog => {
       const tally = tallies.get(event.sessionID);
       if (!tally) return;
       tally.lastUpdateMs = at;
+      changed.add(event.sessionID);
       if (event.type === "toolCall" && !tally.calls.has(event.callID)) {
         tally.calls.add(event.callID);
         tally.toolCalls += 1;
@@ -52,15 +65,19 @@ export const createProgressLog = (): ProgressLog => {
         tally.cost += event.cost;
       }
     },
-    of: (sessionID) => {
-      const tally = tallies.get(sessionID);
-      if (!tally) return undefined;
-      const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost } = tally;
-      const lastUpdate = new Date(lastUpdateMs).toISOString();
-      return { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
-    },
+    of,
     heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
+    takeChanged: () => {
+      const taken = new Map<string, Progress>();
+      for (const sessionID of changed) {
+        const progress = of(sessionID);
+        if (progress) taken.set(sessionID, progress);
+      }
+      changed.clear();
+      return taken;
+    },
     forget: (sessionID) => {
+      changed.delete(sessionID);
       tallies.delete(sessionID);
     },
   };

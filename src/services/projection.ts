@@ -1,4 +1,4 @@
-import { stateOf, statusOf, type TaskSnapshot } from "../machines/task.ts";
+import { type StoredSnapshot, stateOf, statusOf } from "../machines/task.ts";
 import type { TaskContext } from "../machines/task-events.ts";
 import type { Attention, Progress, Task } from "../task.ts";
 
@@ -19,7 +19,7 @@ const present = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]
   };
 
 /** The task object of a snapshot. */
-export const toTask = (snapshot: TaskSnapshot, progress: Progress): Task => {
+export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
   const { completedAt, resultRetrievedAt, result, error } = context;
   return {

@@ -1,14 +1,14 @@
-import { isEmpty } from "../machines/outbox.ts";
-import type { OutboxEvent } from "../machines/outbox-events.ts";
+import { isEmpty, type OutboxSnapshot, underWay } from "../machines/outbox.ts";
+import type { NoticePrompt, OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
 import { isAtRest, refusalOf, type TaskSnapshot, taskMachine } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
-import { noProgress, type Progress, type Task } from "../task.ts";
+import { hasEnded, noProgress, type Progress, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
 import { toTask } from "./projection.ts";
-import type { Store } from "./store.ts";
+import type { PromptsUnderWay, Store } from "./store.ts";
 import { type Steps, startSupervision } from "./supervision.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */
@@ -28,6 +28,8 @@ export interface Runtime {
   promptUnderWay(parentSessionID: string): string | undefined;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
   refusal(taskId: string, event: TaskEvent): string | undefined;
+  /** Lets go of tasks that another process has taken over, or removed: nothing more is done for them here. */
+  lose(taskIds: string[]): void;
   /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once it is stored. Returns how to stop that. */
@@ -41,6 +43,8 @@ export interface RuntimeParts {
   store: Store;
   progress: ProgressLog;
   perform: Perform;
+  /** Told of tasks that turned out to be another process's, while they were at work. */
+  onLost(tasks: Task[]): void;
   log: Log;
 }
 
@@ -67,11 +71,13 @@ const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent
 };
 
 /** Starts the machines, with nothing to do yet. */
-export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeParts): Runtime => {
+export const createRuntime = ({ clock, store, progress, perform, onLost, log }: RuntimeParts): Runtime => {
   const supervision = startSupervision(clock, log);
   const { tasks, outboxes } = supervision;
   const listeners = new Set<(task: Task) => void>();
   const mended = new Set<string>();
+  /** The prompts under way as they are stored, by parent. */
+  const stored = new Map<string, NoticePrompt[]>();
   let flushing = false;
   let stopped = false;
   let callOffAlarm: () => void = () => undefined;
@@ -79,21 +85,36 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
 
-  const commit = (steps: Steps["steps"]): Task[] => {
+  /** The prompts that are not stored as they are now. */
+  const changedPrompts = (outboxes: Iterable<[string, OutboxSnapshot]>): PromptsUnderWay[] =>
+    [...outboxes].flatMap(([parentSessionID, outbox]) => {
+      const prompts = underWay(outbox);
+      const before = stored.get(parentSessionID) ?? [];
+      if (prompts.length === before.length && prompts.every((prompt, index) => prompt === before[index])) return [];
+      if (prompts.length === 0) stored.delete(parentSessionID);
+      else stored.set(parentSessionID, prompts);
+      return { parentSessionID, prompts };
+    });
+
+  /** Stores what changed. Returns the tasks as they are now, and the ids of those that another process has. */
+  const commit = ({ steps, outboxes }: Pick<Steps, "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
     const newest = new Map(steps.map(({ taskId, snapshot }) => [taskId, snapshot]));
-    const tasksNow: Task[] = [];
+    const changed: Task[] = [];
     try {
       const records = [...newest.values()].map((snapshot) => ({
         task: toTask(snapshot, progressOf(snapshot)),
         snapshot: { value: snapshot.value, context: snapshot.context },
       }));
-      tasksNow.push(...records.map(({ task }) => task));
-      if (records.length > 0) store.commit({ records, journal: steps.map(({ taskId, event }) => ({ taskId, event })) });
+      changed.push(...records.map(({ task }) => task));
+      const journal = steps.map(({ taskId, event }) => ({ taskId, event }));
+      const prompts = changedPrompts(outboxes);
+      const isChange = records.length > 0 || prompts.length > 0;
+      return { changed, lost: isChange ? store.commit({ records, journal, prompts }) : [] };
     } catch (error) {
       // Better a task that goes on unstored than one that stands still.
       log.error("a change could not be stored", { reason: reasonOf(error) });
+      return { changed, lost: [] };
     }
-    return tasksNow;
   };
 
   /** Finished children that stay would make every later spawn slower. */
@@ -167,10 +188,12 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     flushing = true;
     try {
       for (let since = supervision.take(); !isNothing(since); since = supervision.take()) {
-        const changed = commit(since.steps);
-        reap(changed, since.emptied);
-        for (const effect of since.effects) carryOut(effect);
-        for (const task of changed) tellOf(task);
+        const { changed, lost } = commit(since);
+        lose(lost);
+        const kept = changed.filter(({ sessionID }) => !lost.includes(sessionID));
+        reap(kept, since.emptied);
+        for (const effect of since.effects) if (!isOf(effect, lost)) carryOut(effect);
+        for (const task of kept) tellOf(task);
       }
     } finally {
       flushing = false;
@@ -185,14 +208,41 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   };
 
   const send = (taskId: string, event: TaskEvent) => {
-    const record = tasks.has(taskId) ? undefined : store.get(taskId);
-    if (!tasks.has(taskId) && !record) return;
-    if (record) dispatch({ type: "RESTORE", snapshot: record.snapshot });
+    if (tasks.has(taskId)) return dispatch({ type: "TASK", id: taskId, event });
+    const record = store.claim(taskId) ? store.get(taskId) : undefined;
+    if (!record) return;
+    dispatch({ type: "RESTORE", snapshot: record.snapshot });
     dispatch({ type: "TASK", id: taskId, event });
-    if (!record || tasks.has(taskId)) return;
+    if (tasks.has(taskId)) return;
     // Refused: it was brought back for nothing.
+    store.letGo(taskId);
     supervision.reapTask(taskId);
     reapOutbox(record.task.parentSessionID);
+  };
+
+  const lose = (taskIds: string[]) => {
+    const lost = taskIds.flatMap((taskId) => {
+      const snapshot = tasks.get(taskId);
+      return snapshot ? toTask(snapshot, progressOf(snapshot)) : [];
+    });
+    if (lost.length === 0) return;
+    forget(lost);
+    onLost(lost.filter((task) => !hasEnded(task)));
+  };
+
+  const forget = (forgotten: Task[]) => {
+    for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
+      const withdraw = { type: "WITHDRAW", at: clock.now(), taskId: sessionID, run: resumeCount } as const;
+      dispatch({ type: "OUTBOX", id: parentSessionID, event: withdraw });
+      supervision.reapTask(sessionID);
+      progress.forget(sessionID);
+      reapOutbox(parentSessionID);
+    }
+  };
+
+  const subscribe = (listener: (task: Task) => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
   };
 
   /** Everything in a machine's context that waits for a time, with the tick that is due then. */
@@ -228,24 +278,17 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
     refusal: (taskId, event) => {
       const live = tasks.get(taskId);
       if (live) return refusalOf(live, event);
+      if (store.isElsewhere(taskId)) return "is supervised by another OpenCode process: ask there";
       const stored = store.get(taskId)?.snapshot;
       return stored ? refusalOf(taskMachine.resolveState(stored), event) : "does not exist";
     },
+    lose,
     forget: (forgotten) => {
-      for (const { sessionID, parentSessionID, resumeCount } of forgotten) {
-        const withdraw = { type: "WITHDRAW", at: clock.now(), taskId: sessionID, run: resumeCount } as const;
-        dispatch({ type: "OUTBOX", id: parentSessionID, event: withdraw });
-        supervision.reapTask(sessionID);
-        progress.forget(sessionID);
-        reapOutbox(parentSessionID);
-      }
+      forget(forgotten);
       flush();
       for (const task of forgotten) tellOf(task);
     },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    subscribe,
     stop: () => {
       stopped = true;
       callOffAlarm();
@@ -254,5 +297,11 @@ export const createRuntime = ({ clock, store, progress, perform, log }: RuntimeP
   };
 };
 
-const isNothing = ({ steps, effects, emptied }: Steps): boolean =>
-  steps.length === 0 && effects.length === 0 && emptied.length === 0;
+const isNothing = ({ steps, effects, outboxes, emptied }: Steps): boolean =>
+  steps.length === 0 && effects.length === 0 && outboxes.size === 0 && emptied.length === 0;
+
+/** True for what a task of these wants done. */
+const isOf = (effect: Effect, taskIds: string[]): boolean => {
+  const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect ? effect.sessionID : "";
+  return taskIds.includes(taskId);
+};

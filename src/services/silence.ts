@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
-import { type Log, reasonOf } from "./log.ts";
+import type { Log } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
+import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
@@ -23,15 +24,5 @@ export const watchSilence = (
       if (!silent && value.attention === "stale") runtime.send(sessionID, { type: "HEARD", at });
     }
   };
-  const next = (): (() => void) =>
-    clock.after(staleAfter / 4, () => {
-      try {
-        check();
-      } catch (error) {
-        log.error("silence could not be checked", { reason: reasonOf(error) });
-      }
-      callOff = next();
-    });
-  let callOff = next();
-  return () => callOff();
+  return repeat(clock, log, { every: staleAfter / 4, work: check, fault: "silence could not be checked" });
 };

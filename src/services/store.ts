@@ -1,6 +1,7 @@
-import type { StoredSnapshot } from "../machines/supervisor-events.ts";
+import type { NoticePrompt } from "../machines/outbox-events.ts";
+import type { StoredSnapshot } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
-import type { Task, TaskStatus } from "../task.ts";
+import type { Progress, Task, TaskStatus } from "../task.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {
@@ -14,10 +15,35 @@ export interface TaskRecord {
   snapshot: StoredSnapshot;
 }
 
+/** The prompts that are on their way to a parent: formed, and not acknowledged. */
+export interface PromptsUnderWay {
+  parentSessionID: string;
+  prompts: NoticePrompt[];
+}
+
 /** Everything that one round of events changed. Stored together or not at all. */
 export interface Change {
   records: TaskRecord[];
   journal: JournalEntry[];
+  /** Each list takes the place of the one that was stored for that parent. */
+  prompts: PromptsUnderWay[];
+}
+
+/** A launch whose session is being made: should it be cut off, that session is found by this and removed. */
+export interface PendingLaunch {
+  /** The launch key: id of the task's first prompt, kept in the session's metadata too. */
+  messageID: string;
+  parentSessionID: string;
+  /** Epoch milliseconds. */
+  at: number;
+  fork: boolean;
+}
+
+/** What was left behind by processes that are gone. */
+export interface Estate {
+  tasks: TaskRecord[];
+  prompts: PromptsUnderWay[];
+  launches: PendingLaunch[];
 }
 
 /** Which tasks are meant: those that fit everything that is given. */
@@ -27,58 +53,56 @@ export interface TaskFilter {
   status?: TaskStatus;
 }
 
-/** Where tasks are kept until they are cleared. */
+/** Which ended tasks stay; without a bound, all do. */
+export interface Retention {
+  /** Days since a task's end. */
+  days?: number | undefined;
+  /** The newest so many. */
+  count?: number | undefined;
+}
+
+/**
+ * Where tasks are kept until they are cleared. One store may serve many processes: a task that is not at rest belongs to
+ * the one that supervises it, for as long as that shows that it lives.
+ */
 export interface Store {
-  commit(change: Change): void;
+  /**
+   * Stores a change. A task that is at rest after it belongs to nobody.
+   * Returns the tasks that another process has taken over or removed: nothing of those is stored.
+   */
+  commit(change: Change): string[];
   get(taskId: string): TaskRecord | undefined;
   /** Tasks in the order of their launch. */
   list(filter: TaskFilter): Task[];
+  /** A task's events, oldest first. */
   journal(taskId: string): TaskEvent[];
+  /** Removes tasks for good, whoever they belong to. */
   remove(taskIds: string[]): void;
+  /** What was counted since the last change, by task; those of other processes are left alone. */
+  noteProgress(counted: ReadonlyMap<string, Progress>): void;
+  /** Removes the ended tasks that are not to be kept, at rest only. Returns how many. `now` is epoch milliseconds. */
+  sweep(retention: Retention, now: number): number;
+
+  /** True when another process supervises the task. */
+  isElsewhere(taskId: string): boolean;
+  /** Takes a task that is at rest. False when another process has it, or nobody knows it. */
+  claim(taskId: string): boolean;
+  /** Gives back a claimed task to which nothing happened. */
+  letGo(taskId: string): void;
+
+  beginLaunch(launch: PendingLaunch): void;
+  /** The launch led to a stored task, or to nothing. */
+  endLaunch(messageID: string): void;
+
+  /** Shows that this process lives. Returns the tasks that it has lost to another meanwhile. `now` is epoch milliseconds. */
+  beat(now: number): string[];
+  /** Takes over what processes left behind that are gone, of those parents that `wants` names. */
+  adopt(now: number, wants: (parentSessionID: string) => boolean): Estate;
+  /** The process supervises nothing any more: what it has is free at once. Nothing is stored after that. */
+  close(): void;
 }
 
-const matches = (task: Task, filter: TaskFilter): boolean =>
+export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
   (filter.batchId === undefined || task.batchId === filter.batchId) &&
   (filter.status === undefined || task.status === filter.status);
-
-/** Keeps tasks for as long as the process lives. */
-export const createMemoryStore = (): Store => {
-  const records = new Map<string, TaskRecord>();
-  const journals = new Map<string, TaskEvent[]>();
-  /** Task ids by parent session: most questions are one parent's. */
-  const byParent = new Map<string, Set<string>>();
-
-  const tasksOf = (parentSessionID: string | undefined): Task[] => {
-    const ids = parentSessionID === undefined ? records.keys() : (byParent.get(parentSessionID) ?? []);
-    return [...ids].flatMap((id) => records.get(id)?.task ?? []);
-  };
-
-  return {
-    commit: (change) => {
-      for (const record of change.records) {
-        const { sessionID, parentSessionID } = record.task;
-        records.set(sessionID, record);
-        byParent.set(parentSessionID, (byParent.get(parentSessionID) ?? new Set()).add(sessionID));
-      }
-      for (const { taskId, event } of change.journal) {
-        const journal = journals.get(taskId);
-        if (journal) journal.push(event);
-        else journals.set(taskId, [event]);
-      }
-    },
-    get: (taskId) => records.get(taskId),
-    list: (filter) => tasksOf(filter.parentSessionID).filter((task) => matches(task, filter)),
-    journal: (taskId) => journals.get(taskId) ?? [],
-    remove: (taskIds) => {
-      for (const taskId of taskIds) {
-        const parent = records.get(taskId)?.task.parentSessionID ?? "";
-        const siblings = byParent.get(parent);
-        siblings?.delete(taskId);
-        if (siblings?.size === 0) byParent.delete(parent);
-        records.delete(taskId);
-        journals.delete(taskId);
-      }
-    },
-  };
-};

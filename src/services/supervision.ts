@@ -12,6 +12,8 @@ export interface Steps {
   /** Each event that a task accepted, and the snapshot that it led to. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   effects: Effect[];
+  /** Outboxes that took a step, as they stand now, by parent. */
+  outboxes: Map<string, OutboxSnapshot>;
   /** Parents whose outbox has nothing to tell any more. */
   emptied: string[];
 }
@@ -57,7 +59,7 @@ const observed = <
     },
   });
 
-const nothing = (): Steps => ({ steps: [], effects: [], emptied: [] });
+const nothing = (): Steps => ({ steps: [], effects: [], outboxes: new Map(), emptied: [] });
 
 /** Starts the supervisor. The only file outside `machines/` that imports XState. */
 export const startSupervision = (clock: Clock, log: Log): Supervision => {
@@ -75,6 +77,7 @@ export const startSupervision = (clock: Clock, log: Log): Supervision => {
       outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
         const { parentSessionID } = snapshot.context;
         outboxes.set(parentSessionID, snapshot);
+        taken.outboxes.set(parentSessionID, snapshot);
         if (isEmpty(snapshot)) taken.emptied.push(parentSessionID);
       }),
     },

@@ -28,6 +28,8 @@ export interface Waiting {
   wait(request: WaitRequest): Promise<WaitOutcome>;
   /** Waits for the ends alone: the parent is told of them as if nobody had waited. */
   untilOver(patience: Patience): Promise<WaitOutcome>;
+  /** Looks again at what is waited for: a task of another process ends without a word here. */
+  recheck(): void;
   /** Learns from the host whether the answer of a call reached the conversation. */
   note(event: HostEvent): void;
   /** Ends all waits, as aborted, and their timers. */
@@ -40,16 +42,19 @@ export interface Waiting {
  */
 const STORED_WITHIN = 10_000;
 
+/** A call of which the host did not say which it is. */
+const UNNAMED = "";
+
 const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
 /** Nobody waits yet. */
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, (stored: boolean) => void>();
-  const waits = new Set<() => void>();
+  const waits = new Set<{ abort(): void; recheck(): void }>();
 
-  const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", taskIds: string[]) => {
-    for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now() });
+  const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]) => {
+    for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
   };
 
   const isOver = (taskId: string): boolean => {
@@ -63,7 +68,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const finish = (outcome: WaitOutcome) => {
         unsubscribe();
         callOff();
-        waits.delete(abort);
+        waits.delete(wait);
         signal.removeEventListener("abort", abort);
         resolve(outcome);
       };
@@ -72,24 +77,29 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
         if (isOver(taskId)) left.delete(taskId);
         if (left.size === 0) finish("ended");
       };
+      const recheck = () => {
+        for (const taskId of [...left]) check(taskId);
+      };
+      const wait = { abort, recheck };
       // Subscribe, then check: an end in between is not missed.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
       const callOff = clock.after(timeoutMs, () => finish("timedOut"));
       signal.addEventListener("abort", abort);
-      waits.add(abort);
+      waits.add(wait);
       if (signal.aborted) abort();
       else if (left.size === 0) finish("ended");
-      else for (const taskId of taskIds) check(taskId);
+      else recheck();
     });
 
   /** The answer leaves the tool now; the ends in it are told once it is part of the conversation. */
-  const answer = (call: string, taskIds: string[]) => {
+  const answer = (sessionID: string, callID: string, taskIds: string[]) => {
+    const call = callOf(sessionID, callID);
     answering.get(call)?.(false);
     const callOff = clock.after(STORED_WITHIN, () => settle(false));
     const settle = (stored: boolean) => {
       callOff();
       answering.delete(call);
-      tell(stored ? "TOLD" : "LET_GO", taskIds);
+      tell(stored ? "TOLD" : "LET_GO", callID, taskIds);
     };
     answering.set(call, settle);
   };
@@ -97,27 +107,32 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
+      const call = callID ?? UNNAMED;
       // A task at rest is not counted: nothing of it is owed.
       const counted = taskIds.filter((taskId) => runtime.live(taskId));
-      tell("WAIT_BEGAN", counted);
+      tell("WAIT_BEGAN", call, counted);
       const outcome = await untilOver(request);
       const over = counted.filter(isOver);
       const told = outcome === "aborted" ? [] : over;
       tell(
         "LET_GO",
+        call,
         counted.filter((taskId) => !told.includes(taskId)),
       );
-      if (callID === undefined) tell("TOLD", told);
-      else if (told.length > 0) answer(callOf(sessionID, callID), told);
+      if (callID === undefined) tell("TOLD", call, told);
+      else if (told.length > 0) answer(sessionID, callID, told);
       return outcome;
     },
     untilOver,
+    recheck: () => {
+      for (const { recheck } of [...waits]) recheck();
+    },
     note: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;
       answering.get(callOf(event.sessionID, event.callID))?.(event.stage === "stored");
     },
     stop: () => {
-      for (const abort of [...waits]) abort();
+      for (const { abort } of [...waits]) abort();
       for (const settle of [...answering.values()]) settle(false);
     },
   };

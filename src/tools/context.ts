@@ -9,6 +9,8 @@ export interface ToolParts {
   clock: Clock;
   /** What the tools' names begin with. */
   prefix: string;
+  /** True in `opencode run`, which ends with its agent's first answer. */
+  isHeadless: boolean;
 }
 
 /** The host says which call it is; its types do not. */

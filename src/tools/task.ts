@@ -3,10 +3,13 @@ import { given, orThrow, type ToolParts } from "./context.ts";
 
 const { string, boolean } = tool.schema;
 
-const NEXT = "You will be told when it ends. Continue with other work, or end your turn and wait.";
+const next = ({ prefix, isHeadless }: ToolParts): string =>
+  isHeadless
+    ? `This run of OpenCode ends with your answer, and the task with it: collect its result with ${prefix}_output and block: true before you answer.`
+    : "You will be told when it ends. Continue with other work, or end your turn and wait.";
 
 /** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
-export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
+export const taskTool = (parts: ToolParts): ToolDefinition =>
   tool({
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
@@ -27,15 +30,15 @@ export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
         );
       }
       if (taskId !== undefined) {
-        const task = orThrow(await engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
+        const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
         return {
           title: task.description,
-          output: `Task ${task.sessionID} is resumed in the background: "${task.description}" (agent ${task.agent}, resume #${task.resumeCount}).\n${NEXT}`,
+          output: `Task ${task.sessionID} is resumed in the background: "${task.description}" (agent ${task.agent}, resume #${task.resumeCount}).\n${next(parts)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
       const { task, forkRefusal } = orThrow(
-        await engine.launch({
+        await parts.engine.launch({
           ...caller,
           description: description ?? "",
           prompt,
@@ -53,7 +56,7 @@ export const taskTool = ({ engine }: ToolParts): ToolDefinition =>
           : `\nOpenCode could not fork this conversation (${forkRefusal}); the agent got it as text.`;
       return {
         title: task.description,
-        output: `Task ${task.sessionID} is running in the background: "${task.description}" (agent ${task.agent}, batch ${task.batchId}${fork ? ", forked" : ""}).${asText}\n${NEXT}`,
+        output: `Task ${task.sessionID} is running in the background: "${task.description}" (agent ${task.agent}, batch ${task.batchId}${fork ? ", forked" : ""}).${asText}\n${next(parts)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -36,7 +36,7 @@ export const describeHost = (subject: () => Subject): void => {
       agent: "general",
       model,
       permission: [{ permission: "question", pattern: "*", action: "deny" }],
-      metadata: {},
+      metadata: { mark: { of: "ours" } },
     });
     return orThrow(created).id;
   };
@@ -71,8 +71,23 @@ export const describeHost = (subject: () => Subject): void => {
       agent: "general",
       model,
       permission: [{ permission: "question", pattern: "*", action: "deny" }],
+      title: "a child",
     });
     expect(orThrow(await host.children(parent))).toContain(id);
+  });
+
+  test("new sessions are listed with their marks, older ones are not", async () => {
+    const { host, until } = subject();
+    const older = await child();
+    const before = Date.now();
+    await until(async () => Date.now() > before);
+    const id = await child();
+    const listed = orThrow(await host.sessionsSince(before + 1));
+    expect(listed.find((session) => session.id === id)).toMatchObject({
+      title: "a child",
+      metadata: { mark: { of: "ours" } },
+    });
+    expect(listed.map((session) => session.id)).not.toContain(older);
   });
 
   test("what does not exist is not found", async () => {
@@ -85,6 +100,7 @@ export const describeHost = (subject: () => Subject): void => {
       await host.messages(nowhere, 1),
       await host.message(id, "msg_000000000000nowhere"),
       await host.prompt(prompt),
+      await host.toolCall(id, "call_nowhere"),
     ]) {
       expect(result).toMatchObject({ ok: false, failure: { kind: "notFound" } });
     }
@@ -134,6 +150,24 @@ export const describeHost = (subject: () => Subject): void => {
     expect((await answerOf(id))?.error?.name).toBe("MessageAbortedError");
     // An abort of what is at rest is no error.
     orThrow(await host.abort(id));
+  });
+
+  test("a prompt whose run was cut off goes on when it is sent again, and is stored once", async () => {
+    const { host, hold, until } = subject();
+    const id = await child();
+    const release = hold("be cut off");
+    const prompt = promptFor(id, "be cut off");
+    orThrow(await host.prompt(prompt));
+    await until(() => isBusy(id));
+    orThrow(await host.abort(id));
+    await until(async () => !(await isBusy(id)) && (await answerOf(id)) !== undefined);
+    release("Here I am again.");
+    await until(async () => {
+      orThrow(await host.prompt(prompt));
+      return (await answerOf(id))?.text === "Here I am again.";
+    });
+    const messages = orThrow(await host.messages(id, 10));
+    expect(messages.filter(({ role }) => role === "user")).toHaveLength(1);
   });
 
   test("a model that fails leaves a finished message with the error", async () => {

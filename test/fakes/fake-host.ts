@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../src/machines/supervisor-events.ts";
+import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor-events.ts";
 import type { HostError, PendingRequest, Prompt } from "../../src/machines/task-events.ts";
 import type { Clock } from "../../src/services/clock.ts";
 import type {
@@ -36,7 +36,10 @@ interface FakeSession extends HostSession {
   created: NewSession | undefined;
   /** The session that this one is a fork of. */
   forkOf: string | undefined;
-  title: string;
+  metadata: Record<string, unknown>;
+  madeAt: number;
+  /** Stages of tool calls by call id, as the conversation has them. */
+  toolCalls: Map<string, ToolCallStage>;
 }
 
 type Call = keyof Host;
@@ -75,6 +78,8 @@ export interface FakeHost extends Host {
   /** A person aborts the session's run. */
   abortByPerson(sessionID: string): void;
   delete(sessionID: string): void;
+  /** The host's process ends: nobody works on anything any more, and nothing more is told. What was stored stays. */
+  crash(): void;
   listen(listener: (event: HostEvent) => void): void;
 }
 
@@ -83,7 +88,8 @@ export const MODEL: ModelRef = { providerID: "fake", modelID: "m1" };
 export const unavailable: HostFailure = { kind: "unavailable", name: "Unreachable", message: "connection refused" };
 export const refused: HostFailure = { kind: "refused", name: "BadRequest", message: "no" };
 
-const publicPart = ({ id, parentID, agent, model, permission }: HostSession): HostSession => ({
+const publicPart = ({ id, parentID, agent, model, permission, title }: HostSession): HostSession => ({
+  title,
   id,
   parentID,
   agent,
@@ -145,7 +151,10 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       habits: ["work"],
       created: undefined,
       forkOf: undefined,
-      title: "",
+      title: "a session",
+      metadata: {},
+      madeAt: clock.now(),
+      toolCalls: new Map(),
       ...given,
     });
   };
@@ -215,7 +224,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
 
   const take = (found: FakeSession, { messageID, parts, noReply }: Prompt) => {
     const stored = found.messages.some(({ id }) => id === messageID);
-    const answered = found.messages.some(({ promptID }) => promptID === messageID);
+    const answered = found.messages.some(({ promptID, finish }) => promptID === messageID && finish !== undefined);
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
     if (habit === "lose") return;
     if (habit === "reject") {
@@ -281,6 +290,10 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       sessions.delete(id);
       emit({ type: "deleted", sessionID: id });
     },
+    crash: () => {
+      listener = () => undefined;
+      for (const found of sessions.values()) found.busy = false;
+    },
     listen: (to) => {
       listener = to;
     },
@@ -293,8 +306,7 @@ export const createFakeHost = (clock: Clock): FakeHost => {
       call("createSession", () => {
         count += 1;
         const id = `ses_${String(count).padStart(4, "0")}`;
-        const { parentID, agent, model, permission } = given;
-        add(id, { parentID, agent, model, permission, habits: [...childHabits], created: given });
+        add(id, { ...given, habits: [...childHabits], created: given });
         return ok({ id });
       }),
     fork: (id, messageID) =>
@@ -302,9 +314,16 @@ export const createFakeHost = (clock: Clock): FakeHost => {
         if (!sessions.has(id)) return notFound("session");
         count += 1;
         const forked = `ses_${String(count).padStart(4, "0")}`;
-        const { messages } = session(id);
+        const { messages, title, metadata } = session(id);
         const end = messages.findIndex((stored) => stored.id === messageID);
-        add(forked, { forkOf: id, agent: undefined, model: undefined, habits: [...childHabits] });
+        add(forked, {
+          forkOf: id,
+          agent: undefined,
+          model: undefined,
+          habits: [...childHabits],
+          title: `${title} (fork #1)`,
+          metadata: { ...metadata },
+        });
         session(forked).messages = (end < 0 ? messages : messages.slice(0, end)).map((stored) => ({ ...stored }));
         return ok({ id: forked });
       }),
@@ -344,9 +363,9 @@ export const createFakeHost = (clock: Clock): FakeHost => {
         found.messages = found.messages.filter((stored) => stored.id !== messageID);
         return ok(undefined);
       }),
-    configure: (id, { title, permission }) =>
+    configure: (id, { title, permission, metadata }) =>
       call("configure", () => {
-        Object.assign(session(id), { title, permission });
+        Object.assign(session(id), { title, permission, metadata });
         return ok(undefined);
       }),
     deleteSession: (id) =>
@@ -394,6 +413,12 @@ export const createFakeHost = (clock: Clock): FakeHost => {
             )
           : notFound("session"),
       ),
+    sessionsSince: (at) => call("sessionsSince", () => ok([...sessions.values()].filter(({ madeAt }) => madeAt >= at))),
+    toolCall: (id, callID) =>
+      call("toolCall", () => {
+        const stage = sessions.get(id)?.toolCalls.get(callID);
+        return stage ? ok(stage) : notFound("tool call");
+      }),
     message: (id, messageID) =>
       call("message", () => {
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);

@@ -3,10 +3,12 @@ import { createEngine, type Engine } from "../../src/services/engine.ts";
 import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
-import { createMemoryStore, type Store } from "../../src/services/store.ts";
+import { createMemoryStore } from "../../src/services/memory-store.ts";
+import type { Store } from "../../src/services/store.ts";
 import type { Task } from "../../src/task.ts";
 import { tasksToolset } from "../../src/tools/toolset.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
+import { createLife, type Life } from "./life.ts";
 import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.ts";
 
 export const PARENT = "ses_parent";
@@ -17,8 +19,10 @@ type Caller = Partial<Pick<ToolContext, "sessionID" | "messageID" | "agent" | "a
 export interface Stage {
   clock: VirtualClock;
   host: FakeHost;
-  store: Store;
-  engine: Engine;
+  readonly store: Store;
+  readonly engine: Engine;
+  /** The process that the engine lives in. */
+  readonly life: Life;
   /** What was written to the log, newest last. */
   logged: string[];
   /** Calls a tool as the parent's agent does; the name goes without its prefix. Resolves with what the agent reads. */
@@ -37,6 +41,8 @@ export interface Stage {
   /** Launches a task that is answered at once, and told; resolves with its id. */
   complete(result: string): Promise<string>;
   task(taskId: string): Task;
+  /** The process dies, the host's with it; another one starts over what is stored, and lives as long as `life` does. */
+  restart(life?: Life): Promise<void>;
   /** The prompts that told a parent of ends: the parts of each. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
 }
@@ -48,7 +54,15 @@ export interface StageOptions {
   maxResultChars?: number;
   fork?: ForkLimits;
   isHeadless?: boolean;
+  recovery?: "continue" | "fail";
+  /** Opens the store of a process. Default: one in memory, that all processes share. */
+  openStore?: (clock: VirtualClock) => Store;
+  life?: Life;
+  clock?: VirtualClock;
+  host?: FakeHost;
 }
+
+const shared = (store: Store) => () => store;
 
 export const createStage = ({
   prefix = "asyncagents",
@@ -57,29 +71,44 @@ export const createStage = ({
   maxResultChars = 10_000,
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
   isHeadless = false,
+  recovery = "continue",
+  openStore = shared(createMemoryStore()),
+  life = createLife(),
+  clock = createVirtualClock(),
+  host = createFakeHost(clock),
 }: StageOptions = {}): Stage => {
-  const clock = createVirtualClock();
-  const host = createFakeHost(clock);
-  host.addSession(PARENT);
-  const store = createMemoryStore();
+  if (!host.sessionIDs().includes(PARENT)) host.addSession(PARENT);
   const logged: string[] = [];
   const write = (message: string, extra?: Record<string, unknown>) => {
     logged.push(`${message} ${JSON.stringify(extra ?? {})}`);
   };
   const log: Log = { info: write, error: write };
-  const engine = createEngine({
-    host,
-    store,
-    clock,
-    ids: createIds(clock),
-    log,
-    options: { maxDepth, staleAfter: 600_000, fork, isHeadless, notice: { prefix, maxResultChars, development } },
-  });
-  host.listen(engine.onHostEvent);
-  const tools = tasksToolset({ engine, clock, prefix });
+  const begin = (now: Life) => {
+    const store = openStore(clock);
+    const engine = createEngine({
+      host: now.host(host),
+      store: now.store(store),
+      clock: now.clock(clock),
+      ids: createIds(clock),
+      log,
+      options: {
+        maxDepth,
+        staleAfter: 600_000,
+        fork,
+        isHeadless,
+        recovery,
+        retention: {},
+        notice: { prefix, maxResultChars, development },
+      },
+    });
+    host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
+    return { life: now, store, engine, tools: tasksToolset({ engine, clock, prefix, isHeadless }) };
+  };
+
+  let process = begin(life);
 
   const callWhole: Stage["callWhole"] = async (name, args = {}, caller = {}) => {
-    const definition = tools[`${prefix}_${name}`];
+    const definition = process.tools[`${prefix}_${name}`];
     if (!definition) throw new Error(`there is no tool ${prefix}_${name}`);
     const context = {
       sessionID: PARENT,
@@ -101,8 +130,15 @@ export const createStage = ({
   return {
     clock,
     host,
-    store,
-    engine,
+    get store() {
+      return process.store;
+    },
+    get engine() {
+      return process.engine;
+    },
+    get life() {
+      return process.life;
+    },
     logged,
     call,
     callWhole,
@@ -124,9 +160,15 @@ export const createStage = ({
       return id;
     },
     task: (taskId) => {
-      const task = engine.get(taskId);
+      const task = process.engine.get(taskId);
       if (!task) throw new Error(`there is no task ${taskId}`);
       return task;
+    },
+    restart: async (next = createLife()) => {
+      process.life.die();
+      await settled();
+      host.crash();
+      process = begin(next);
     },
     notices: (parent = PARENT) => [...host.at(parent).parts.values()],
   };

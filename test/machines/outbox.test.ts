@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AnyStateNode, initialTransition, transition } from "xstate";
-import { isEmpty, type OutboxSnapshot, outboxMachine, outboxPatience } from "../../src/machines/outbox.ts";
+import { isEmpty, type OutboxSnapshot, outboxMachine, outboxPatience, underWay } from "../../src/machines/outbox.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../src/machines/outbox-events.ts";
 import type { RunEnd } from "../../src/machines/task-events.ts";
 
@@ -18,6 +18,14 @@ const end = (taskId: string, run = 0): RunEnd => ({
   startedAt: START,
   endedAt: START,
   result: "12",
+});
+
+/** A prompt of a process that is gone, with an end of its own. */
+const adoptedPrompt = (index: number): NoticePrompt => ({
+  messageID: `msg_adopted_${String(index).padStart(3, "0")}`,
+  parts: [],
+  runs: [{ taskId: `ses_adopted_${index}`, run: 0 }],
+  toasts: [{ message: `adopted ${index}`, variant: "info" }],
 });
 
 const SENDER = { agent: "build", model: undefined };
@@ -108,6 +116,13 @@ const choices = fc.array(
       ),
     },
     { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_GONE", at })) },
+    {
+      weight: 2,
+      arbitrary: fc.constant(
+        (index: number): Choose =>
+          (_, at) => ({ type: "ADOPTED", at, prompts: [adoptedPrompt(index)] }),
+      ),
+    },
   ),
   { minLength: 5, maxLength: 60 },
 );
@@ -159,11 +174,27 @@ always(
   },
 );
 
+always("an adopted prompt is told, or under way, or dropped with its parent: none is lost", (steps) => {
+  const idsIn = (type: "acknowledged" | "dropped") =>
+    steps.flatMap(({ effects }) =>
+      effects.flatMap((effect) => (effect.type === type ? effect.runs.map(({ taskId }) => taskId) : [])),
+    );
+  const last = steps.at(-1)?.after;
+  const left = (last ? underWay(last) : []).flatMap(({ runs }) => runs.map(({ taskId }) => taskId));
+  const adopted = steps.flatMap(({ event }) =>
+    event.type === "ADOPTED" ? event.prompts.flatMap(({ runs }) => runs.map(({ taskId }) => taskId)) : [],
+  );
+  const accounted = [...idsIn("acknowledged"), ...idsIn("dropped"), ...left];
+  for (const taskId of adopted) expect(accounted.filter((id) => id === taskId)).toHaveLength(1);
+});
+
 always("a prompt is sent with the same ids every time", (steps) => {
   const sent = steps.flatMap(({ effects }) =>
     effects.flatMap((effect) => (effect.type === "send" ? [effect.prompt] : [])),
   );
-  const formed = steps.flatMap(({ event }) => (event.type === "FORMED" ? [event.prompt] : []));
+  const formed = steps.flatMap(({ event }) =>
+    event.type === "FORMED" ? [event.prompt] : event.type === "ADOPTED" ? event.prompts : [],
+  );
   const wording = ({ toasts: _, ...words }: NoticePrompt) => words;
   for (const prompt of sent) expect(formed.map(wording)).toContainEqual(wording(prompt));
 });

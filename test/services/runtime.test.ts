@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { NoticePrompt } from "../../src/machines/outbox-events.ts";
 import { taskMachine } from "../../src/machines/task.ts";
+import { createMemoryStore } from "../../src/services/memory-store.ts";
 import { createProgressLog } from "../../src/services/progress.ts";
 import { createRuntime } from "../../src/services/runtime.ts";
-import { createMemoryStore } from "../../src/services/store.ts";
 import { createStage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 
@@ -19,6 +19,7 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
     clock,
     store,
     progress: createProgressLog(),
+    onLost: () => undefined,
     log,
     perform: (effect) => {
       asked.push(effect.type);
@@ -101,8 +102,9 @@ test("what an effect asks for is stored before it is done", () => {
   const seen: unknown[] = [];
   const { commit } = store;
   store.commit = (change) => {
-    commit(change);
+    const lost = commit(change);
     seen.push(store.get("ses_1")?.task.state);
+    return lost;
   };
   runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
   expect(seen).toEqual(["running.working"]);
@@ -146,7 +148,7 @@ test("at rest, nothing ticks", async () => {
   await settled();
   const before = stage.clock.pending();
   await stage.clock.advance(3_600_000);
-  // The two watches, for silence and for missed events, and no alarm.
-  expect(before).toBe(2);
-  expect(stage.clock.pending()).toBe(2);
+  // Five watches: for silence, missed events, lost processes, progress and outdated tasks. No alarm.
+  expect(before).toBe(5);
+  expect(stage.clock.pending()).toBe(5);
 });

@@ -1,0 +1,122 @@
+import type { Recovery } from "../machines/task-events.ts";
+import type { Clock } from "./clock.ts";
+import type { Completing } from "./completing.ts";
+import type { Host } from "./host.ts";
+import { type Log, reasonOf } from "./log.ts";
+import { BEAT } from "./ownership.ts";
+import type { ProgressLog } from "./progress.ts";
+import { repeat } from "./recurring.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Estate, PendingLaunch, Store, TaskRecord } from "./store.ts";
+
+/** Milliseconds from the start to the first adoption: the host waits for its plugins, so not while it starts. */
+const FIRST = 50;
+
+/** What adoption works with. */
+export interface AdoptionParts {
+  store: Store;
+  runtime: Runtime;
+  host: Host;
+  clock: Clock;
+  log: Log;
+  progress: ProgressLog;
+  completing: Completing;
+  recovery: Recovery;
+  /** Adopt only the tasks of sessions that are at work here: the process ends with its first answer. */
+  isHeadless: boolean;
+  /** A parent was deleted while nobody listened. */
+  onDeleted(parentSessionID: string): Promise<void>;
+  removeLeftovers(launch: PendingLaunch): Promise<void>;
+  /** Called after each beat. */
+  onBeat(): void;
+}
+
+/** Shows that this process lives, and takes over the tasks of those that do not. */
+export interface Adoption {
+  /** A session is at work in this process. */
+  saw(sessionID: string): void;
+  stop(): void;
+}
+
+/** Starts to beat and to adopt. */
+export const startAdoption = (parts: AdoptionParts): Adoption => {
+  const { store, runtime, host, clock, log, progress, completing, recovery, isHeadless } = parts;
+  const seen = new Set<string>();
+  let beatAt = clock.now();
+
+  const takeOver = ({ tasks, prompts, launches }: Estate) => {
+    const at = clock.now();
+    const carried = new Set(
+      prompts.flatMap((of) => of.prompts.flatMap(({ runs }) => runs.map(({ taskId, run }) => `${taskId}/${run}`))),
+    );
+    for (const { task, snapshot } of tasks) {
+      progress.begin(task.sessionID, at, task.progress);
+      runtime.dispatch({ type: "RESTORE", snapshot });
+    }
+    for (const { parentSessionID, prompts: adopted } of prompts) {
+      for (const prompt of adopted) completing.expect(parentSessionID, prompt);
+      runtime.dispatch({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: adopted });
+    }
+    for (const { task } of tasks) {
+      const underWay = carried.has(`${task.sessionID}/${task.resumeCount}`);
+      runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, underWay });
+    }
+    const parents = new Set([
+      ...tasks.map(({ task }) => task.parentSessionID),
+      ...prompts.map((of) => of.parentSessionID),
+    ]);
+    inBackground([...launches.map(parts.removeLeftovers), ...tasks.map(settleWaits), ...[...parents].map(checkParent)]);
+  };
+
+  const inBackground = (works: Promise<void>[]) => {
+    for (const work of works)
+      work.catch((error) => log.error("a part of an adoption failed", { reason: reasonOf(error) }));
+  };
+
+  /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
+  const settleWaits = async ({ task, snapshot }: TaskRecord): Promise<void> => {
+    for (const call of snapshot.context.waiters) {
+      const stage = call === "" ? undefined : await host.toolCall(task.parentSessionID, call);
+      const told = stage?.ok && stage.value === "stored";
+      runtime.send(task.sessionID, { type: told ? "TOLD" : "LET_GO", at: clock.now(), call });
+    }
+  };
+
+  const checkParent = async (parentSessionID: string): Promise<void> => {
+    const parent = await host.session(parentSessionID);
+    if (!parent.ok && parent.failure.kind === "notFound") await parts.onDeleted(parentSessionID);
+  };
+
+  const adopt = () => {
+    const taken = new Set<string>();
+    const wants = (parentSessionID: string) => !isHeadless || seen.has(parentSessionID) || taken.has(parentSessionID);
+    for (;;) {
+      const estate = store.adopt(clock.now(), wants);
+      takeOver(estate);
+      // A task's own tasks come with it.
+      for (const { task } of estate.tasks) taken.add(task.sessionID);
+      if (!isHeadless || estate.tasks.length === 0) return;
+    }
+  };
+
+  const beat = () => {
+    const now = clock.now();
+    // Who has slept, with the whole machine perhaps, must not think that the others are gone: they get a beat's time.
+    const overslept = now - beatAt > 2 * BEAT;
+    beatAt = now;
+    runtime.lose(store.beat(now));
+    if (!overslept) adopt();
+    parts.onBeat();
+  };
+
+  const stop = repeat(clock, log, { first: FIRST, every: BEAT, work: beat, fault: "a beat failed" });
+
+  return {
+    saw: (sessionID) => {
+      if (!isHeadless || seen.has(sessionID)) return;
+      seen.add(sessionID);
+      clock.after(0, adopt);
+    },
+    stop,
+  };
+};

@@ -1,0 +1,60 @@
+import { hostname } from "node:os";
+
+/** A process that supervises tasks of one directory, as others see it. */
+export interface Owner {
+  /** Unique for each time that the plugin starts, be it in the same process. */
+  id: string;
+  pid: number;
+  /** The machine, or container, whose process ids these are. */
+  machine: string;
+  /** When the process started, epoch milliseconds: tells it from an earlier one with the same id. */
+  startedAt: number;
+  /** The directory whose tasks it supervises. */
+  directory: string;
+}
+
+/** An owner and its last sign of life, epoch milliseconds. */
+export interface SeenOwner extends Owner {
+  beatAt: number;
+}
+
+/** Milliseconds from one sign of life to the next. */
+export const BEAT = 3_000;
+
+/**
+ * Milliseconds without a sign of life after which an owner's tasks are free, be its process alive: it is stopped, or
+ * stuck. Five beats: a busy host may miss some.
+ */
+export const LEASE = 15_000;
+
+/** This process as the owner of a directory's tasks. */
+export const thisProcess = (id: string, directory: string): Owner => ({
+  id,
+  pid: process.pid,
+  machine: hostname(),
+  startedAt: Math.round(performance.timeOrigin),
+  directory,
+});
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Another user's process: it is there.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+};
+
+/** True when the owner is provably gone, as seen from `me`. `now` is epoch milliseconds. */
+export const isGone = (
+  owner: SeenOwner,
+  me: Owner,
+  now: number,
+  alive: (pid: number) => boolean = isAlive,
+): boolean => {
+  if (owner.id === me.id) return false;
+  if (now - owner.beatAt > LEASE) return true;
+  if (owner.machine !== me.machine) return false;
+  return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !alive(owner.pid);
+};

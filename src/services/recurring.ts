@@ -1,0 +1,35 @@
+import type { Clock } from "./clock.ts";
+import { type Log, reasonOf } from "./log.ts";
+
+/** Work that is done again and again. */
+export interface Recurring {
+  /** In milliseconds, from the end of one time to the beginning of the next. */
+  every: number;
+  /** Milliseconds to the first time; default: as `every`. */
+  first?: number;
+  work: () => void | Promise<void>;
+  /** What is logged when the work throws; it goes on all the same. */
+  fault: string;
+}
+
+/** Does recurring work until the returned function is called. */
+export const repeat = (clock: Clock, log: Log, { every, first = every, work, fault }: Recurring): (() => void) => {
+  let stopped = false;
+  const once = async () => {
+    try {
+      await work();
+    } catch (error) {
+      log.error(fault, { reason: reasonOf(error) });
+    }
+    next(every);
+  };
+  const next = (ms: number) => {
+    if (!stopped) callOff = clock.after(ms, () => void once());
+  };
+  let callOff: () => void = () => undefined;
+  next(first);
+  return () => {
+    stopped = true;
+    callOff();
+  };
+};

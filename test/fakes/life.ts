@@ -1,0 +1,71 @@
+import type { Clock } from "../../src/services/clock.ts";
+import type { Host } from "../../src/services/host.ts";
+import type { Store } from "../../src/services/store.ts";
+
+/**
+ * One life of a process: what it does can be cut off at any call to the host or the store. A point is passed before and
+ * after each; at the last one the process dies: from then on nothing that it does, or waits for, happens.
+ */
+export interface Life {
+  /** Points passed so far, each as words such as `host.prompt: called`. */
+  points: string[];
+  isOver(): boolean;
+  die(): void;
+  clock(real: Clock): Clock;
+  host<H extends Host>(real: H): H;
+  store(real: Store): Store;
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** Calls of a store that change nothing: dying in them is dying right after what came before. */
+const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal", "isElsewhere"]);
+
+/** A life that ends at its `lastPoint`-th point, counted from 1; by default it does not. */
+export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
+  const points: string[] = [];
+  let over = false;
+  const pass = (point: string): boolean => {
+    if (over) return false;
+    points.push(point);
+    over = points.length >= lastPoint;
+    return !over;
+  };
+  return {
+    points,
+    isOver: () => over,
+    die: () => {
+      over = true;
+    },
+    clock: (real) => ({
+      now: real.now,
+      after: (ms, fire) => real.after(ms, () => (over ? undefined : fire())),
+    }),
+    host: (real) =>
+      new Proxy(real, {
+        get: (target, name, receiver) => {
+          const member: unknown = Reflect.get(target, name, receiver);
+          if (typeof member !== "function") return member;
+          return async (...args: unknown[]) => {
+            if (!pass(`host.${String(name)}: not called yet`)) return never();
+            const answer: unknown = await member.apply(target, args);
+            return pass(`host.${String(name)}: called`) ? answer : never();
+          };
+        },
+      }),
+    store: (real) =>
+      new Proxy(real, {
+        get: (target, name, receiver) => {
+          const member: unknown = Reflect.get(target, name, receiver);
+          if (typeof member !== "function" || READS.has(String(name))) return member;
+          return (...args: unknown[]) => {
+            const cut = () => new Error("the process has died");
+            if (!pass(`store.${String(name)}: not called yet`)) throw cut();
+            const answer: unknown = member.apply(target, args);
+            if (!pass(`store.${String(name)}: called`)) throw cut();
+            return answer;
+          };
+        },
+      }),
+  };
+};
