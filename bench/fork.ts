@@ -40,7 +40,10 @@ try {
     lab.model.when((request) => request.sessionID !== parent && lastUserText(request).includes(prompt), text("begun"));
     await lab.prompt(parent, asking);
     const asks = await lab.model.waitFor(asking);
-    const child = await lab.model.waitFor((request) => request.sessionID !== parent, { after: asks, timeoutMs: 60_000 });
+    const child = await lab.model.waitFor((request) => request.sessionID !== parent, {
+      after: asks,
+      timeoutMs: 60_000,
+    });
     await lab.idle(parent);
     const begun = performance.now();
     await lab.client.session.fork({ sessionID: parent });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Plugin } from "@opencode-ai/plugin";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
@@ -5,9 +6,11 @@ import { createEngine } from "./services/engine.ts";
 import { isDevelopment } from "./services/environment.ts";
 import { createIds } from "./services/ids.ts";
 import { type Log, reasonOf } from "./services/log.ts";
-import { createMemoryStore } from "./services/memory-store.ts";
 import { readEvent } from "./services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
+import { openStore } from "./services/store/open-store.ts";
+import { thisProcess } from "./services/store/ownership.ts";
+import { dataFolder } from "./services/store/store-file.ts";
 import { tasksToolset } from "./tools/toolset.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -18,12 +21,26 @@ const server: Plugin = async (input, given) => {
   const { prefix } = options;
   const clock = systemClock;
   const log = logTo(input.client);
+  const ids = createIds(clock);
+  const host = createOpencodeHost(input);
+  const store = await openStore({
+    folder: dataFolder(),
+    owner: thisProcess(randomUUID(), input.directory),
+    log: {
+      ...log,
+      // Where the store fails, a person has to know: what is not on disk is gone when OpenCode ends.
+      error: (message, extra) => {
+        log.error(message, extra);
+        void host.toast({ message, variant: "error" });
+      },
+    },
+  });
   const isHeadless = process.argv.includes("run");
   const engine = createEngine({
-    host: createOpencodeHost(input),
-    store: createMemoryStore(),
+    host,
+    store,
     clock,
-    ids: createIds(clock),
+    ids,
     log,
     options: {
       maxDepth: options.maxDepth,

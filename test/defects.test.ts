@@ -4,6 +4,7 @@ import { planFork } from "../src/services/fork.ts";
 import { readEvent } from "../src/services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "../src/services/opencode-host.ts";
 import { tasksToolset } from "../src/tools/toolset.ts";
+import { createDisk } from "./fakes/disk.ts";
 import { refused, unavailable } from "./fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "./fakes/stage.ts";
 import { settled } from "./fakes/virtual-clock.ts";
@@ -221,4 +222,42 @@ test("defect 17: what the tools' texts say of defaults and required arguments is
   expect(described(output?.args, "message_limit")).toContain("default 50");
   const id = await stage.launch();
   expect(await stage.call("output", { task_id: id })).toContain("Status: running");
+});
+
+test("defect 7: after a restart agent, batch and prompt are what they were, and a running task goes on to its end", async () => {
+  const disk = createDisk();
+  const stage = createStage({ openStore: disk.boot });
+  const id = await stage.launch({ prompt: "Find it all.", batch_id: "release" }, { agent: "plan" });
+  await stage.restart();
+  await stage.clock.advance(100);
+  const { parentAgent, author, batchId, prompt, status } = stage.task(id);
+  expect({ parentAgent, author, batchId, prompt, status }).toEqual({
+    parentAgent: "plan",
+    author: "plan",
+    batchId: "release",
+    prompt: "Find it all.",
+    status: "running",
+  });
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.task(id).status).toBe("completed");
+  disk.remove();
+});
+
+test("defect 13: running tasks are polled every 5 s, by one call for all of them, and no message is read", async () => {
+  const stage = createStage();
+  for (let launched = 0; launched < 10; launched += 1) await stage.launch();
+  stage.host.calls.length = 0;
+  await stage.clock.advance(60_000);
+  expect(stage.host.calls).toEqual(Array.from({ length: 12 }, () => "busy"));
+});
+
+test("defect 14: when no event comes any more, a task still completes within the interval, and is told", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.listen(() => undefined);
+  stage.host.finish(id, "12");
+  await stage.clock.advance(5_000);
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  expect(stage.notices()).toHaveLength(1);
 });

@@ -1,5 +1,19 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import plugin from "../src/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "taskchart-index-"));
+
+beforeAll(() => {
+  vi.stubEnv("XDG_DATA_HOME", folder);
+});
+
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** The plugin as OpenCode starts it, on a network where every call gets an empty answer. */
 const start = (options?: Record<string, unknown>) => {

@@ -3,11 +3,11 @@ import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
 import type { Host } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
-import { BEAT } from "./ownership.ts";
 import type { ProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Estate, PendingLaunch, Store, TaskRecord } from "./store.ts";
+import { BEAT } from "./store/ownership.ts";
+import type { Estate, PendingLaunch, Store, TaskRecord } from "./store/store.ts";
 
 /** Milliseconds from the start to the first adoption: the host waits for its plugins, so not while it starts. */
 const FIRST = 50;

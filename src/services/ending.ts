@@ -2,7 +2,7 @@ import { patience } from "../machines/task-setup.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */

@@ -18,7 +18,6 @@ import { createLeftovers } from "./leftovers.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
 import { type Outcome, refuse } from "./outcome.ts";
-import { BEAT } from "./ownership.ts";
 import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
@@ -26,7 +25,8 @@ import { createResuming, type ResumeRequest } from "./resuming.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
 import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
-import type { Retention, Store, TaskFilter } from "./store.ts";
+import { BEAT } from "./store/ownership.ts";
+import type { Retention, Store, TaskFilter } from "./store/store.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 

@@ -3,7 +3,7 @@ import type { RunEnd } from "../machines/task-events.ts";
 import { hasEnded } from "../task.ts";
 import type { Ids } from "./ids.ts";
 import { type NoticeStyle, noticeOf, toastOf } from "./notices.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 
 const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
 

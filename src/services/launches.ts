@@ -9,7 +9,7 @@ import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { ProgressLog } from "./progress.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 
 /** A task that was launched. */
 export interface Launched {

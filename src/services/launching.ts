@@ -1,7 +1,7 @@
 import type { ModelRef, Task } from "../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
 import { type Outcome, refuse } from "./outcome.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 
 /** What a caller asks to have done, and who asks. */
 export interface LaunchRequest {

@@ -1,6 +1,6 @@
 import type { Host, ListedSession } from "./host.ts";
 import type { Log } from "./log.ts";
-import type { PendingLaunch, Store } from "./store.ts";
+import type { PendingLaunch, Store } from "./store/store.ts";
 
 /** The key under which a session that was made for a launch is found again. */
 export const launchMark = (parentSessionID: string, launch: string): Record<string, unknown> => ({
@@ -22,7 +22,7 @@ export const createLeftovers = (host: Host, store: Store, log: Log) => {
     if (session.parentID !== undefined || store.get(session.id)) return false;
     if (!session.title.startsWith(title) || !/ \(fork #\d+\)$/.test(session.title)) return false;
     const newest = await host.messages(session.id, 1);
-    return newest.ok && newest.value.every(({ createdAt }) => createdAt < launch.at);
+    return newest.ok && newest.value.every(({ createdAt }) => createdAt <= launch.at);
   };
 
   const forksOf = async (sessions: ListedSession[], launch: PendingLaunch): Promise<ListedSession[]> => {

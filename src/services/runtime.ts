@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
 import { toTask } from "./projection.ts";
-import type { PromptsUnderWay, Store } from "./store.ts";
+import type { PromptsUnderWay, Store } from "./store/store.ts";
 import { type Steps, startSupervision } from "./supervision.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */

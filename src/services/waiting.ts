@@ -2,7 +2,7 @@ import type { HostEvent } from "../machines/supervisor-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 
 /** What is waited for, and how long. */
 export interface Patience {

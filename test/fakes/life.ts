@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/services/clock.ts";
 import type { Host } from "../../src/services/host.ts";
-import type { Store } from "../../src/services/store.ts";
+import type { Store } from "../../src/services/store/store.ts";
 
 /**
  * One life of a process: what it does can be cut off at any call to the host or the store. A point is passed before and
@@ -11,6 +11,9 @@ export interface Life {
   points: string[];
   isOver(): boolean;
   die(): void;
+  /** Stops the process, as SIGSTOP does: timers that fire and answers that come wait until it wakes. */
+  pause(): void;
+  wake(): void;
   clock(real: Clock): Clock;
   host<H extends Host>(real: H): H;
   store(real: Store): Store;
@@ -25,6 +28,9 @@ const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal
 export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
   const points: string[] = [];
   let over = false;
+  /** What waits for the process to wake; undefined while it is awake. */
+  let asleep: (() => void)[] | undefined;
+  const whenAwake = (then: () => void) => (asleep ? asleep.push(then) : then());
   const pass = (point: string): boolean => {
     if (over) return false;
     points.push(point);
@@ -37,9 +43,17 @@ export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
     die: () => {
       over = true;
     },
+    pause: () => {
+      asleep ??= [];
+    },
+    wake: () => {
+      const waiting = asleep ?? [];
+      asleep = undefined;
+      for (const then of waiting) then();
+    },
     clock: (real) => ({
       now: real.now,
-      after: (ms, fire) => real.after(ms, () => (over ? undefined : fire())),
+      after: (ms, fire) => real.after(ms, () => (over ? undefined : whenAwake(fire))),
     }),
     host: (real) =>
       new Proxy(real, {
@@ -49,6 +63,7 @@ export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
           return async (...args: unknown[]) => {
             if (!pass(`host.${String(name)}: not called yet`)) return never();
             const answer: unknown = await member.apply(target, args);
+            await new Promise<void>(whenAwake);
             return pass(`host.${String(name)}: called`) ? answer : never();
           };
         },

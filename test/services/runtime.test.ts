@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { NoticePrompt } from "../../src/machines/outbox-events.ts";
 import { taskMachine } from "../../src/machines/task.ts";
-import { createMemoryStore } from "../../src/services/memory-store.ts";
 import { createProgressLog } from "../../src/services/progress.ts";
 import { createRuntime } from "../../src/services/runtime.ts";
+import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { createStage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 

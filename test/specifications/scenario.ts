@@ -1,4 +1,5 @@
 import { test } from "vitest";
+import { createDisk } from "../fakes/disk.ts";
 import { createStage, type Stage, type StageOptions } from "../fakes/stage.ts";
 
 /** The three specifications of one tool contract, each with the prefix that it names the tools by. */
@@ -20,14 +21,16 @@ export const scenario = (
   requirement: string,
   name: string,
   show: (stage: Stage, prefix: string) => Promise<void>,
-  options: StageOptions = {},
+  { onDisk = false, ...options }: StageOptions & { onDisk?: boolean } = {},
 ): void => {
   for (const specification of specifications) {
     const prefix = PREFIXES[specification];
     test(`${specification} › ${requirement} › ${name}`, async () => {
-      const stage = createStage({ ...options, prefix });
+      const disk = onDisk ? createDisk() : undefined;
+      const stage = createStage({ ...options, ...(disk ? { openStore: disk.boot } : {}), prefix });
       await show(stage, prefix);
       stage.engine.stop();
+      disk?.remove();
     });
   }
 };

@@ -1,7 +1,7 @@
-import type { NoticePrompt } from "../machines/outbox-events.ts";
-import type { StoredSnapshot } from "../machines/task.ts";
-import type { TaskEvent } from "../machines/task-events.ts";
-import type { Progress, Task, TaskStatus } from "../task.ts";
+import type { NoticePrompt } from "../../machines/outbox-events.ts";
+import type { StoredSnapshot } from "../../machines/task.ts";
+import type { TaskEvent } from "../../machines/task-events.ts";
+import type { Progress, Task, TaskStatus } from "../../task.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {

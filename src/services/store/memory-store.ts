@@ -1,5 +1,5 @@
-import type { TaskEvent } from "../machines/task-events.ts";
-import { hasEnded, type Task } from "../task.ts";
+import type { TaskEvent } from "../../machines/task-events.ts";
+import { hasEnded, type Task } from "../../task.ts";
 import { matches, type Retention, type Store, type TaskRecord } from "./store.ts";
 
 const DAY = 86_400_000;

@@ -1,0 +1,149 @@
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { type DatabaseError, databaseError, type FaultKind } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import type { SqliteStore } from "./sqlite-store.ts";
+import type { Connection, Connector } from "./store-connection.ts";
+
+/** What a lifeline works with. */
+export interface LifelineParts {
+  ledger: Ledger;
+  connector: Connector;
+  /** Undefined when the file could not be opened yet. */
+  connection: Connection | undefined;
+  clock: Clock;
+  log: Log;
+  /** Where the file is, for people. */
+  path: string;
+}
+
+/** The file behind a ledger, as far as it can be reached. Nothing here throws. */
+export interface Lifeline {
+  /**
+   * Writes what the file does not have. True when it has everything then. While it cannot be written, most calls are
+   * answered without a try; one that is urgent is not.
+   */
+  flush(urgency?: "urgent"): boolean;
+  /** Asks the file; where that cannot answer, `otherwise` does. */
+  ask<T>(question: (store: SqliteStore) => T, otherwise: () => T): T;
+  /** Goes on in a new file when the old one was moved or removed by somebody. */
+  follow(): void;
+  isConnected(): boolean;
+  /** Writes what is left to be written, and lets go of the file. */
+  close(): void;
+}
+
+/**
+ * Milliseconds from a write that failed to the next try that is not urgent. A locked file takes a tenth of a second to
+ * say so, in which the host stands still.
+ */
+const PAUSE = 1_000;
+
+/** What a person can do about it. */
+export const ADVICE: Readonly<Record<FaultKind, string>> = {
+  damaged: "Check the disk.",
+  newer: "Restart OpenCode, so that it uses the newest opencode-taskchart that is installed.",
+  full: "Make room on the disk.",
+  readonly: "Make the file and its folder writable, and restart OpenCode.",
+  unopenable: "Make the file and its folder readable and writable, and restart OpenCode.",
+  busy: "Another process holds the file; end it, if this does not pass.",
+  other: "Check the disk.",
+};
+
+export const createLifeline = ({ ledger, connector, connection: first, clock, log, path }: LifelineParts): Lifeline => {
+  let connection = first;
+  /** While the file cannot be used: when it was tried last. Said once when it begins, and once when it is over. */
+  let outage: { triedAt: number } | undefined;
+  let isClosed = false;
+
+  const beginOutage = ({ kind, message }: DatabaseError) => {
+    if (!outage) {
+      log.error("The file of tasks cannot be used for now. Tasks go on in memory, and are written once it can.", {
+        file: path,
+        reason: message,
+        advice: ADVICE[kind],
+      });
+    }
+    outage = { triedAt: clock.now() };
+  };
+
+  const endOutage = () => {
+    if (outage) log.info("The file of tasks can be used again, and has everything.", { file: path });
+    outage = undefined;
+  };
+
+  const save = () => {
+    connection ??= connector.connect();
+    ledger.save(connection.store);
+    endOutage();
+  };
+
+  /** The file is not what it was: what goes on here goes into a new one. */
+  const startOver = ({ store, identity }: Connection, fault: DatabaseError | undefined) => {
+    connection = undefined;
+    ledger.startOver();
+    try {
+      store.abandon();
+      if (fault) connector.setAside(identity, fault.message);
+      else log.info("The file of tasks was moved or removed: going on with the one in its place.", { file: path });
+      save();
+    } catch (error) {
+      beginOutage(databaseError(error));
+    }
+  };
+
+  const isOutdated = (): boolean => {
+    try {
+      return connection !== undefined && connector.isOutdated(connection);
+    } catch {
+      return false;
+    }
+  };
+
+  const suffer = (error: unknown) => {
+    const fault = databaseError(error);
+    if (connection && fault.kind === "damaged") startOver(connection, fault);
+    else beginOutage(fault);
+  };
+
+  const flush: Lifeline["flush"] = (urgency) => {
+    if (isClosed) return false;
+    if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < PAUSE) return false;
+    try {
+      save();
+    } catch (error) {
+      suffer(error);
+    }
+    return outage === undefined;
+  };
+
+  return {
+    flush,
+    ask: (question, otherwise) => {
+      if (!connection || isClosed) return otherwise();
+      try {
+        return question(connection.store);
+      } catch (error) {
+        suffer(error);
+        return otherwise();
+      }
+    },
+    follow: () => {
+      if (connection && !isClosed && isOutdated()) startOver(connection, undefined);
+    },
+    isConnected: () => connection !== undefined,
+    close: () => {
+      if (isClosed) return;
+      if (!ledger.isSaved() && !flush("urgent")) {
+        const message = "OpenCode ends, and the newest changes of tasks could not be written: they are lost.";
+        log.error(message, { file: path });
+      }
+      isClosed = true;
+      try {
+        connection?.store.close();
+      } catch {
+        // Who comes next sees that the process is gone.
+      }
+    },
+  };
+};

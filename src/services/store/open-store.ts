@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Log, reasonOf } from "../log.ts";
+import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./database.ts";
+import { createKeptStore } from "./kept-store.ts";
+import { ADVICE } from "./lifeline.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import type { Owner } from "./ownership.ts";
+import { loadSqlite } from "./sqlite.ts";
+import type { Store } from "./store.ts";
+import { type Connection, createConnector } from "./store-connection.ts";
+import { createStoreFile } from "./store-file.ts";
+
+/** Where tasks are to be kept, and for whom. */
+export interface StoreOptions {
+  /** See `dataFolder`. Created when it is not there. */
+  folder: string;
+  owner: Owner;
+  log: Log;
+  clock?: Clock;
+  /** Loads the runtime's SQLite; only tests need another. */
+  load?: () => Promise<OpenDatabase>;
+}
+
+/** What does not pass while the process lives. Everything else is tried again. */
+const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly", "unopenable"]);
+
+/**
+ * Opens the store in `tasks.db` of a folder. Never rejects: where there can be no file, it says so in the log and keeps
+ * tasks in memory for as long as the process lives.
+ */
+export const openStore = async ({
+  folder,
+  owner,
+  log,
+  clock = systemClock,
+  load = loadSqlite,
+}: StoreOptions): Promise<Store> => {
+  const path = join(folder, "tasks.db");
+
+  const inMemory = (reason: string, advice: string): Store => {
+    const message = "Tasks cannot be kept on disk: they go on in memory, and are gone when OpenCode ends.";
+    log.error(message, { file: path, reason, advice });
+    return createMemoryStore();
+  };
+
+  let openDatabase: OpenDatabase;
+  try {
+    openDatabase = await load();
+  } catch (error) {
+    return inMemory(`this runtime has no SQLite (${reasonOf(error)})`, "Use Bun, or Node 22.5 or newer.");
+  }
+  const connector = createConnector({ file: createStoreFile(path), openDatabase, owner, clock, log });
+  const connected = attempt(connector.connect);
+  if ("kind" in connected && LASTING.has(connected.kind)) return inMemory(connected.message, ADVICE[connected.kind]);
+  const connection = "kind" in connected ? undefined : connected;
+  return createKeptStore({ connector, connection, clock, log, path });
+};
+
+const attempt = (connect: () => Connection): Connection | DatabaseError => {
+  try {
+    return connect();
+  } catch (error) {
+    return databaseError(error);
+  }
+};

@@ -1,0 +1,100 @@
+import { type Database, DatabaseError } from "./database.ts";
+
+/** One step from a version to the next. */
+export type Migration = (database: Database) => void;
+
+/**
+ * - `owner` is NULL of a task at rest. An id that the table `owner` does not have is one of a process that has ended.
+ * - `directory` is that of the newest owner: its successors there take over.
+ * - `origin` is what the task's machine began with, `{ facts, run }`: the journal replays from it. NULL when the journal
+ *   does not go back that far, since an earlier file was damaged.
+ * - `seq` tells the order in which rows came: of tasks launched in the same millisecond, of events, of prompts.
+ * - Times are epoch milliseconds.
+ */
+const first = `
+  CREATE TABLE owner (
+    id TEXT PRIMARY KEY,
+    pid INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    directory TEXT NOT NULL,
+    beat_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE task (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    parent TEXT NOT NULL,
+    batch TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    owner TEXT,
+    directory TEXT NOT NULL,
+    progress TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    origin TEXT
+  ) STRICT;
+  CREATE INDEX task_of_parent ON task (parent, started_at);
+  CREATE INDEX task_by_status ON task (status, started_at);
+  CREATE INDEX task_of_owner ON task (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX task_at_rest ON task (ended_at) WHERE owner IS NULL;
+
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL REFERENCES task (id) ON DELETE CASCADE,
+    event TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_of_task ON journal (task);
+
+  CREATE TABLE prompt (
+    seq INTEGER PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    prompt TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE launch (
+    message TEXT PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    fork INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
+export const migrations: readonly Migration[] = [(database) => database.exec(first)];
+
+/** The version of everything in the file, the snapshots included; 0 in a new file. */
+export const versionOf = (database: Database): number =>
+  database.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
+
+/** Throws `DatabaseError` of kind `newer` when the file is of a version that this plugin does not know. */
+export const refuseNewer = (database: Database, known: number = migrations.length): void => {
+  const version = versionOf(database);
+  if (version <= known) return;
+  throw new DatabaseError("newer", `it has version ${version}, and this plugin knows versions up to ${known}`);
+};
+
+/**
+ * Brings a file up to date, each step in a transaction of its own, and makes it one that many may read while one writes.
+ * Two processes may do so at once: each step is done by one of them. A newer file is refused before anything is written.
+ */
+export const migrate = (database: Database, steps: readonly Migration[] = migrations): void => {
+  refuseNewer(database, steps.length);
+  database.prepare("PRAGMA journal_mode = WAL").get();
+  for (const [version, step] of steps.entries()) {
+    if (versionOf(database) > version) continue;
+    database.transaction(() => {
+      // Another process may have done it since.
+      if (versionOf(database) > version) return;
+      step(database);
+      database.exec(`PRAGMA user_version = ${version + 1}`);
+    });
+  }
+  refuseNewer(database, steps.length);
+};

@@ -1,0 +1,179 @@
+import { isAtRest } from "../../machines/task.ts";
+import type { TaskInput } from "../../machines/task-events.ts";
+import type { Database } from "./database.ts";
+import { BEAT, type Owner } from "./ownership.ts";
+import { refuseNewer } from "./schema.ts";
+import { createEstateTables } from "./sqlite-estate.ts";
+import { createTaskTables } from "./sqlite-tasks.ts";
+import type { Change, Store, TaskRecord } from "./store.ts";
+
+/** A store in a file. Every method throws `DatabaseError`, until it is closed. */
+export interface SqliteStore extends Store {
+  /**
+   * `origins` says what tasks began with whose first record here is not that of their launch: null when their journal
+   * here does not go back to it.
+   */
+  commit(change: Change, origins?: ReadonlyMap<string, TaskInput | null>): string[];
+  /** Lets the file go as it is. What this process has in it stays its own. */
+  abandon(): void;
+}
+
+/** What a store in a file works with. */
+export interface SqliteStoreParts {
+  /** Up to date, see `migrate`. */
+  database: Database;
+  owner: Owner;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Tells whether this machine has a process of that id; only tests need another than the system's. */
+  alive?: (pid: number) => boolean;
+}
+
+const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts: context.facts, run: context.run });
+
+/** Keeps tasks in a file that many processes share, on behalf of one of its owners. Throws `DatabaseError`. */
+export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteStoreParts): SqliteStore => {
+  const tasks = createTaskTables(database, me);
+  const estate = createEstateTables(database, me, alive);
+  /** Tasks that are live here. */
+  const held = new Set<string>();
+  /** Tasks that this store has written or removed: when the file does not have them, they were removed. */
+  const known = new Set<string>();
+  let signedAt = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
+
+  /**
+   * After a pause, of a machine that slept for instance, nothing is written in the name of an owner that seems gone.
+   * Signs at `at` in any case, where it is given.
+   */
+  const signed = <T>(work: () => T, at?: number): T => {
+    const isDue = at !== undefined || Math.abs(now() - signedAt) >= BEAT;
+    const time = at ?? now();
+    const result = database.transaction(() => {
+      if (isDue) estate.sign(time);
+      return work();
+    });
+    if (isDue) signedAt = time;
+    return result;
+  };
+
+  const write = <T>(work: () => T, otherwise: T): T => {
+    if (isClosed) return otherwise;
+    return signed(() => {
+      // Once a newer version is at work, it could not read what we write.
+      refuseNewer(database);
+      return work();
+    });
+  };
+
+  const store = (record: TaskRecord, origin: TaskInput | null): boolean => {
+    const id = record.task.sessionID;
+    if (held.has(id)) return tasks.update(record, "own");
+    if (!known.has(id) && tasks.insert(record, origin)) {
+      // The launch is not pending any more. Done here, so that no crash comes between.
+      if (origin) estate.endLaunch(origin.run.messageID);
+      return true;
+    }
+    return tasks.update(record, "free");
+  };
+
+  const commit: SqliteStore["commit"] = ({ records, journal, prompts }, origins = new Map()) => {
+    const lost = write(() => {
+      const refused = new Set(
+        records
+          .filter((record) => {
+            const origin = origins.get(record.task.sessionID);
+            return !store(record, origin === undefined ? originOf(record) : origin);
+          })
+          .map(({ task }) => task.sessionID),
+      );
+      for (const entry of journal) if (!refused.has(entry.taskId)) tasks.append(entry);
+      for (const list of prompts) estate.replacePrompts(list);
+      return refused;
+    }, new Set<string>());
+    for (const { task, snapshot } of records) {
+      known.add(task.sessionID);
+      if (lost.has(task.sessionID) || isAtRest(snapshot)) held.delete(task.sessionID);
+      else held.add(task.sessionID);
+    }
+    return [...lost];
+  };
+
+  const hold = (taskId: string) => {
+    held.add(taskId);
+    known.add(taskId);
+  };
+
+  signed(() => undefined, now());
+  return {
+    commit,
+    get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
+    list: (filter) => (isClosed ? [] : tasks.list(filter)),
+    journal: (taskId) => (isClosed ? [] : tasks.journal(taskId)),
+    remove: (taskIds) => {
+      write(() => {
+        for (const taskId of taskIds) tasks.remove(taskId);
+      }, undefined);
+      for (const taskId of taskIds) {
+        held.delete(taskId);
+        known.add(taskId);
+      }
+    },
+    noteProgress: (counted) =>
+      write(() => {
+        for (const [taskId, progress] of counted) tasks.noteProgress(taskId, progress);
+      }, undefined),
+    sweep: (retention, at) => {
+      let swept = 0;
+      for (;;) {
+        const some = write(() => tasks.sweepSome(retention, at), 0);
+        if (some === 0) return swept;
+        swept += some;
+      }
+    },
+
+    isElsewhere: (taskId) => {
+      const owner = isClosed ? undefined : tasks.ownerOf(taskId);
+      return owner !== undefined && owner !== null && owner !== me.id;
+    },
+    claim: (taskId) => {
+      const isMine = write(() => tasks.take(taskId) || tasks.ownerOf(taskId) === me.id, false);
+      if (isMine) hold(taskId);
+      return isMine;
+    },
+    letGo: (taskId) => {
+      write(() => tasks.give(taskId), undefined);
+      held.delete(taskId);
+    },
+
+    beginLaunch: (launch) => write(() => estate.beginLaunch(launch), undefined),
+    endLaunch: (messageID) => write(() => estate.endLaunch(messageID), undefined),
+
+    beat: (at) => {
+      if (isClosed) return [];
+      // Also beside a newer version: what is live here is not for others to take.
+      const mine = new Set(signed(tasks.owned, at));
+      const lost = [...held].filter((id) => !mine.has(id));
+      for (const id of lost) held.delete(id);
+      return lost;
+    },
+    adopt: (at, wants) => {
+      const left = write(() => estate.takeOver(at, wants), { tasks: [], prompts: [], launches: [] });
+      for (const { task } of left.tasks) hold(task.sessionID);
+      return left;
+    },
+    close: () => {
+      if (isClosed) return;
+      isClosed = true;
+      try {
+        estate.resign();
+      } finally {
+        database.close();
+      }
+    },
+    abandon: () => {
+      isClosed = true;
+      database.close();
+    },
+  };
+};

@@ -1,0 +1,99 @@
+import { isAtRest } from "../../machines/task.ts";
+import type { TaskEvent, TaskInput } from "../../machines/task-events.ts";
+import type { Progress, Task } from "../../task.ts";
+import type { Database, Value } from "./database.ts";
+import type { Owner } from "./ownership.ts";
+import { parsed, type RecordRow, recordOf } from "./sqlite-rows.ts";
+import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "./store.ts";
+
+const DAY = 86_400_000;
+
+/** Rows that a sweep removes in one transaction: others may write in between. */
+const SWEPT_AT_ONCE = 500;
+
+/** Reads and writes the tables `task` and `journal`. Writing is to be done inside a transaction. */
+export const createTaskTables = (database: Database, me: Owner) => {
+  const insertTask = database.prepare(
+    `INSERT INTO task (status, ended_at, owner, directory, snapshot, progress, id, parent, batch, agent, started_at, origin)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  );
+  const updateOwn = database.prepare(
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, snapshot = ?, progress = ?
+     WHERE id = ? AND owner = ?`,
+  );
+  const updateFree = database.prepare(
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, snapshot = ?, progress = ?
+     WHERE id = ? AND (owner = ? OR owner IS NULL)`,
+  );
+  const insertEvent = database.prepare(
+    "INSERT INTO journal (task, event) SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM task WHERE id = ?1)",
+  );
+  const updateProgress = database.prepare("UPDATE task SET progress = ? WHERE id = ? AND (owner = ? OR owner IS NULL)");
+  const deleteTask = database.prepare("DELETE FROM task WHERE id = ?");
+  const deleteOlder = database.prepare(
+    `DELETE FROM task WHERE seq IN (SELECT seq FROM task WHERE owner IS NULL AND ended_at < ? LIMIT ${SWEPT_AT_ONCE})`,
+  );
+  const deleteBeyond = database.prepare(
+    `DELETE FROM task WHERE seq IN (
+       SELECT seq FROM task WHERE owner IS NULL AND ended_at IS NOT NULL
+       ORDER BY ended_at DESC, seq DESC LIMIT ${SWEPT_AT_ONCE} OFFSET ?)`,
+  );
+  const selectRecord = database.prepare<RecordRow>("SELECT snapshot, progress FROM task WHERE id = ?");
+  const selectEvents = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
+  const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
+  const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
+  const take = database.prepare("UPDATE task SET owner = ?, directory = ? WHERE id = ? AND owner IS NULL");
+  const give = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
+
+  const changing = ({ task, snapshot }: TaskRecord): Value[] => [
+    task.status,
+    snapshot.context.completedAt ?? null,
+    isAtRest(snapshot) ? null : me.id,
+    me.directory,
+    JSON.stringify(snapshot),
+    JSON.stringify(task.progress),
+  ];
+
+  return {
+    /** Stores a task that the file does not have yet. `origin` is null when the journal does not begin there. */
+    insert: (record: TaskRecord, origin: TaskInput | null): boolean => {
+      const { sessionID, parentSessionID, batchId, agent, startedAt } = record.task;
+      const launched = [sessionID, parentSessionID, batchId, agent, Date.parse(startedAt)];
+      return insertTask.run(...changing(record), ...launched, origin && JSON.stringify(origin)) > 0;
+    },
+    /** False when the task is not this owner's (`own`), or another's (`free`), or not there. */
+    update: (record: TaskRecord, whose: "own" | "free"): boolean =>
+      (whose === "own" ? updateOwn : updateFree).run(...changing(record), record.task.sessionID, me.id) > 0,
+    append: ({ taskId, event }: JournalEntry) => void insertEvent.run(taskId, JSON.stringify(event)),
+    noteProgress: (taskId: string, progress: Progress) =>
+      void updateProgress.run(JSON.stringify(progress), taskId, me.id),
+    remove: (taskId: string) => void deleteTask.run(taskId),
+    /** Removes some of what is not to be kept, and returns how many: 0 when nothing is left to remove. */
+    sweepSome: ({ days, count }: Retention, now: number): number =>
+      (days === undefined ? 0 : deleteOlder.run(now - days * DAY)) +
+      (count === undefined ? 0 : deleteBeyond.run(count)),
+
+    get: (taskId: string): TaskRecord | undefined => {
+      const row = selectRecord.get(taskId);
+      return row && recordOf(row);
+    },
+    list: (filter: TaskFilter): Task[] => {
+      const columns = { parent: filter.parentSessionID, batch: filter.batchId, status: filter.status };
+      const given = Object.entries(columns).flatMap(([column, value]) =>
+        value === undefined ? [] : [{ column, value }],
+      );
+      const where = given.length > 0 ? `WHERE ${given.map(({ column }) => `${column} = ?`).join(" AND ")}` : "";
+      return database
+        .prepare<RecordRow>(`SELECT snapshot, progress FROM task ${where} ORDER BY started_at, seq`)
+        .all(...given.map(({ value }) => value))
+        .map((row) => recordOf(row).task);
+    },
+    journal: (taskId: string): TaskEvent[] => selectEvents.all(taskId).map(({ event }) => parsed<TaskEvent>(event)),
+
+    /** Undefined: there is no such task. Null: it is at rest. */
+    ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
+    owned: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
+    take: (taskId: string): boolean => take.run(me.id, me.directory, taskId) > 0,
+    give: (taskId: string) => void give.run(taskId, me.id),
+  };
+};

@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/services/store/store.ts";
+import { noProgress } from "../../src/task.ts";
+import { noticePrompt, START, tell } from "../store/story.ts";
+
+const DAY = 86_400_000;
+
+/**
+ * What the runtime and the engine rely on of a store: shown of each of them. `open` gives a new, empty one. `sweeps` is
+ * false of one that cannot remove anything now, and will later.
+ */
+export const describeStore = (open: () => Store | Promise<Store>, { sweeps = true } = {}): void => {
+  test("a change that was stored is read back whole: record, task and journal", async () => {
+    const store = await open();
+    const story = tell("ses_1");
+    expect(store.commit(story.launch())).toEqual([]);
+    expect(store.get("ses_1")).toEqual(story.record());
+    expect(store.list({})).toEqual([story.record().task]);
+    expect(store.journal("ses_1")).toEqual(story.events());
+  });
+
+  test("a later record takes the place of the earlier one, and the journal goes on", async () => {
+    const store = await open();
+    const story = tell("ses_1");
+    for (const chapter of [story.launch(), story.answer(), story.tell()]) expect(store.commit(chapter)).toEqual([]);
+    expect(store.claim("ses_1")).toBe(true);
+    expect(store.commit(story.resume())).toEqual([]);
+    expect(store.get("ses_1")).toEqual(story.record());
+    expect(store.list({ status: "resumed" })).toHaveLength(1);
+    expect(store.list({ status: "completed" })).toEqual([]);
+    expect(store.journal("ses_1")).toEqual(story.events());
+  });
+
+  test("one change may hold many tasks, and each has its own events", async () => {
+    const store = await open();
+    const stories = [tell("ses_1"), tell("ses_2")];
+    const changes = stories.map((story) => story.launch());
+    store.commit({
+      records: changes.flatMap(({ records }) => records),
+      journal: changes.flatMap(({ journal }) => journal).toReversed(),
+      prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
+    });
+    for (const story of stories) expect(store.journal(story.id)).toEqual(story.events().toReversed());
+  });
+
+  test("what nobody stored is not there", async () => {
+    const store = await open();
+    expect(store.get("ses_1")).toBeUndefined();
+    expect(store.list({ parentSessionID: "ses_parent" })).toEqual([]);
+    expect(store.journal("ses_1")).toEqual([]);
+    expect(store.claim("ses_1")).toBe(false);
+    expect(store.isElsewhere("ses_1")).toBe(false);
+  });
+
+  test("a list holds what fits all of its filter, in the order of launch", async () => {
+    const store = await open();
+    const stories = [
+      tell("ses_c", { after: 10 }),
+      tell("ses_a", { after: 20, batchId: "other" }),
+      tell("ses_b", { after: 20 }),
+      tell("ses_x", { after: 30, parentSessionID: "ses_else" }),
+    ];
+    for (const story of stories) store.commit(story.launch());
+    for (const story of stories.slice(0, 2)) store.commit(story.answer());
+    const ids = (filter: Parameters<Store["list"]>[0]) => store.list(filter).map(({ sessionID }) => sessionID);
+    expect(ids({})).toEqual(["ses_c", "ses_a", "ses_b", "ses_x"]);
+    expect(ids({ parentSessionID: "ses_parent" })).toEqual(["ses_c", "ses_a", "ses_b"]);
+    expect(ids({ parentSessionID: "ses_parent", batchId: "batch" })).toEqual(["ses_c", "ses_b"]);
+    expect(ids({ batchId: "batch", status: "completed" })).toEqual(["ses_c"]);
+    expect(ids({ status: "running" })).toEqual(["ses_b", "ses_x"]);
+  });
+
+  test("a removed task is gone with its journal, be it at work or at rest, and the others stay", async () => {
+    const store = await open();
+    const stories = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+    for (const story of stories) store.commit(story.launch());
+    store.commit(tell("ses_4").whole());
+    store.remove(["ses_1", "ses_4", "ses_unknown"]);
+    for (const id of ["ses_1", "ses_4"]) {
+      expect(store.get(id)).toBeUndefined();
+      expect(store.journal(id)).toEqual([]);
+    }
+    expect(store.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_2", "ses_3"]);
+  });
+
+  test("progress is counted between changes, at work and at rest, and a change brings its own", async () => {
+    const store = await open();
+    const [story, rested] = [tell("ses_1"), tell("ses_2")];
+    store.commit(story.launch());
+    store.commit(rested.whole());
+    const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
+    store.noteProgress(new Map(["ses_1", "ses_2", "ses_unknown"].map((id) => [id, progress])));
+    expect(store.list({}).map((task) => task.progress.toolCalls)).toEqual([3, 3]);
+    expect(store.get("ses_1")).toEqual({ ...story.record(), task: { ...story.record().task, progress } });
+    store.commit(story.answer());
+    expect(store.get("ses_1")?.task.progress.toolCalls).toBe(0);
+  });
+
+  test("a task at rest can be claimed, and be given back", async () => {
+    const store = await open();
+    const story = tell("ses_1");
+    store.commit(story.whole());
+    for (let round = 0; round < 2; round += 1) {
+      expect(store.claim("ses_1")).toBe(true);
+      expect(store.isElsewhere("ses_1")).toBe(false);
+      store.letGo("ses_1");
+    }
+    expect(store.get("ses_1")).toEqual(story.record());
+  });
+
+  test("alone, nothing is lost, and nothing is there to be taken over", async () => {
+    const store = await open();
+    store.commit(tell("ses_1").launch());
+    store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: true });
+    expect(store.beat(START)).toEqual([]);
+    expect(store.adopt(START, () => true)).toEqual({ tasks: [], prompts: [], launches: [] });
+    store.endLaunch("msg_2");
+    expect(store.get("ses_1")).toBeDefined();
+  });
+
+  test("after its close nothing throws", async () => {
+    const store = await open();
+    const story = tell("ses_1");
+    store.commit(story.launch());
+    store.close();
+    store.close();
+    store.commit(story.answer());
+    store.noteProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
+    store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: false });
+    store.endLaunch("msg_2");
+    store.letGo("ses_1");
+    store.beat(START);
+    store.adopt(START, () => true);
+    store.sweep({ count: 0 }, START);
+    store.claim("ses_1");
+    store.isElsewhere("ses_1");
+    store.get("ses_1");
+    store.list({});
+    store.journal("ses_1");
+    store.remove(["ses_1"]);
+  });
+
+  if (!sweeps) return;
+  describe("a sweep", () => {
+    const filled = async () => {
+      const store = await open();
+      const untold = tell("ses_untold");
+      store.commit(untold.launch());
+      store.commit(untold.answer());
+      store.commit(tell("ses_live").launch());
+      for (const [index, id] of ["ses_1", "ses_2", "ses_3"].entries()) {
+        store.commit(tell(id, { after: index * DAY }).whole());
+      }
+      return { store, ids: () => store.list({}).map(({ sessionID }) => sessionID) };
+    };
+
+    test("without bounds keeps everything", async () => {
+      const { store, ids } = await filled();
+      expect(store.sweep({}, START + 1_000 * DAY)).toBe(0);
+      expect(store.sweep({ days: undefined, count: undefined }, START + 1_000 * DAY)).toBe(0);
+      expect(ids()).toHaveLength(5);
+    });
+
+    test("by days removes what ended earlier, and nothing that is not at rest", async () => {
+      const { store, ids } = await filled();
+      expect(store.sweep({ days: 1 }, START + 2 * DAY + 1_001)).toBe(2);
+      expect(ids()).toEqual(["ses_untold", "ses_live", "ses_3"]);
+      expect(store.journal("ses_1")).toEqual([]);
+    });
+
+    test("by count keeps the newest", async () => {
+      const { store, ids } = await filled();
+      expect(store.sweep({ count: 1 }, START)).toBe(2);
+      expect(ids()).toEqual(["ses_untold", "ses_live", "ses_3"]);
+    });
+
+    test("by both removes what either would", async () => {
+      const { store, ids } = await filled();
+      expect(store.sweep({ days: 2, count: 1 }, START + 2 * DAY + 1_001)).toBe(2);
+      expect(store.sweep({ days: 0, count: 3 }, START + 9 * DAY)).toBe(1);
+      expect(ids()).toEqual(["ses_untold", "ses_live"]);
+    });
+
+    test("removes any number", async () => {
+      const { store } = await filled();
+      for (let index = 0; index < 1_200; index += 1) store.commit(tell(`ses_more_${index}`).whole());
+      expect(store.sweep({ count: 0 }, START)).toBe(1_203);
+      expect(store.list({})).toHaveLength(2);
+    });
+  });
+};

@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { describe, onTestFinished } from "vitest";
+import { createMemoryStore } from "../../src/services/store/memory-store.ts";
+import { openStore } from "../../src/services/store/open-store.ts";
+import { migrate } from "../../src/services/store/schema.ts";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { createFaultyDisk } from "../store/faulty-database.ts";
+import { ownerOf } from "../store/owners.ts";
+import { createLogged, temporaryFolder } from "../store/places.ts";
+import { describeStore } from "./store-contract.ts";
+
+const openDatabase = await loadSqlite();
+
+const closedLater = <T extends Store>(store: T): T => {
+  onTestFinished(() => store.close());
+  return store;
+};
+
+describe("the memory store keeps the contract of a store", () => {
+  describeStore(createMemoryStore);
+});
+
+describe("the store in a file keeps the contract of a store", () => {
+  describeStore(() => {
+    const database = openDatabase(join(temporaryFolder(), "tasks.db"));
+    migrate(database);
+    return closedLater(createSqliteStore({ database, owner: ownerOf("me"), now: Date.now }));
+  });
+});
+
+describe("the kept store keeps the contract of a store", () => {
+  describeStore(async () =>
+    closedLater(await openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() })),
+  );
+});
+
+describe.each(["full", "busy", "other"] as const)("the kept store on a disk that is %s", (kind) => {
+  describeStore(
+    async () => {
+      const disk = createFaultyDisk(openDatabase);
+      const clock = createVirtualClock();
+      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged(), clock };
+      const store = await openStore({ ...parts, load: async () => disk.open });
+      disk.failWrites(kind);
+      return closedLater(store);
+    },
+    { sweeps: false },
+  );
+});
+
+describe("the kept store on a disk that never answered", () => {
+  describeStore(
+    async () => {
+      const disk = createFaultyDisk(openDatabase);
+      disk.failReads("other");
+      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() };
+      return closedLater(await openStore({ ...parts, load: async () => disk.open }));
+    },
+    { sweeps: false },
+  );
+});

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
+import { type OpenCode, startOpenCode } from "./lab/opencode.ts";
+import { runOpenCode } from "./lab/opencode-run.ts";
+import { calls, hang, text } from "./lab/reply.ts";
+import { storedTasks } from "./stored.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(() => lab.stop());
+
+const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
+
+const untilTold = async (parent: string, id: string) => {
+  const of = async () => (await noticesIn(lab, parent)).filter(({ hidden }) => hidden.includes(`Task ${id} `));
+  const isOver = async () => {
+    const { data: busy = {} } = await lab.client.session.status();
+    return (await of()).length > 0 && taskOf(id)?.owner === null && !(parent in busy);
+  };
+  await lab.until(isOver, { what: `${parent} is told of ${id}, and rests`, timeoutMs: 40_000 });
+  return of();
+};
+
+/** The newest tool result that the parent's model got after it was asked this. */
+const newestResult = (parent: string, word: string) => {
+  const asked = (request: ModelRequest) => request.sessionID === parent && lastUserText(request) === word;
+  const results = lab.model.requests.filter(asked).map((request) => toolResults(request).at(-1));
+  return results.findLast((result) => result?.name === "asyncagents_output");
+};
+
+test("what was told, and every field of a task, is there after a restart", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("a task from before"), text("its answer"));
+  const [id = ""] = await launchFrom(lab, parent, ["a task from before"]);
+  await untilTold(parent, id);
+  const read = async (word: string) => {
+    lab.model.when(word, [calls([ours("output", { task_id: id })]), text("read")]);
+    await lab.prompt(parent, word);
+    const { output } = await lab.until(() => newestResult(parent, word), { what: `${word}: the model has the answer` });
+    return output;
+  };
+  const before = await read("read it before");
+  await lab.restart();
+  expect(await read("read it after")).toBe(before);
+  expect(before).toContain("its answer");
+  expect(await noticesIn(lab, parent)).toHaveLength(1);
+});
+
+test("with recovery: fail, a task that was cut off ends in error, and is told once", async () => {
+  const { plugins } = lab.options;
+  const parent = await lab.session();
+  lab.model.when(inChild("a task that is cut off"), hang());
+  const [id = ""] = await launchFrom(lab, parent, ["a task that is cut off"]);
+  await lab.opencode.kill();
+  await lab.restart({ plugin: [String(plugins[0]), { recovery: "fail" }] });
+  const notices = await untilTold(parent, id);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.visible).toContain("failed");
+  expect(taskOf(id)?.status).toBe("error");
+  await lab.restart({ plugin: plugins[0] ?? "none" });
+});
+
+test("when OpenCode starts its plugins anew in the same process, a running task goes on", async () => {
+  const parent = await lab.session();
+  const waits = hang();
+  lab.model.when(inChild("a task across a reload"), waits);
+  const [id = ""] = await launchFrom(lab, parent, ["a task across a reload"]);
+  const owner = taskOf(id)?.owner;
+  await lab.client.instance.dispose();
+  await lab.client.session.list();
+  await lab.until(() => taskOf(id)?.owner !== owner, { what: "the new instance has the task" });
+  waits.release(text("It went on."));
+  expect(await untilTold(parent, id)).toHaveLength(1);
+  expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
+  // The stream of events ended with the old instance.
+  await lab.restart();
+});
+
+describe("opencode run", () => {
+  const run = (message: string) =>
+    runOpenCode({ plugins: lab.options.plugins, modelURL: lab.model.url, home: lab.options.home, message });
+
+  test("says that a task ends with it, and how its result is collected before that", async () => {
+    lab.model.when(inChild("a task of a run"), text("the run's answer"));
+    lab.model.when("launch it in a run", (request: ModelRequest) => {
+      const [launched, read] = toolResults(request);
+      if (!launched) return calls([launching("a task of a run")]);
+      if (read) return text(`collected: ${read.output}`);
+      return calls([ours("output", { task_id: /ses_\w+/.exec(launched.output)?.[0], block: true })]);
+    });
+    const { events } = await run("launch it in a run");
+    const outputs = events.flatMap(({ part }) => part?.state?.output ?? []);
+    expect(outputs[0]).toContain("block: true before you answer");
+    expect(events.findLast(({ type }) => type === "text")?.part?.text).toContain("the run's answer");
+  });
+
+  test("takes its tasks down with it, which is no cancellation: another process goes on with them", async () => {
+    const waits = hang();
+    lab.model.when(inChild("a task that outlives its run"), waits);
+    lab.model.when("launch and leave", [calls([launching("a task that outlives its run")]), text("I leave.")]);
+    const { events } = await run("launch and leave");
+    const parent = String(events[0]?.sessionID);
+    const id = await childOf(lab, "a task that outlives its run");
+    waits.release(text("It lived."));
+    const notices = await untilTold(parent, id);
+    expect(notices).toHaveLength(1);
+    expect(taskOf(id)).toMatchObject({ status: "completed", result: "It lived." });
+  });
+});
+
+describe("two processes in one project", () => {
+  let other: OpenCode;
+
+  beforeAll(async () => {
+    other = await startOpenCode(lab.options);
+    // An instance, and its plugins, start with the first request.
+    await other.client.session.list();
+  });
+
+  afterAll(() => other.stop());
+
+  test("when one is killed, the other goes on with its tasks and tells their parent once", async () => {
+    const parent = await lab.session();
+    const waits = hang();
+    lab.model.when(inChild("a task of the killed one"), waits);
+    const [id = ""] = await launchFrom(lab, parent, ["a task of the killed one"]);
+    const owner = taskOf(id)?.owner;
+    await lab.opencode.kill();
+    waits.release(text("It goes on."));
+    await other.client.session.list();
+    await expect
+      .poll(() => taskOf(id), { timeout: 30_000 })
+      .toMatchObject({ status: "completed", result: "It goes on.", owner: null });
+    expect(owner).not.toBeNull();
+    await lab.restart();
+    expect(await untilTold(parent, id)).toHaveLength(1);
+  });
+
+  test.runIf(process.env.CRASH_MOMENTS === "all")(
+    "one that is stopped past its lease loses its tasks, and does no harm when it wakes",
+    { timeout: 120_000 },
+    async () => {
+      const parent = await lab.session();
+      const waits = hang();
+      lab.model.when(inChild("a task of the stopped one"), waits);
+      const [id = ""] = await launchFrom(lab, parent, ["a task of the stopped one"]);
+      const owner = taskOf(id)?.owner;
+      const { pid } = lab.opencode;
+      process.kill(pid, "SIGSTOP");
+      try {
+        await expect.poll(() => taskOf(id)?.owner, { timeout: 40_000 }).not.toBe(owner);
+      } finally {
+        process.kill(pid, "SIGCONT");
+      }
+      await expect
+        .poll(() => lab.opencode.log().includes("taken over by another process"), { timeout: 20_000 })
+        .toBe(true);
+      waits.release(text("The other did it."));
+      const notices = await untilTold(parent, id);
+      expect(notices).toHaveLength(1);
+      expect(taskOf(id)).toMatchObject({ status: "completed", result: "The other did it." });
+      const answers = (await lab.messages(id)).filter(
+        ({ info }) => info.role === "assistant" && info.finish === "stop",
+      );
+      expect(answers).toHaveLength(1);
+    },
+  );
+});

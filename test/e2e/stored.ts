@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Lab } from "./lab/lab.ts";
+
+/** A task as the file has it, whichever process it belongs to. */
+export interface StoredTask {
+  id: string;
+  status: string;
+  owner: string | null;
+  /** The newest run's. */
+  prompt: string;
+  result: string | undefined;
+}
+
+/** All tasks of the lab's home, in the order of their launch. */
+export const storedTasks = (lab: Lab): StoredTask[] => {
+  const path = join(lab.options.home, "data", "opencode-taskchart", "tasks.db");
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const rows = database.prepare("SELECT id, status, owner, snapshot FROM task ORDER BY seq").all();
+    return rows.map(({ id, status, owner, snapshot }) => {
+      const { run, result } = JSON.parse(String(snapshot)).context;
+      return {
+        id: String(id),
+        status: String(status),
+        owner: owner === null ? null : String(owner),
+        prompt: run.prompt,
+        result,
+      };
+    });
+  } finally {
+    database.close();
+  }
+};

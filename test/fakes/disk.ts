@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Owner } from "../../src/services/store/ownership.ts";
+import { migrate } from "../../src/services/store/schema.ts";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+const openDatabase = await loadSqlite();
+
+/** A database file for processes that only pretend to be several. */
+export interface Disk {
+  /** Opens the store for a new process. Those before it count as dead, unless they are said to live. */
+  boot(clock: VirtualClock): Store;
+  /** From now on processes count as living until their lease is over, as if each had its own. */
+  keepAlive(): void;
+  remove(): void;
+}
+
+export const createDisk = (): Disk => {
+  const folder = mkdtempSync(join(tmpdir(), "taskchart-disk-"));
+  const path = join(folder, "tasks.db");
+  let boots = 0;
+  let allLive = false;
+  return {
+    boot: (clock) => {
+      boots += 1;
+      const pid = boots;
+      const owner: Owner = { id: `process ${pid}`, pid, machine: "here", startedAt: pid, directory: "/project" };
+      const database = openDatabase(path);
+      migrate(database);
+      return createSqliteStore({ database, owner, now: clock.now, alive: (other) => allLive || other === boots });
+    },
+    keepAlive: () => {
+      allLive = true;
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+};

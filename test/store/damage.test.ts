@@ -1,0 +1,325 @@
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createConnector } from "../../src/services/store/store-connection.ts";
+import { createStoreFile, dataFolder } from "../../src/services/store/store-file.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { openKept, readFile } from "./kept.ts";
+import { ownerOf } from "./owners.ts";
+import { createLogged, temporaryFolder } from "./places.ts";
+import { noticePrompt, START, type Story, tell } from "./story.ts";
+
+const openDatabase = await loadSqlite();
+
+/** Every store here must work, whatever became of the file. */
+const works = (store: Store) => {
+  const story = tell("ses_works", { parentSessionID: "ses_working" });
+  expect(store.commit(story.launch())).toEqual([]);
+  expect(store.get(story.id)).toEqual(story.record());
+  expect(store.list({ parentSessionID: "ses_working" })).toEqual([story.record().task]);
+};
+
+const damagedIn = (folder: string) =>
+  readdirSync(folder).filter((name) => name.includes(".damaged-") && !/-(wal|shm)$/.test(name));
+
+/** A file with 200 ended tasks, of which far more than SQLite keeps in memory of them is on disk. */
+const filledFolder = async (): Promise<string> => {
+  const { store, folder } = await openKept({ owner: ownerOf("earlier") });
+  for (let index = 0; index < 200; index += 1) {
+    store.commit(tell(`ses_old_${index}`, { parentSessionID: "ses_old", prompt: "x".repeat(9_000) }).whole());
+  }
+  store.close();
+  return folder;
+};
+
+/** Overwrites all of the file but its first page, as a failing disk does. */
+const spoil = (path: string) => {
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(statSync(path).size - 4_096, 0xab), 0, undefined, 4_096);
+  closeSync(file);
+};
+
+describe("at the opening", () => {
+  test("garbage is set aside as it is, said once with both names, and a new file is begun", async () => {
+    const folder = temporaryFolder();
+    const garbage = "no database at all\n".repeat(1_000);
+    writeFileSync(join(folder, "tasks.db"), garbage);
+    const { store, path, log } = await openKept({ folder });
+    works(store);
+    const [aside = ""] = damagedIn(folder);
+    expect(aside).toBe("tasks.db.damaged-2026-01-01T00-00-00-000Z");
+    expect(readFileSync(join(folder, aside), "utf8")).toBe(garbage);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain(path);
+    expect(log.errors[0]).toContain(join(folder, aside));
+    expect(readFile(path, (file) => file.get("ses_works"))).toBeDefined();
+  });
+
+  test("a second damaged file of the same time overwrites no first", async () => {
+    const folder = temporaryFolder();
+    for (const text of ["one", "two"]) {
+      writeFileSync(join(folder, "tasks.db"), text.repeat(1_000));
+      (await openKept({ folder })).store.close();
+    }
+    expect(damagedIn(folder).map((name) => readFileSync(join(folder, name), "utf8").slice(0, 3))).toEqual([
+      "one",
+      "two",
+    ]);
+  });
+
+  test("a truncated file is set aside when its damage shows", async () => {
+    const folder = await filledFolder();
+    truncateSync(join(folder, "tasks.db"), 50_000);
+    const { store, log } = await openKept({ folder });
+    expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
+    works(store);
+    expect(damagedIn(folder)).toHaveLength(1);
+    expect(log.errors).toHaveLength(1);
+  });
+
+  test("a file of a newer version is not touched: tasks stay in memory, and that is said once", async () => {
+    const folder = await filledFolder();
+    const path = join(folder, "tasks.db");
+    const database = openDatabase(path);
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    const hash = () => createHash("sha256").update(readFileSync(path)).digest("hex");
+    const before = hash();
+    const { store, log } = await openKept({ folder });
+    works(store);
+    store.close();
+    expect(hash()).toBe(before);
+    expect(readdirSync(folder)).toEqual(["tasks.db"]);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("version 99");
+  });
+
+  // Root may write where nobody may, so a file in the folder's place stands for a folder that is closed to us.
+  test("a folder that cannot be made leaves tasks in memory, and that is said once", async () => {
+    const inTheWay = join(temporaryFolder(), "file");
+    writeFileSync(inTheWay, "");
+    const { store, log } = await openKept({ folder: join(inTheWay, "data") });
+    works(store);
+    store.beat(START);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("gone when OpenCode ends");
+    expect(log.errors[0]).toContain(join(inTheWay, "data", "tasks.db"));
+  });
+
+  test("a folder in the file's place does too", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "tasks.db"));
+    const { store, log } = await openKept({ folder });
+    works(store);
+    expect(log.errors).toHaveLength(1);
+  });
+
+  test("so does a runtime without SQLite", async () => {
+    const load = () => Promise.reject(new Error("No such built-in module: node:sqlite"));
+    const { store, log, folder } = await openKept({ load });
+    works(store);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("No such built-in module: node:sqlite");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("folder and file are for their user alone", async () => {
+    const folder = join(temporaryFolder(), "some", "data");
+    const { store } = await openKept({ folder });
+    works(store);
+    const modes = ["", "tasks.db", "tasks.db-wal", "tasks.db-shm"].map(
+      (name) => statSync(join(folder, name)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
+  });
+});
+
+describe("in mid-life", () => {
+  const lived = async (folder: string, id: string) => {
+    const kept = await openKept({ folder, owner: ownerOf(id, { pid: process.pid, startedAt: 1 }) });
+    const story = tell(`ses_${id}`);
+    kept.store.commit(story.launch());
+    return { ...kept, story };
+  };
+
+  const isWhole = (store: Store, { id, record, events }: Story) => {
+    expect(store.get(id)).toEqual(record());
+    expect(store.journal(id)).toEqual(events());
+  };
+
+  test("a spoilt file is set aside, and what goes on here goes on in the new one, journal and all", async () => {
+    const folder = await filledFolder();
+    const { store, story, path, log } = await lived(folder, "a");
+    const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
+    store.commit({ ...story.answer(), prompts });
+    store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: true });
+    spoil(path);
+    expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
+    isWhole(store, story);
+    works(store);
+    expect(damagedIn(folder)).toHaveLength(1);
+    expect(log.errors).toHaveLength(1);
+    readFile(path, (file) => isWhole(file, story));
+    store.close();
+    const estate = readFile(path, (file) => file.adopt(START, () => true));
+    expect(estate.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_a", "ses_works"]);
+    expect(estate.prompts).toEqual(prompts);
+    expect(estate.launches).toHaveLength(1);
+  });
+
+  test("what was taken over or claimed goes on in the new file too; its journal is said to begin late", async () => {
+    const folder = await filledFolder();
+    const dead = await lived(folder, "dead");
+    const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
+    dead.store.commit({ records: [], journal: [], prompts });
+    const rested = tell("ses_rested");
+    dead.store.commit(rested.whole());
+    dead.store.close();
+    const { store, path } = await lived(folder, "a");
+    expect(store.adopt(START, () => true).tasks).toHaveLength(1);
+    expect(store.claim("ses_rested")).toBe(true);
+    store.commit(tell("ses_between").launch());
+    store.commit(rested.resume());
+    spoil(path);
+    expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
+    store.close();
+    const database = openDatabase(path);
+    const origins = database
+      .prepare<{ id: string; known: number }>("SELECT id, origin IS NOT NULL AS known FROM task ORDER BY id")
+      .all()
+      .map(({ id, known }) => [id, known]);
+    database.close();
+    expect(origins).toEqual([
+      ["ses_a", 1],
+      ["ses_between", 1],
+      ["ses_dead", 0],
+      ["ses_rested", 0],
+    ]);
+    const estate = readFile(path, (file) => file.adopt(START, () => true));
+    expect(estate.tasks).toHaveLength(4);
+    expect(estate.prompts).toEqual(prompts);
+  });
+
+  test("a row that is not what was written is damage too", async () => {
+    const { store, story, folder, path } = await lived(temporaryFolder(), "a");
+    store.commit(tell("ses_rested").whole());
+    const database = openDatabase(path);
+    database.exec("UPDATE task SET snapshot = substr(snapshot, 2) WHERE id = 'ses_rested'");
+    database.close();
+    expect(store.get("ses_rested")).toBeUndefined();
+    expect(damagedIn(folder)).toHaveLength(1);
+    isWhole(store, story);
+  });
+
+  test("of two processes one sets the file aside, the other follows, and both go on in the new one", async () => {
+    const folder = await filledFolder();
+    const [a, b] = [await lived(folder, "a"), await lived(folder, "b")];
+    spoil(a.path);
+    for (const { store } of [a, b]) expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
+    for (const { store } of [a, b]) store.beat(START);
+    expect(damagedIn(folder)).toHaveLength(1);
+    expect([a.log.errors.length, b.log.errors.length]).toEqual([1, 0]);
+    readFile(a.path, (file) => [a, b].forEach(({ story }) => void isWhole(file, story)));
+    expect(a.store.isElsewhere("ses_b")).toBe(true);
+  });
+
+  test("a file that somebody moved or removed is followed by a new one with what goes on", async () => {
+    const { store, story, path, log } = await lived(temporaryFolder(), "a");
+    renameSync(path, `${path}.moved`);
+    expect(store.beat(START)).toEqual([]);
+    readFile(path, (file) => isWhole(file, story));
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+    store.commit(story.answer());
+    store.beat(START);
+    readFile(path, (file) => isWhole(file, story));
+    expect([log.errors.length, log.infos.length]).toEqual([0, 2]);
+  });
+
+  test("a disk that spoils one file after the other is given up, and tasks go on", async () => {
+    const { store, story, folder, path, disk, log } = await lived(temporaryFolder(), "a");
+    disk.failReads("damaged");
+    for (let round = 0; round < 10; round += 1) store.beat(START);
+    expect(damagedIn(folder).length).toBeLessThanOrEqual(3);
+    works(store);
+    expect(store.get(story.id)).toEqual(story.record());
+    expect(log.errors.filter((line) => line.includes("cannot be used for now"))).toHaveLength(1);
+    disk.heal();
+    store.beat(START);
+    readFile(path, (file) => isWhole(file, story));
+  });
+});
+
+test("a file that is replaced while it is opened is not used", () => {
+  const path = join(temporaryFolder(), "tasks.db");
+  const connector = createConnector({
+    file: createStoreFile(path),
+    openDatabase: (name) => {
+      const database = openDatabase(name);
+      renameSync(path, `${path}.moved`);
+      writeFileSync(path, "");
+      return database;
+    },
+    owner: ownerOf("me"),
+    clock: createVirtualClock(START),
+    log: createLogged(),
+  });
+  expect(connector.connect).toThrow("it was replaced while it was opened");
+});
+
+describe("setting aside", () => {
+  test("leaves alone a file that is not the one that was found damaged", () => {
+    const path = join(temporaryFolder(), "tasks.db");
+    writeFileSync(path, "old");
+    const file = createStoreFile(path);
+    const identity = file.identity();
+    renameSync(path, `${path}.damaged-by-another`);
+    writeFileSync(path, "new");
+    expect(file.setAside(identity, START)).toBeUndefined();
+    expect(readFileSync(path, "utf8")).toBe("new");
+  });
+
+  test("waits while another process is at it, unless that died of it", () => {
+    const path = join(temporaryFolder(), "tasks.db");
+    writeFileSync(path, "old");
+    const file = createStoreFile(path);
+    const lock = `${path}.setting-aside`;
+    mkdirSync(lock);
+    expect(() => file.setAside(file.identity(), START)).toThrow("another process is setting it aside");
+    expect(() => file.prepare()).toThrow("another process is setting it aside");
+    rmSync(lock, { recursive: true });
+    expect(file.setAside(file.identity(), START)).toContain(".damaged-");
+    expect(file.identity()).toBeUndefined();
+  });
+
+  test("takes the log of changes along", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "tasks.db");
+    for (const suffix of ["", "-wal", "-shm"]) writeFileSync(path + suffix, suffix);
+    const file = createStoreFile(path);
+    const aside = file.setAside(file.identity(), START) ?? "";
+    expect(["", "-wal", "-shm"].map((suffix) => readFileSync(aside + suffix, "utf8"))).toEqual(["", "-wal", "-shm"]);
+    expect(readdirSync(folder)).toHaveLength(3);
+  });
+});
+
+test("data are kept where XDG says, and a relative path there says nothing", () => {
+  expect(dataFolder({ XDG_DATA_HOME: "/data" })).toBe(join("/data", "opencode-taskchart"));
+  for (const env of [{}, { XDG_DATA_HOME: "" }, { XDG_DATA_HOME: "data" }]) {
+    expect(dataFolder(env)).toMatch(/^\/.*\.local.share.opencode-taskchart$/);
+  }
+});
