@@ -1,0 +1,26 @@
+import { describePlays } from "./crashing.ts";
+
+describePlays({
+  "a task is resumed twice": async ({ launch, call, work }) => {
+    const id = await launch("count the files");
+    await work();
+    if (id) await call("task", { resume: id, prompt: "count the folders" });
+    await work();
+    if (id) await call("task", { resume: id, prompt: "fail now" });
+    await work();
+  },
+  "a task launches a task of its own, and goes on when that is told": async ({ launch, call, work }) => {
+    const lead = await launch("go on for ever, unless helped");
+    const args = { description: "help", prompt: "help out", agent: "general" };
+    if (lead) await call("task", args, { sessionID: lead });
+    await work();
+  },
+  "a task is cancelled, and the one that it launched with it": async ({ launch, call, work }) => {
+    const lead = await launch("go on for ever");
+    const args = { description: "help", prompt: "help for ever", agent: "general" };
+    if (lead) await call("task", args, { sessionID: lead });
+    await work();
+    if (lead) await call("cancel", { task_id: lead });
+    await work();
+  },
+});
