@@ -1,3 +1,5 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
@@ -80,6 +82,21 @@ test("when OpenCode starts its plugins anew in the same process, a running task 
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
   // The stream of events ended with the old instance.
   await lab.restart();
+});
+
+test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", async () => {
+  const folder = join(lab.options.home, "data", "opencode-taskchart");
+  await lab.opencode.stop();
+  const garbage = "this is no database ".repeat(1_000);
+  for (const name of await readdir(folder)) await rm(join(folder, name));
+  await writeFile(join(folder, "tasks.db"), garbage);
+  await lab.restart();
+  const parent = await lab.session();
+  const [id = ""] = await launchFrom(lab, parent, ["a task in a new file"]);
+  expect(await untilTold(parent, id)).toHaveLength(1);
+  const aside = (await readdir(folder)).find((name) => name.startsWith("tasks.db.damaged-"));
+  expect(aside && (await readFile(join(folder, aside), "utf8"))).toBe(garbage);
+  await lab.until(() => lab.opencode.log().includes("It was set aside"), { what: "the log says so" });
 });
 
 describe("opencode run", () => {

@@ -149,6 +149,14 @@ test("the walks of these properties come to every state", () => {
   expect([...seen, ...passing].toSorted()).toEqual(expect.arrayContaining(atomic(outboxMachine.root)));
 });
 
+test("an end that is owed already, or on its way, is not owed once more", () => {
+  const owe: Choose = (_, at) => ({ type: "OWE", at, end: end("ses_1") });
+  const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER });
+  const [twice, formed] = [walk([owe, owe]), walk([owe, read, owe])];
+  expect(twice.at(-1)?.after.context.owed).toHaveLength(1);
+  expect(formed.at(-1)?.after.context).toMatchObject({ owed: [], prompt: { runs: [{ taskId: "ses_1" }] } });
+});
+
 always("one prompt at a time: none is formed while another is under way", (steps) => {
   for (const { before, event } of steps) {
     if (event.type === "FORMED") expect(before.context.prompt).toBeUndefined();
