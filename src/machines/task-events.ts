@@ -135,6 +135,8 @@ export interface TaskContext {
   /** When `TICK` has something to do, epoch milliseconds. */
   wakeAt: number | undefined;
   hostError: HostError | undefined;
+  /** When the run was aborted, as the host has it. */
+  abortedAt: number | undefined;
   completedAt: number | undefined;
   resultRetrievedAt: number | undefined;
   result: string | undefined;

@@ -90,7 +90,11 @@ const cutOff = (sending: "launching" | "prompting") =>
       target: sending,
       actions: task.assign({ sends: 0, misses: 0, interruptions: ({ context }) => context.interruptions + 1 }),
     },
-    { guard: "newestLook", target: "#error", actions: ["noteEnd", { type: "noteError", params: INTERRUPTED }] },
+    {
+      guard: "newestLook",
+      target: "#error",
+      actions: ["noteEnd", { type: "noteError", params: INTERRUPTED }, requestStop],
+    },
   ] as const;
 
 /** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
@@ -143,7 +147,7 @@ export const runStates = (sending: "launching" | "prompting") =>
         LOOKED_BUSY: goOnWorking,
         LOOKED_ANSWERED: answered,
         LOOKED_FAILED: { guard: "newestLook", ...fail },
-        LOOKED_ABORTED: { guard: "newestLook", target: "#cancelled", actions: "noteEnd" },
+        LOOKED_ABORTED: { guard: "newestLook", target: "aborted" },
         LOOKED_UNANSWERED: [
           { guard: and(["newestLook", "sendsLeft"]), target: "backingOff", actions: assign({ misses: 0 }) },
           { guard: "newestLook", ...abandon },
@@ -156,6 +160,20 @@ export const runStates = (sending: "launching" | "prompting") =>
           },
           { guard: "newestLook", ...abandon },
         ],
+      },
+    }),
+    aborted: task.createStateConfig({
+      description: "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
+      entry: [
+        assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
+        { type: "wakeAfter", params: patience.afterAbort },
+      ],
+      on: {
+        TICK: {
+          guard: "due",
+          target: "#cancelled",
+          actions: assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at, wakeAt: undefined }),
+        },
       },
     }),
     reclaiming: task.createStateConfig({

@@ -11,6 +11,8 @@ export const patience = {
   lookAgain: 5_000,
   /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
   afterError: 1_000,
+  /** From an aborted run to its cancellation: an OpenCode that ends disposes of its plugins meanwhile (measured: under 100). */
+  afterAbort: 500,
   /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */
   backoff: 1_000,
   longestBackoff: 30_000,

@@ -1,7 +1,7 @@
-import { and, assign, not, raise, type SnapshotFrom, stateIn } from "xstate";
+import { and, assign, initialTransition, not, raise, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../task.ts";
 import { attention } from "./task-attention.ts";
-import type { TaskEvent } from "./task-events.ts";
+import type { TaskEvent, TaskInput } from "./task-events.ts";
 import { notice } from "./task-notice.ts";
 import { interruptions, runStates } from "./task-run.ts";
 import { task } from "./task-setup.ts";
@@ -20,6 +20,7 @@ export const taskMachine = task.createMachine({
     hinted: false,
     wakeAt: undefined,
     hostError: undefined,
+    abortedAt: undefined,
     completedAt: undefined,
     resultRetrievedAt: undefined,
     result: undefined,
@@ -116,6 +117,22 @@ export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 /** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
 export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
 
+/** How a task with this input begins. */
+export const beginning = (input: TaskInput): StoredSnapshot => {
+  const [{ value, context }] = initialTransition(taskMachine, input);
+  return { value, context };
+};
+
+/** False for a state that this version of the chart does not have. */
+export const isReadable = (snapshot: StoredSnapshot): boolean => {
+  try {
+    taskMachine.resolveState(snapshot);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** The public status: the name of the top lifecycle state. */
 export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =>
   (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
@@ -132,6 +149,19 @@ export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => {
 /** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
+
+/** What may be asked of a task from outside. */
+const ASKED: TaskEvent[] = [
+  { type: "CANCEL", at: 0 },
+  { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
+  { type: "RETRIEVED", at: 0 },
+];
+
+/** Which of the events that may be asked of it the task would accept now, by name. */
+export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
+  const now = taskMachine.resolveState(snapshot);
+  return ASKED.flatMap((event) => (now.can(event) ? event.type : []));
+};
 
 /** Why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalOf = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {

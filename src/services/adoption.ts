@@ -1,4 +1,5 @@
 import type { Recovery } from "../machines/task-events.ts";
+import { hasEnded } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
 import type { Host } from "./host.ts";
@@ -11,6 +12,9 @@ import type { Estate, PendingLaunch, Store, TaskRecord } from "./store/store.ts"
 
 /** Milliseconds from the start to the first adoption: the host waits for its plugins, so not while it starts. */
 const FIRST = 50;
+
+/** How often a host that does not answer is asked about a call, a beat apart; then the end is told, perhaps once more. */
+const MOST_TRIES = 10;
 
 /** What adoption works with. */
 export interface AdoptionParts {
@@ -26,6 +30,8 @@ export interface AdoptionParts {
   isHeadless: boolean;
   /** A parent was deleted while nobody listened. */
   onDeleted(parentSessionID: string): Promise<void>;
+  /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
+  onEndedLead(parentSessionID: string): Promise<void>;
   removeLeftovers(launch: PendingLaunch): Promise<void>;
   /** Called after each beat. */
   onBeat(): void;
@@ -49,15 +55,15 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     const carried = new Set(
       prompts.flatMap((of) => of.prompts.flatMap(({ runs }) => runs.map(({ taskId, run }) => `${taskId}/${run}`))),
     );
-    for (const { task, snapshot } of tasks) {
-      progress.begin(task.sessionID, at, task.progress);
-      runtime.dispatch({ type: "RESTORE", snapshot });
-    }
+    const readable = tasks.filter((record) => {
+      progress.begin(record.task.sessionID, at, record.task.progress);
+      return runtime.restore(record);
+    });
     for (const { parentSessionID, prompts: adopted } of prompts) {
       for (const prompt of adopted) completing.expect(parentSessionID, prompt);
       runtime.dispatch({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: adopted });
     }
-    for (const { task } of tasks) {
+    for (const { task } of readable) {
       const underWay = carried.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, underWay });
     }
@@ -65,7 +71,16 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
       ...tasks.map(({ task }) => task.parentSessionID),
       ...prompts.map((of) => of.parentSessionID),
     ]);
-    inBackground([...launches.map(parts.removeLeftovers), ...tasks.map(settleWaits), ...[...parents].map(checkParent)]);
+    const leads = [...parents].filter((parent) => {
+      const lead = store.get(parent)?.task;
+      return lead !== undefined && hasEnded(lead) && lead.status !== "completed";
+    });
+    inBackground([
+      ...leads.map(parts.onEndedLead),
+      ...launches.map(parts.removeLeftovers),
+      ...tasks.map(settleWaits),
+      ...[...parents].map(checkParent),
+    ]);
   };
 
   const inBackground = (works: Promise<void>[]) => {
@@ -76,9 +91,21 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
   const settleWaits = async ({ task, snapshot }: TaskRecord): Promise<void> => {
     for (const call of snapshot.context.waiters) {
-      const stage = call === "" ? undefined : await host.toolCall(task.parentSessionID, call);
-      const told = stage?.ok && stage.value === "stored";
+      const told = await isStored(task.parentSessionID, call).catch((error) => {
+        log.error("a waiting call could not be looked after", { call, reason: reasonOf(error) });
+        return false;
+      });
       runtime.send(task.sessionID, { type: told ? "TOLD" : "LET_GO", at: clock.now(), call });
+    }
+  };
+
+  /** True when the answer of a tool call is in the conversation. A host that cannot say so yet is asked again. */
+  const isStored = async (sessionID: string, call: string): Promise<boolean> => {
+    for (let tries = 1; ; tries += 1) {
+      const stage = await host.toolCall(sessionID, call);
+      if (stage.ok) return stage.value === "stored";
+      if (stage.failure.kind !== "unavailable" || tries === MOST_TRIES) return false;
+      await new Promise<void>((resolve) => void clock.after(BEAT, resolve));
     }
   };
 
@@ -109,14 +136,25 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     parts.onBeat();
   };
 
+  let callOff: () => void = () => undefined;
   const stop = repeat(clock, log, { first: FIRST, every: BEAT, work: beat, fault: "a beat failed" });
 
   return {
     saw: (sessionID) => {
       if (!isHeadless || seen.has(sessionID)) return;
       seen.add(sessionID);
-      clock.after(0, adopt);
+      callOff();
+      callOff = clock.after(0, () => {
+        try {
+          adopt();
+        } catch (error) {
+          log.error("the tasks of a session could not be adopted", { sessionID, reason: reasonOf(error) });
+        }
+      });
     },
-    stop,
+    stop: () => {
+      stop();
+      callOff();
+    },
   };
 };

@@ -21,6 +21,7 @@ import { type Outcome, refuse } from "./outcome.ts";
 import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
+import { createFulfilling } from "./requests.ts";
 import { createResuming, type ResumeRequest } from "./resuming.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
 import { createSightings } from "./sightings.ts";
@@ -49,6 +50,8 @@ export interface Engine {
   cancel(taskIds: string[]): Promise<Cancelled[]>;
   /** Removes tasks for good, those that run cancelled first; nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
+  /** Does what the status API and other processes have asked for, if it is for this process to do. */
+  fulfilRequests(): void;
   /** Takes what the host tells. Never throws. */
   onHostEvent(event: HostEvent): void;
   /** Sees what is about to go to a session's model, and completes in place what the host has not stored whole yet. */
@@ -81,6 +84,9 @@ export interface EngineParts {
 
 /** Milliseconds between two times that progress is stored: it changes often, and nothing depends on it. */
 const PROGRESS_STORED = 1_000;
+
+/** Milliseconds between two looks for requests of other processes; a person waits for the answer. */
+const REQUESTS_TAKEN = 1_000;
 
 /** Milliseconds between two times that outdated tasks are removed. */
 const SWEPT = 3_600_000;
@@ -236,9 +242,21 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     recovery: options.recovery,
     isHeadless: options.isHeadless,
     onDeleted,
+    onEndedLead: ending.orphan,
     removeLeftovers: createLeftovers(host, store, log),
     onBeat: waiting.recheck,
   });
+  const resume = createResuming({
+    host,
+    runtime,
+    progress,
+    clock,
+    ids,
+    prefix: options.notice.prefix,
+    find,
+    get,
+  });
+  const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume });
   const stopAll = [
     waiting.stop,
     adoption.stop,
@@ -248,6 +266,11 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
       every: PROGRESS_STORED,
       work: () => store.noteProgress(progress.takeChanged()),
       fault: "progress could not be stored",
+    }),
+    repeat(clock, log, {
+      every: REQUESTS_TAKEN,
+      work: fulfilRequests,
+      fault: "what other processes ask for could not be read",
     }),
     repeat(clock, log, {
       first: BEAT,
@@ -260,7 +283,8 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
 
   return {
     launch: launches.launch,
-    resume: createResuming({ host, runtime, progress, clock, ids, prefix: options.notice.prefix, find, get }),
+    resume,
+    fulfilRequests,
     get,
     list,
     find,
@@ -293,6 +317,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     },
     subscribe: runtime.subscribe,
     stop: () => {
+      launches.stop();
       for (const stop of stopAll) stop();
       store.noteProgress(progress.takeChanged());
       store.close();

@@ -15,10 +15,12 @@ export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: Notice
   const ends = owed.toSorted((a, b) => a.endedAt - b.endedAt);
   const maxResultChars = Math.min(style.maxResultChars, Math.floor(PROMPT_CHARS / ends.length));
   const partIDs = ids.parts(ends.length * 2).values();
+  // One parent's, all of them.
+  const siblings = store.list({ parentSessionID: ends[0]?.parentSessionID ?? "" });
+  const running = siblings.filter((task) => !hasEnded(task)).length;
+  const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const parts = ends.flatMap((end) => {
-    const siblings = store.list({ parentSessionID: end.parentSessionID });
-    const batch = siblings.filter(({ batchId }) => batchId === end.batchId);
-    const running = siblings.filter((task) => !hasEnded(task)).length;
+    const batch = batches.get(end.batchId) ?? [];
     const { visible, hidden } = noticeOf(
       end,
       { ended: batch.filter(hasEnded).length, total: batch.length, running },

@@ -50,6 +50,8 @@ export interface ListedSession {
   parentID: string | undefined;
   title: string;
   metadata: Record<string, unknown>;
+  /** Epoch milliseconds. */
+  createdAt: number;
 }
 
 /** A message with its text: its text parts, without those that a machine added. */
@@ -109,6 +111,8 @@ export interface Host {
   sessionsSince(at: number): Promise<HostResult<ListedSession[]>>;
   /** How far a tool call of a session has come; `stored` when its answer is in the conversation. Only recent ones are found. */
   toolCall(sessionID: string, callID: string): Promise<HostResult<ToolCallStage>>;
+  /** All messages of a session in the host's own form, oldest first. */
+  rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
   /** Says no to a permission or a question. */
   reject(request: PendingRequest): Promise<HostResult<void>>;

@@ -37,6 +37,8 @@ export interface Launches {
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   /** The session was stopped or deleted: what it is launching just now is not launched. */
   orphan(parentSessionID: string): void;
+  /** What is being launched just now is not launched. */
+  stop(): void;
 }
 
 /** Nothing is being launched yet. */
@@ -89,7 +91,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
       const removed = await host.deleteSession(sessionID);
       if (removed.ok) store.endLaunch(messageID);
       else log.error("a session made for nothing stays", { sessionID, reason: removed.failure.message });
-      return refuse("The calling session was stopped or deleted meanwhile; nothing was launched.");
+      return refuse("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
     }
     const at = clock.now();
     progress.begin(sessionID, at);
@@ -128,6 +130,9 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     launch,
     orphan: (parentSessionID) => {
       for (const pending of underWay) if (pending.parentSessionID === parentSessionID) pending.orphaned = true;
+    },
+    stop: () => {
+      for (const pending of underWay) pending.orphaned = true;
     },
   };
 };

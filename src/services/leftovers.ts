@@ -7,6 +7,12 @@ export const launchMark = (parentSessionID: string, launch: string): Record<stri
   taskchart: { parentSessionID, launch },
 });
 
+/**
+ * Milliseconds within which the host makes the session of a fork that it is asked for, before it copies (measured: under
+ * 500). One that is made later is a person's.
+ */
+const FORK_BEGUN_WITHIN = 5_000;
+
 const hasMark = ({ metadata }: ListedSession, launch: string): boolean => {
   const mark = metadata.taskchart;
   return typeof mark === "object" && mark !== null && "launch" in mark && mark.launch === launch;
@@ -20,6 +26,7 @@ export const createLeftovers = (host: Host, store: Store, log: Log) => {
   /** A fork gets its mark after the copying: until then it is told by its name, and by that nothing was said in it yet. */
   const isUnmarkedFork = async (session: ListedSession, launch: PendingLaunch, title: string): Promise<boolean> => {
     if (session.parentID !== undefined || store.get(session.id)) return false;
+    if (session.createdAt - launch.at > FORK_BEGUN_WITHIN) return false;
     if (!session.title.startsWith(title) || !/ \(fork #\d+\)$/.test(session.title)) return false;
     const newest = await host.messages(session.id, 1);
     return newest.ok && newest.value.every(({ createdAt }) => createdAt <= launch.at);

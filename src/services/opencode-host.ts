@@ -291,7 +291,8 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     sessionsSince: async (at) =>
       map(await ask((signal) => client.session.list({ start: at, limit: LISTED }, { signal })), (sessions) =>
-        sessions.map(({ id, parentID, title, metadata }) => ({
+        sessions.map(({ id, parentID, title, metadata, time }) => ({
+          createdAt: time.created,
           id,
           parentID: parentID ?? undefined,
           title,
@@ -307,6 +308,8 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       const message = `session ${sessionID} has no recent tool call ${callID}`;
       return { ok: false, failure: { kind: "notFound", name: "NotFound", message } };
     },
+    rawMessages: async (sessionID) =>
+      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
       map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
     reject: async ({ id, kind }) =>

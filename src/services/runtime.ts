@@ -1,14 +1,14 @@
 import { isEmpty, type OutboxSnapshot, underWay } from "../machines/outbox.ts";
 import type { NoticePrompt, OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
-import { isAtRest, refusalOf, type TaskSnapshot, taskMachine } from "../machines/task.ts";
+import { beginning, isAtRest, isReadable, refusalOf, type TaskSnapshot, taskMachine } from "../machines/task.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
 import { toTask } from "./projection.ts";
-import type { PromptsUnderWay, Store } from "./store/store.ts";
+import type { PromptsUnderWay, Store, TaskRecord } from "./store/store.ts";
 import { type Steps, startSupervision } from "./supervision.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */
@@ -28,6 +28,11 @@ export interface Runtime {
   promptUnderWay(parentSessionID: string): string | undefined;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
   refusal(taskId: string, event: TaskEvent): string | undefined;
+  /**
+   * Brings a task of this process back from its record. False when that is not of this version's chart: then it ends in
+   * error, and is told.
+   */
+  restore(record: TaskRecord): boolean;
   /** Lets go of tasks that another process has taken over, or removed: nothing more is done for them here. */
   lose(taskIds: string[]): void;
   /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
@@ -141,10 +146,12 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log }: 
     try {
       const answer = perform(effect);
       if (!(answer instanceof Promise)) return void (answer && dispatch(answer));
-      answer.then(
-        (event) => event && dispatch(event),
-        (error) => surrender(effect, reasonOf(error)),
-      );
+      answer
+        .then(
+          (event) => event && dispatch(event),
+          (error) => surrender(effect, reasonOf(error)),
+        )
+        .catch((error) => log.error(`a fault after the effect "${effect.type}"`, { reason: reasonOf(error) }));
     } catch (error) {
       surrender(effect, reasonOf(error));
     }
@@ -211,13 +218,27 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log }: 
     if (tasks.has(taskId)) return dispatch({ type: "TASK", id: taskId, event });
     const record = store.claim(taskId) ? store.get(taskId) : undefined;
     if (!record) return;
-    dispatch({ type: "RESTORE", snapshot: record.snapshot });
+    if (!restore(record)) return;
+    const restored = tasks.get(taskId);
     dispatch({ type: "TASK", id: taskId, event });
-    if (tasks.has(taskId)) return;
+    if (tasks.get(taskId) !== restored) return;
     // Refused: it was brought back for nothing.
     store.letGo(taskId);
     supervision.reapTask(taskId);
     reapOutbox(record.task.parentSessionID);
+  };
+
+  const restore = ({ task: { sessionID }, snapshot }: TaskRecord): boolean => {
+    if (isReadable(snapshot)) {
+      dispatch({ type: "RESTORE", snapshot });
+      return true;
+    }
+    const { facts, run } = snapshot.context;
+    const reason = "the state that it is stored in is none of this version's";
+    log.error("a task cannot go on", { taskId: sessionID, reason });
+    dispatch({ type: "RESTORE", snapshot: beginning({ facts, run }) });
+    dispatch({ type: "TASK", id: sessionID, event: broken(clock.now(), reason) });
+    return false;
   };
 
   const lose = (taskIds: string[]) => {
@@ -274,12 +295,14 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log }: 
     liveTasks: () => [...tasks.values()],
     watches: supervision.watches,
     send,
+    restore,
     promptUnderWay: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     refusal: (taskId, event) => {
       const live = tasks.get(taskId);
       if (live) return refusalOf(live, event);
       if (store.isElsewhere(taskId)) return "is supervised by another OpenCode process: ask there";
       const stored = store.get(taskId)?.snapshot;
+      if (stored && !isReadable(stored)) return "was stored by another version, and cannot go on";
       return stored ? refusalOf(taskMachine.resolveState(stored), event) : "does not exist";
     },
     lose,

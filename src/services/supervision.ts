@@ -110,8 +110,15 @@ export const startSupervision = (clock: Clock, log: Log): Supervision => {
     oweAgain(orphans);
   };
 
+  /** To be restored is no step, so it shows in no other way. */
+  const noteRestored = (taskId: string) => {
+    const actor = supervisor.getSnapshot().children[taskId];
+    if (actor && !tasks.has(taskId)) tasks.set(taskId, actor.getSnapshot() as TaskSnapshot);
+  };
+
   const feed = (event: SupervisorEvent) => {
     supervisor.send(event);
+    if (event.type === "RESTORE") noteRestored(event.snapshot.context.facts.sessionID);
     if (supervisor.getSnapshot().status === "error") replace();
   };
 

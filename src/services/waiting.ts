@@ -50,7 +50,7 @@ const callOf = (sessionID: string, callID: string): string => `${sessionID}/${ca
 /** Nobody waits yet. */
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
-  const answering = new Map<string, (stored: boolean) => void>();
+  const answering = new Map<string, { settle(stored: boolean): void; callOff(): void }>();
   const waits = new Set<{ abort(): void; recheck(): void }>();
 
   const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]) => {
@@ -74,6 +74,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       };
       const abort = () => finish("aborted");
       const check = (taskId: string) => {
+        if (!left.has(taskId)) return;
         if (isOver(taskId)) left.delete(taskId);
         if (left.size === 0) finish("ended");
       };
@@ -94,30 +95,37 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   /** The answer leaves the tool now; the ends in it are told once it is part of the conversation. */
   const answer = (sessionID: string, callID: string, taskIds: string[]) => {
     const call = callOf(sessionID, callID);
-    answering.get(call)?.(false);
+    answering.get(call)?.settle(false);
     const callOff = clock.after(STORED_WITHIN, () => settle(false));
     const settle = (stored: boolean) => {
       callOff();
       answering.delete(call);
       tell(stored ? "TOLD" : "LET_GO", callID, taskIds);
     };
-    answering.set(call, settle);
+    answering.set(call, { settle, callOff });
   };
 
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
       const call = callID ?? UNNAMED;
-      // A task at rest is not counted: nothing of it is owed.
-      const counted = taskIds.filter((taskId) => runtime.live(taskId));
-      tell("WAIT_BEGAN", call, counted);
+      const counted = new Set<string>();
+      // A task at rest is not counted: nothing of it is owed. One may be taken over while it is waited for.
+      const count = (taskId: string) => {
+        if (counted.has(taskId) || !taskIds.includes(taskId) || !runtime.live(taskId)) return;
+        counted.add(taskId);
+        tell("WAIT_BEGAN", call, [taskId]);
+      };
+      const unsubscribe = runtime.subscribe(({ sessionID }) => count(sessionID));
+      taskIds.forEach(count);
       const outcome = await untilOver(request);
-      const over = counted.filter(isOver);
+      unsubscribe();
+      const over = [...counted].filter(isOver);
       const told = outcome === "aborted" ? [] : over;
       tell(
         "LET_GO",
         call,
-        counted.filter((taskId) => !told.includes(taskId)),
+        [...counted].filter((taskId) => !told.includes(taskId)),
       );
       if (callID === undefined) tell("TOLD", call, told);
       else if (told.length > 0) answer(sessionID, callID, told);
@@ -129,11 +137,12 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
     },
     note: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;
-      answering.get(callOf(event.sessionID, event.callID))?.(event.stage === "stored");
+      answering.get(callOf(event.sessionID, event.callID))?.settle(event.stage === "stored");
     },
     stop: () => {
       for (const { abort } of [...waits]) abort();
-      for (const settle of [...answering.values()]) settle(false);
+      // Whether those answers reach the conversation, the next process asks the host: the tasks know who waited.
+      for (const { callOff } of answering.values()) callOff();
     },
   };
 };

@@ -38,7 +38,7 @@ describe("cancel", () => {
     await settled();
     await stage.call("cancel", { task_id: id });
     hold.release();
-    await expect(launch).rejects.toThrow(/stopped or deleted meanwhile/);
+    await expect(launch).rejects.toThrow(/was stopped meanwhile/);
     expect(stage.host.calls).toContain("deleteSession");
     expect(stage.store.list({ parentSessionID: id })).toEqual([]);
   });
@@ -127,11 +127,13 @@ describe("a task that fails", () => {
 });
 
 describe("a person's abort of the child session", () => {
-  test("cancels the task, and the parent is told", async () => {
+  test("cancels the task after a moment, with the time of the abort, and the parent is told", async () => {
     const stage = createStage();
     const id = await stage.launch({ description: "count files" });
     stage.host.abortByPerson(id);
-    await settled();
+    const abortedAt = new Date(stage.clock.now()).toISOString();
+    await stage.clock.advance(500);
+    expect(stage.task(id).completedAt).toBe(abortedAt);
     expect(stage.task(id).status).toBe("cancelled");
     expect(stage.notices()[0]?.[0]?.text).toContain('⊘ **Agent "count files" cancelled');
   });

@@ -183,7 +183,7 @@ describe("a session that is deleted", () => {
     await settled();
     stage.host.delete(PARENT);
     hold.release();
-    await expect(launch).rejects.toThrow(/calling session was stopped or deleted/);
+    await expect(launch).rejects.toThrow(/was stopped meanwhile/);
     expect(stage.store.list({})).toEqual([]);
   });
 

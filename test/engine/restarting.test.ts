@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createDisk, type Disk } from "../fakes/disk.ts";
-import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
+import { createFakeHost, type FakeHost, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 
@@ -165,6 +165,34 @@ describe("a task whose process died", () => {
     ]);
   });
 
+  test("a moment after its host aborted it is not taken for cancelled", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.abortByPerson(id);
+    await stage.clock.advance(100);
+    expect(stage.task(id).status).toBe("running");
+    stage.engine.stop();
+    await stage.restart();
+    await adopted(stage);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("in a state that this version does not know ends in error, and is told once", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    const record = stage.store.get(id);
+    if (!record) throw new Error("the task is not stored");
+    const value = { ...record.snapshot.value, lifecycle: { running: "dreaming" } } as never;
+    stage.store.commit({ records: [{ ...record, snapshot: { ...record.snapshot, value } }], journal: [], prompts: [] });
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
   test("with tasks of its own waits for them as before", async () => {
     const stage = createDurableStage();
     const lead = await stage.launch();
@@ -248,6 +276,35 @@ describe("a notice whose process died", () => {
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
+  test("that a tool told just as the plugin was disposed of is not told again", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12");
+    expect(await answer).toContain("12");
+    stage.engine.stop();
+    stage.host.at(PARENT).toolCalls.set("call_1", "stored");
+    await stage.restart();
+    // The host may be slow to say so.
+    stage.host.failNext("toolCall", unavailable);
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(0);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("whose waiting call cannot be looked after, for a fault of ours, is told", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12");
+    await stage.restart();
+    stage.host.throwNext("toolCall", "kaboom");
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
   test("that a tool was about to tell is told by a notice", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
@@ -293,6 +350,22 @@ describe("two processes on one store", () => {
     await settled();
     expect(first.notices()).toHaveLength(1);
     expect(await second.call("output", { task_id: id })).toContain("12");
+  });
+
+  test("a blocking read that began before its task was taken over is the telling of its end", async () => {
+    const { first, second } = createPair();
+    const id = await first.launch();
+    const read = second.call("output", { task_id: id, block: true, timeout: 60_000 }, { callID: "call_1" });
+    await settled();
+    first.life.die();
+    await second.clock.advance(20_000);
+    second.host.listen(second.engine.onHostEvent);
+    second.host.finish(id, "12");
+    expect(await read).toContain("12");
+    second.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "output", stage: "stored" });
+    await second.clock.advance(60_000);
+    expect(second.notices()).toHaveLength(0);
+    expect(second.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
   test("a blocking read in one sees the end of a task in the other", async () => {

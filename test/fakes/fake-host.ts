@@ -413,12 +413,21 @@ export const createFakeHost = (clock: Clock): FakeHost => {
             )
           : notFound("session"),
       ),
-    sessionsSince: (at) => call("sessionsSince", () => ok([...sessions.values()].filter(({ madeAt }) => madeAt >= at))),
+    sessionsSince: (at) =>
+      call("sessionsSince", () =>
+        ok(
+          [...sessions.values()]
+            .filter(({ madeAt }) => madeAt >= at)
+            .map((found) => ({ ...found, createdAt: found.madeAt })),
+        ),
+      ),
     toolCall: (id, callID) =>
       call("toolCall", () => {
         const stage = sessions.get(id)?.toolCalls.get(callID);
         return stage ? ok(stage) : notFound("tool call");
       }),
+    rawMessages: (id) =>
+      call("rawMessages", () => (sessions.has(id) ? ok([...session(id).messages]) : notFound("session"))),
     message: (id, messageID) =>
       call("message", () => {
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);

@@ -115,6 +115,19 @@ const begun: TaskEvent[] = [
 const resume: TaskEvent = { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" };
 const cancel: TaskEvent = { type: "CANCEL", at: 0 };
 
+/** What leads on through a run comes more often than what ends it, or most walks would end at once. */
+const LEADS_ON = new Set<TaskEvent["type"]>([
+  "SLOT_GRANTED",
+  "PROMPT_ACCEPTED",
+  "HOST_IDLE",
+  "LOOKED_BUSY",
+  "LOOKED_ABORTED",
+  "LOOKED_UNANSWERED",
+  "TICK",
+]);
+
+const weighed = (event: TaskEvent): TaskEvent[] => (LEADS_ON.has(event.type) ? Array(5).fill(event) : [event]);
+
 /**
  * Two picks in three are made among the events that the machine accepts, so that walks go deep; the rest may be any.
  * Half of the walks begin with a task that was resumed.
@@ -126,12 +139,13 @@ const byPicks =
     const scripted = [...begun, ...answered, ...told, resume][step];
     if ((picks[0] ?? 0) % 2 === 1 && scripted) return scripted;
     const at = START + step * 700;
-    const accepted = pick % 3 > 0 ? POOL.filter((event) => snapshot.can({ ...event, at })) : [];
+    const accepted = pick % 3 > 0 ? POOL.filter((event) => snapshot.can({ ...event, at })).flatMap(weighed) : [];
     const choices = accepted.length > 0 ? accepted : POOL;
     return choices[Math.floor(pick / 3) % choices.length] as TaskEvent;
   };
 
-const picks = fc.array(fc.nat(9_999), { minLength: 10, maxLength: 40 });
+/** Each event as likely as any other: fast-check would prefer the smallest and the largest numbers. */
+const picks = fc.array(fc.noBias(fc.nat(9_999)), { minLength: 10, maxLength: 40 });
 
 const always = (name: string, check: (steps: Step[]) => void) =>
   test(name, () => {
@@ -209,16 +223,10 @@ always("what has ended asks nothing of the host any more, unless it is resumed",
   }
 });
 
-always("a run that is given up is stopped, unless it went down with its process", (steps) => {
+always("a run that is given up is stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
-    if (
-      !givenUp ||
-      after.context.error?.kind === "interrupted" ||
-      event.type === "LOOKED_FAILED" ||
-      event.type === "PROMPT_REFUSED"
-    )
-      continue;
+    if (!givenUp || event.type === "LOOKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
     expect(effects.map(({ type }) => type)).toContain("stop");
   }
 });

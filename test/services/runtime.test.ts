@@ -148,7 +148,7 @@ test("at rest, nothing ticks", async () => {
   await settled();
   const before = stage.clock.pending();
   await stage.clock.advance(3_600_000);
-  // Five watches: for silence, missed events, lost processes, progress and outdated tasks. No alarm.
-  expect(before).toBe(5);
-  expect(stage.clock.pending()).toBe(5);
+  // Six watches: for silence, missed events, lost processes, requests, progress and outdated tasks. No alarm.
+  expect(before).toBe(6);
+  expect(stage.clock.pending()).toBe(6);
 });
