@@ -14,24 +14,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createMemoryStore } from "../src/services/store/memory-store.ts";
 import { openStore } from "../src/services/store/open-store.ts";
-import type { Change, Store } from "../src/services/store/store.ts";
+import type { Store } from "../src/services/store/store.ts";
 import { ownerOf } from "../test/store/owners.ts";
-import { type Story, tell } from "../test/store/story.ts";
+import { type Figure, percentile, report, timed } from "./figures.ts";
+import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.ts";
 
-const PROMPT = "Look at each file. ".repeat(54);
-const RESULT = "This is what I found. ".repeat(187);
-/** A session of a person launches about so many tasks. */
-const TASKS_OF_A_PARENT = 20;
 const CHANGES = 3_000;
 const ENDED = 10_000;
-
-interface Figure {
-  what: string;
-  value: number;
-  unit: "ms" | "MB";
-  /** Met below this; undefined: only to compare. */
-  goal?: number;
-}
 
 const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
 const owner = (id: string) => ownerOf(id, { startedAt: Date.now() });
@@ -45,31 +34,6 @@ const log = {
 
 const onDisk = (name: string, id: string): Promise<Store> =>
   openStore({ folder: join(root, name), owner: owner(id), log });
-
-/** A text that shares no memory with another's. */
-const own = (text: string, index: number): string => Buffer.from(`${index} ${text}`).toString();
-
-const storyOf = (index: number): Story =>
-  tell(`ses_${index}`, {
-    after: index,
-    prompt: own(PROMPT, index),
-    parentSessionID: `ses_parent_${Math.floor(index / TASKS_OF_A_PARENT)}`,
-  });
-
-const ended = (index: number): Change => {
-  const story = storyOf(index);
-  const changes = [story.launch(), story.answer(own(RESULT, index)), story.tell()];
-  return { records: [story.record()], journal: changes.flatMap(({ journal }) => journal), prompts: [] };
-};
-
-const timed = (work: () => void): number => {
-  const since = performance.now();
-  work();
-  return performance.now() - since;
-};
-
-const percentile = (values: number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
 
 /** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, told. */
 const changesOf = (store: Store): number[] =>
@@ -116,14 +80,7 @@ const startsOf = async (name: string): Promise<number> => {
 
 const measureStart = async (tasks: number): Promise<Figure[]> => {
   const store = await onDisk("many", "before");
-  for (let index = 0; index < tasks; index += 200) {
-    const changes = Array.from({ length: 200 }, (_, more) => ended(index + more));
-    store.commit({
-      records: changes.flatMap(({ records }) => records),
-      journal: changes.flatMap(({ journal }) => journal),
-      prompts: [],
-    });
-  }
+  fill(store, tasks);
   // What a process that was killed leaves behind.
   for (let index = 0; index < 5; index += 1) store.commit(storyOf(tasks + index).launch());
   const parent = { parentSessionID: `ses_parent_${Math.floor(tasks / TASKS_OF_A_PARENT / 2)}` };
@@ -188,11 +145,6 @@ const measureMemory = async (): Promise<Figure[]> => [
   { what: `memory of ${ENDED} ended tasks in memory`, value: held(createMemoryStore()), unit: "MB" },
 ];
 
-const line = ({ what, value, unit, goal }: Figure): string => {
-  const verdict = goal === undefined ? "" : value < goal ? `met (under ${goal} ${unit})` : `MISSED (${goal} ${unit})`;
-  return `${what.padEnd(62)} ${value.toFixed(unit === "ms" ? 3 : 1).padStart(10)} ${unit}  ${verdict}`;
-};
-
 const { values } = parseArgs({ options: { tasks: { type: "string", default: "100000" } } });
 try {
   const figures = [
@@ -200,9 +152,7 @@ try {
     ...(await measureMemory()),
     ...(await measureStart(Number(values.tasks))),
   ];
-  const runtime = process.versions.bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
-  process.stdout.write(`${runtime}\n${figures.map(line).join("\n")}\n`);
-  if (figures.some(({ value, goal }) => goal !== undefined && !(value < goal))) process.exitCode = 1;
+  report(figures);
 } finally {
   rmSync(root, { recursive: true, force: true });
 }

@@ -2,14 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress } from "../../src/task.ts";
 import { noticePrompt, START, tell } from "../store/story.ts";
+import { describeHistory } from "./history-contract.ts";
 
 const DAY = 86_400_000;
 
 /**
- * What the runtime and the engine rely on of a store: shown of each of them. `open` gives a new, empty one. `sweeps` is
- * false of one that cannot remove anything now, and will later.
+ * What the runtime and the engine rely on of a store: shown of each of them. `open` gives a new, empty one. `writes` is
+ * false of one whose file cannot be written for now.
  */
-export const describeStore = (open: () => Store | Promise<Store>, { sweeps = true } = {}): void => {
+export const describeStore = (open: () => Store | Promise<Store>, { writes = true } = {}): void => {
   test("a change that was stored is read back whole: record, task and journal", async () => {
     const store = await open();
     const story = tell("ses_1");
@@ -140,7 +141,9 @@ export const describeStore = (open: () => Store | Promise<Store>, { sweeps = tru
     store.remove(["ses_1"]);
   });
 
-  if (!sweeps) return;
+  describeHistory(open, writes);
+
+  if (!writes) return;
   describe("a sweep", () => {
     const filled = async () => {
       const store = await open();

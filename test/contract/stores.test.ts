@@ -47,7 +47,7 @@ describe.each(["full", "busy", "other"] as const)("the kept store on a disk that
       disk.failWrites(kind);
       return closedLater(store);
     },
-    { sweeps: false },
+    { writes: false },
   );
 });
 
@@ -59,6 +59,6 @@ describe("the kept store on a disk that never answered", () => {
       const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() };
       return closedLater(await openStore({ ...parts, load: async () => disk.open }));
     },
-    { sweeps: false },
+    { writes: false },
   );
 });

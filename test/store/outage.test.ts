@@ -66,6 +66,22 @@ test("each outage is said once, and its end once", async () => {
   expect([log.errors.length, log.infos.length]).toEqual([3, 3]);
 });
 
+test("an outage in which nothing is to be written is said once too, however long it is", async () => {
+  const { store, disk, clock, log } = await openKept();
+  disk.failWrites("busy");
+  for (let beat = 0; beat < 20; beat += 1) {
+    store.beat(clock.now());
+    await clock.advance(1_500);
+    store.noteProgress(new Map());
+    store.adopt(clock.now(), () => true);
+    await clock.advance(1_500);
+  }
+  expect([log.errors.length, log.infos.length]).toEqual([1, 0]);
+  disk.heal();
+  store.beat(clock.now());
+  expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
+});
+
 test("a disk that is really full keeps nothing from going on", async () => {
   const { store, disk, path, log } = await openKept();
   const story = tell("ses_1", { prompt: "x".repeat(50_000) });

@@ -1,45 +1,17 @@
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { LEASE, type Owner } from "../../src/services/store/ownership.ts";
-import { migrate } from "../../src/services/store/schema.ts";
+import { expect, test } from "vitest";
+import { LEASE } from "../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
-import { createSqliteStore, type SqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { SqliteStore } from "../../src/services/store/sqlite-store.ts";
 import { noProgress } from "../../src/task.ts";
-import { createVirtualClock } from "../fakes/virtual-clock.ts";
-import { ownerOf } from "./owners.ts";
-import { temporaryFolder } from "./places.ts";
+import { createHouse } from "./house.ts";
 import { noticePrompt, START, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 const NOBODY = { tasks: [], prompts: [], launches: [] };
 const all = () => true;
 
-/** Several processes on one file, as far as a store can tell. */
-const createHouse = () => {
-  const path = join(temporaryFolder(), "tasks.db");
-  const clock = createVirtualClock(START);
-  const dead = new Set<number>();
-  let pids = 0;
-  return {
-    clock,
-    path,
-    move: (id: string, given: Partial<Owner> = {}) => {
-      pids += 1;
-      const owner = ownerOf(id, { pid: pids, ...given });
-      const database = openDatabase(path);
-      migrate(database);
-      const store = createSqliteStore({ database, owner, now: clock.now, alive: (pid) => !dead.has(pid) });
-      onTestFinished(() => store.close());
-      return { store, kill: () => void dead.add(owner.pid) };
-    },
-    owners: () => {
-      const database = openDatabase(path);
-      const rows = database.prepare<{ id: string }>("SELECT id FROM owner ORDER BY id").all();
-      database.close();
-      return rows.map(({ id }) => id);
-    },
-  };
-};
+const ownersIn = (house: ReturnType<typeof createHouse>) =>
+  house.rows<{ id: string }>("SELECT id FROM owner ORDER BY id").map(({ id }) => id);
 
 const idsOf = (tasks: { task: { sessionID: string } }[]) => tasks.map(({ task }) => task.sessionID);
 
@@ -126,7 +98,7 @@ test("what a dead process had goes to the next of its directory: tasks, prompts 
   expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts }]);
   expect(estate.launches).toEqual([{ messageID: "msg_cut_off", parentSessionID: "ses_parent", at: START, fork: true }]);
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
-  expect(house.owners()).toEqual(["b"]);
+  expect(ownersIn(house)).toEqual(["b"]);
   expect(b.store.commit(live.answer())).toEqual([]);
   expect(a.store.commit(untold.tell())).toEqual(["ses_untold"]);
 });
@@ -187,7 +159,7 @@ test("only what is wanted is taken over; the rest stays for whoever wants it", (
     expect(idsOf(estate.tasks)).toEqual([`${parent}_task`]);
     expect(estate.prompts.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
     expect(estate.launches.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
-    expect(house.owners()).toEqual(parent === "ses_q" ? ["a", "b"] : ["b"]);
+    expect(ownersIn(house)).toEqual(parent === "ses_q" ? ["a", "b"] : ["b"]);
   }
 });
 
@@ -208,7 +180,7 @@ test("a process that closes its store leaves everything free at once", () => {
   a.commit({ ...story.launch(), prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }] });
   beginLaunch(a, "msg_2");
   a.close();
-  expect(house.owners()).toEqual(["b"]);
+  expect(ownersIn(house)).toEqual(["b"]);
   expect(b.claim("ses_1")).toBe(false);
   const estate = b.adopt(START, all);
   expect(idsOf(estate.tasks)).toEqual(["ses_1"]);

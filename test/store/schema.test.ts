@@ -93,4 +93,16 @@ test("the questions that are asked most are answered from an index", () => {
   expect(planOf("SELECT id FROM task WHERE owner IS NOT NULL AND directory = 'd'")).toContain("task_of_owner");
   expect(planOf("SELECT seq FROM task WHERE owner IS NULL AND ended_at < 1")).toContain("task_at_rest");
   expect(planOf("SELECT event FROM journal WHERE task = 't' ORDER BY seq")).toContain("journal_of_task");
+  const records = "SELECT snapshot FROM listed JOIN task USING (id)";
+  for (const [rest, index] of [
+    ["WHERE change > 1 ORDER BY change LIMIT 9", "sqlite_autoindex_listed_1"],
+    ["WHERE listed.batch = 'b' ORDER BY listed.started_at, born", "listed_of_batch"],
+    ["WHERE listed.ended_at IS NULL ORDER BY listed.started_at, born", "listed_live"],
+    ["WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT 9", "listed_ended"],
+  ] as const) {
+    const plan = planOf(`${records} ${rest}`);
+    expect(plan).toContain(index);
+    expect(plan).not.toContain("TEMP B-TREE");
+  }
+  expect(planOf("SELECT max(duration) FROM listed WHERE duration IS NOT NULL")).toContain("listed_duration");
 });

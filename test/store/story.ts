@@ -27,7 +27,9 @@ export interface Story {
   resume(): Change;
 }
 
-export type StoryOptions = Partial<Pick<TaskFacts, "parentSessionID" | "batchId" | "prompt">> & {
+export type StoryOptions = Partial<
+  Pick<TaskFacts, "parentSessionID" | "batchId" | "prompt" | "agent" | "directory" | "description">
+> & {
   /** Milliseconds from `START` to the launch; the end comes a second later. */
   after?: number;
 };

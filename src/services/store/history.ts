@@ -7,7 +7,7 @@ export interface PageFilter {
   agent?: string | undefined;
   directory?: string | undefined;
   batchId?: string | undefined;
-  /** Part of the description, in whatever case. */
+  /** Part of the description, in whatever case, of every alphabet (É is é, and not e). No sign in it is special. */
   search?: string | undefined;
   limit: number;
   offset: number;
@@ -30,7 +30,11 @@ export interface Tallies {
 
 /** A task that changed. */
 export interface ChangedTask {
-  /** The number of its newest change. Numbers rise through the whole store, whichever process changes something. */
+  /**
+   * The number of its newest change. Numbers rise through the whole store, whichever process changes something, and no
+   * change gets a lower one than has been read. They are whole, but for changes that wait for a file: these lie between
+   * two numbers of the file, and are told again with whole ones when it has them. A removal has none.
+   */
   change: number;
   /** The number of the change with which it was launched. */
   born: number;
@@ -62,12 +66,17 @@ export interface History {
   live(): TaskRecord[];
   /** The ended tasks that ended last, newest first. */
   newestEnded(count: number): TaskRecord[];
-  /** The number of the newest change; 0 when there was none. */
+  /** The number of the newest change, or a higher one that no other will have; 0 when there was none. */
   latestChange(): number;
   /** The tasks that changed after that change, each once, in the order of their newest changes; at most `limit`. */
   changedSince(change: number, limit: number): ChangedTask[];
 
-  /** Leaves a request for the process that supervises the task. `at` is epoch milliseconds. */
+  /**
+   * Leaves a request for the process that supervises the task, or, when it is at rest, for any process of the directory
+   * that it was supervised in last. One that nobody takes within a minute (`REQUEST_LIFE`) is forgotten: who asks must
+   * stop waiting before that. One for a task that is not there is refused by whichever process looks first, and one that
+   * cannot be handed over, for want of a file, at once. `at` is epoch milliseconds.
+   */
   ask(asked: AskedRequest, at: number): void;
   /** The requests for tasks that this process supervises, or may claim; each is given out once. */
   takeRequests(): AskedRequest[];

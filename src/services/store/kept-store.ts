@@ -1,3 +1,4 @@
+import { createKeptHistory } from "./kept-history.ts";
 import { createLedger } from "./ledger.ts";
 import { createLifeline, type LifelineParts } from "./lifeline.ts";
 import type { Estate, Store, TaskRecord } from "./store.ts";
@@ -10,7 +11,8 @@ const nothing = (): Estate => ({ tasks: [], prompts: [], launches: [] });
  */
 export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => {
   const ledger = createLedger();
-  const { flush, ask, follow, isConnected, close } = createLifeline({ ...parts, ledger });
+  const lifeline = createLifeline({ ...parts, ledger });
+  const { flush, ask, follow, isConnected, close } = lifeline;
   let isClosed = false;
 
   /** Notes what has to be written, and writes it if that is possible. */
@@ -53,6 +55,7 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
 
   if (!isConnected()) flush();
   return {
+    ...createKeptHistory({ ledger, lifeline, get, isClosed: () => isClosed }),
     commit: (change) => {
       noting(ledger.commit)(change);
       return ledger.takeLost();

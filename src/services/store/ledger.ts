@@ -1,8 +1,17 @@
 import type { TaskEvent } from "../../machines/task-events.ts";
 import type { Progress, Task } from "../../task.ts";
+import { type ChangesInHand, createChangesInHand } from "./changes-in-hand.ts";
+import type { AskedRequest, RequestAnswer } from "./history.ts";
+import { createRequestsInHand } from "./requests-in-hand.ts";
 import type { SqliteStore } from "./sqlite-store.ts";
 import type { Change, Estate, PendingLaunch, PromptsUnderWay, TaskFilter, TaskRecord } from "./store.ts";
 import { createTasksInHand, inOrder, type Which } from "./tasks-in-hand.ts";
+
+/**
+ * How far the numbers of a new file are ahead of what this process knew of the lost one. Others, who will store in it
+ * too, may have known of some more.
+ */
+const HEADWAY = 1_000;
 
 type Unsaved<T> = T & { isUnsaved: boolean };
 
@@ -25,6 +34,16 @@ export interface Ledger {
   lose(taskIds: string[]): void;
   /** The tasks that were lost since this was asked last. */
   takeLost(): string[];
+  ask(asked: AskedRequest, at: number): void;
+  answer(id: string, answer: RequestAnswer): void;
+
+  /** The requests that the file does not have, for tasks that are in hand; each once. */
+  takeRequests(): AskedRequest[];
+  /** Refuses the request that the file does not have, unless its task is in hand. */
+  refuse(asked: AskedRequest, reason: string): void;
+  /** An answer that was given without the file. */
+  takeAnswer(id: string): RequestAnswer | undefined;
+  changes: ChangesInHand;
 
   get(taskId: string, which: Which): TaskRecord | undefined;
   /** What a task from the file would be if the file had everything. */
@@ -35,6 +54,8 @@ export interface Ledger {
   /** The tasks that are known without the file. */
   list(filter: TaskFilter): Task[];
   isRemoved(taskId: string): boolean;
+  /** In the order of their launch. */
+  records(which: Which): TaskRecord[];
 
   /** True when the file has everything. */
   isSaved(): boolean;
@@ -56,6 +77,11 @@ export const createLedger = (): Ledger => {
   const released = new Set<string>();
   const ended = new Set<string>();
   const lost = new Set<string>();
+  const changes = createChangesInHand();
+  const requests = createRequestsInHand();
+  const answers = new Map<string, RequestAnswer>();
+  /** True when the file's numbers may be lower than those that were read from the one before it. */
+  let isNew = false;
 
   /** A record, or its absence, says all that was to be said of the task. */
   const forget = (taskId: string) => {
@@ -65,6 +91,7 @@ export const createLedger = (): Ledger => {
   const drop = (taskId: string) => {
     forget(taskId);
     tasks.drop(taskId);
+    changes.drop(taskId);
   };
 
   const lose = (taskIds: string[]) => {
@@ -101,7 +128,10 @@ export const createLedger = (): Ledger => {
   return {
     commit: (change) => {
       const records = change.records.filter(({ task }) => !removed.has(task.sessionID));
-      for (const { task } of records) forget(task.sessionID);
+      for (const { task } of records) {
+        forget(task.sessionID);
+        changes.changed(task.sessionID);
+      }
       tasks.commit({ records, journal: change.journal.filter(({ taskId }) => !removed.has(taskId)) });
       for (const list of change.prompts) prompts.set(list.parentSessionID, { ...list, isUnsaved: true });
       lose(change.records.map(({ task }) => task.sessionID).filter((taskId) => removed.has(taskId)));
@@ -113,6 +143,7 @@ export const createLedger = (): Ledger => {
       }
     },
     noteProgress: (counted) => {
+      for (const taskId of counted.keys()) changes.changed(taskId);
       for (const [taskId, latest] of tasks.noteProgress(counted)) progress.set(taskId, latest);
     },
     beginLaunch: (launch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
@@ -142,6 +173,18 @@ export const createLedger = (): Ledger => {
       lost.clear();
       return taken;
     },
+    ask: requests.ask,
+    answer: (id, answer) => {
+      if (!requests.answer(id, answer)) answers.set(id, answer);
+    },
+
+    takeRequests: () => requests.take((taskId) => tasks.get(taskId, "any") !== undefined),
+    refuse: ({ taskId }, reason) => {
+      const mine = tasks.get(taskId, "any") === undefined ? requests.take((other) => other === taskId) : [];
+      for (const refused of mine) requests.answer(refused.id, { refused: reason });
+    },
+    takeAnswer: requests.takeAnswer,
+    changes,
 
     get: tasks.get,
     progressed,
@@ -155,12 +198,16 @@ export const createLedger = (): Ledger => {
     },
     list: (filter) => tasks.list(filter, "any"),
     isRemoved: (taskId) => removed.has(taskId),
+    records: (which) => tasks.list({}, which).flatMap(({ sessionID }) => tasks.get(sessionID, which) ?? []),
 
     isSaved: () =>
-      [progress, removed, claimed, released, ended].every(({ size }) => size === 0) &&
+      [progress, removed, claimed, released, ended, answers].every(({ size }) => size === 0) &&
+      !requests.isWaiting() &&
       [...prompts.values(), ...launches.values()].every(({ isUnsaved }) => !isUnsaved) &&
       tasks.list({}, "unsaved").length === 0,
     save: (store) => {
+      if (isNew && changes.highest() > 0) store.raise(Math.ceil(changes.highest()) + HEADWAY);
+      isNew = false;
       if (removed.size > 0) store.remove([...removed]);
       removed.clear();
       for (const launch of launches.values()) {
@@ -175,11 +222,18 @@ export const createLedger = (): Ledger => {
       });
       drain(released, store.letGo);
       drain(ended, store.endLaunch);
+      changes.saved();
+      requests.handOver(store.ask);
+      for (const [id, answer] of answers) {
+        store.answer(id, answer);
+        answers.delete(id);
+      }
     },
     startOver: () => {
+      isNew = true;
       tasks.startOver();
       for (const item of [...prompts.values(), ...launches.values()]) item.isUnsaved = true;
-      for (const pending of [progress, removed, claimed, released, ended]) pending.clear();
+      for (const pending of [progress, removed, claimed, released, ended, answers]) pending.clear();
     },
   };
 };

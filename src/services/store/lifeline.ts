@@ -75,6 +75,8 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
   const save = () => {
     connection ??= connector.connect();
     ledger.save(connection.store);
+    // There may have been nothing to save: it is over once something was written.
+    if (outage) ledger.lose(connection.store.beat(clock.now()));
     endOutage();
   };
 

@@ -1,5 +1,6 @@
 import type { TaskEvent } from "../../machines/task-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
+import { createMemoryHistory } from "./memory-history.ts";
 import { matches, type Retention, type Store, type TaskRecord } from "./store.ts";
 
 const DAY = 86_400_000;
@@ -10,6 +11,7 @@ export const createMemoryStore = (): Store => {
   const journals = new Map<string, TaskEvent[]>();
   /** Task ids by parent session: most questions are one parent's. */
   const byParent = new Map<string, Set<string>>();
+  const { changed, removed, ...history } = createMemoryHistory((taskId) => records.get(taskId));
 
   const tasksOf = (parentSessionID: string | undefined): Task[] => {
     const ids = parentSessionID === undefined ? records.keys() : (byParent.get(parentSessionID) ?? []);
@@ -24,6 +26,7 @@ export const createMemoryStore = (): Store => {
       if (siblings?.size === 0) byParent.delete(parent);
       records.delete(taskId);
       journals.delete(taskId);
+      removed(taskId);
     }
   };
 
@@ -35,11 +38,13 @@ export const createMemoryStore = (): Store => {
       .filter(({ completedAt }, index) => index >= count || now - Date.parse(completedAt ?? "") > days * DAY);
 
   return {
+    ...history,
     commit: (change) => {
       for (const record of change.records) {
         const { sessionID, parentSessionID } = record.task;
         records.set(sessionID, record);
         byParent.set(parentSessionID, (byParent.get(parentSessionID) ?? new Set()).add(sessionID));
+        changed(record);
       }
       for (const { taskId, event } of change.journal) {
         const journal = journals.get(taskId);
@@ -55,7 +60,10 @@ export const createMemoryStore = (): Store => {
     noteProgress: (counted) => {
       for (const [taskId, progress] of counted) {
         const record = records.get(taskId);
-        if (record) records.set(taskId, { ...record, task: { ...record.task, progress } });
+        if (!record) continue;
+        const counting = { ...record, task: { ...record.task, progress } };
+        records.set(taskId, counting);
+        changed(counting);
       }
     },
     sweep: (retention, now) => {

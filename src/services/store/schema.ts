@@ -1,4 +1,5 @@
 import { type Database, DatabaseError } from "./database.ts";
+import { addHistory } from "./schema-history.ts";
 
 /** One step from a version to the next. */
 export type Migration = (database: Database) => void;
@@ -67,7 +68,7 @@ const first = `
 `;
 
 /** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
-export const migrations: readonly Migration[] = [(database) => database.exec(first)];
+export const migrations: readonly Migration[] = [(database) => database.exec(first), addHistory];
 
 /** The version of everything in the file, the snapshots included; 0 in a new file. */
 export const versionOf = (database: Database): number =>

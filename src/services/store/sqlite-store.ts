@@ -4,11 +4,13 @@ import type { Database } from "./database.ts";
 import { BEAT, type Owner } from "./ownership.ts";
 import { refuseNewer } from "./schema.ts";
 import { createEstateTables } from "./sqlite-estate.ts";
+import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
+import { createListingTables } from "./sqlite-listing.ts";
 import { createTaskTables } from "./sqlite-tasks.ts";
 import type { Change, Store, TaskRecord } from "./store.ts";
 
 /** A store in a file. Every method throws `DatabaseError`, until it is closed. */
-export interface SqliteStore extends Store {
+export interface SqliteStore extends Store, FileHistory {
   /**
    * `origins` says what tasks began with whose first record here is not that of their launch: null when their journal
    * here does not go back to it.
@@ -34,6 +36,7 @@ const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts:
 /** Keeps tasks in a file that many processes share, on behalf of one of its owners. Throws `DatabaseError`. */
 export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteStoreParts): SqliteStore => {
   const tasks = createTaskTables(database, me);
+  const listing = createListingTables(database);
   const estate = createEstateTables(database, me, alive);
   /** Tasks that are live here. */
   const held = new Set<string>();
@@ -68,13 +71,15 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
 
   const store = (record: TaskRecord, origin: TaskInput | null): boolean => {
     const id = record.task.sessionID;
-    if (held.has(id)) return tasks.update(record, "own");
-    if (!known.has(id) && tasks.insert(record, origin)) {
+    if (!held.has(id) && !known.has(id) && tasks.insert(record, origin)) {
+      listing.insert(record);
       // The launch is not pending any more. Done here, so that no crash comes between.
       if (origin) estate.endLaunch(origin.run.messageID);
       return true;
     }
-    return tasks.update(record, "free");
+    if (!tasks.update(record, held.has(id) ? "own" : "free")) return false;
+    listing.update(record);
+    return true;
   };
 
   const commit: SqliteStore["commit"] = ({ records, journal, prompts }, origins = new Map()) => {
@@ -106,6 +111,7 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
 
   signed(() => undefined, now());
   return {
+    ...createSqliteHistory({ database, owner: me, listing, tasks, now, write, isOpen: () => !isClosed }),
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
     list: (filter) => (isClosed ? [] : tasks.list(filter)),
@@ -121,7 +127,9 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
     },
     noteProgress: (counted) =>
       write(() => {
-        for (const [taskId, progress] of counted) tasks.noteProgress(taskId, progress);
+        for (const [taskId, progress] of counted) {
+          if (tasks.noteProgress(taskId, progress)) listing.touch(taskId);
+        }
       }, undefined),
     sweep: (retention, at) => {
       let swept = 0;

@@ -65,8 +65,9 @@ export const createTaskTables = (database: Database, me: Owner) => {
     update: (record: TaskRecord, whose: "own" | "free"): boolean =>
       (whose === "own" ? updateOwn : updateFree).run(...changing(record), record.task.sessionID, me.id) > 0,
     append: ({ taskId, event }: JournalEntry) => void insertEvent.run(taskId, JSON.stringify(event)),
-    noteProgress: (taskId: string, progress: Progress) =>
-      void updateProgress.run(JSON.stringify(progress), taskId, me.id),
+    /** False when the task is another's, or not there. */
+    noteProgress: (taskId: string, progress: Progress): boolean =>
+      updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
     remove: (taskId: string) => void deleteTask.run(taskId),
     /** Removes some of what is not to be kept, and returns how many: 0 when nothing is left to remove. */
     sweepSome: ({ days, count }: Retention, now: number): number =>

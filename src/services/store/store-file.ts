@@ -30,10 +30,15 @@ const STUCK = 10_000;
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
+/** A disk without room, or a user without any left on it: that may pass. */
+const FULL: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
+
 const unopenable = (error: unknown): DatabaseError =>
   error instanceof DatabaseError
     ? error
-    : new DatabaseError("unopenable", databaseError(error).message, { cause: error });
+    : new DatabaseError(FULL.has(codeOf(error)) ? "full" : "unopenable", databaseError(error).message, {
+        cause: error,
+      });
 
 const attempt = <T>(work: () => T): T => {
   try {

@@ -2,6 +2,7 @@ import type { NoticePrompt } from "../../machines/outbox-events.ts";
 import type { StoredSnapshot } from "../../machines/task.ts";
 import type { TaskEvent } from "../../machines/task-events.ts";
 import type { Progress, Task, TaskStatus } from "../../task.ts";
+import type { History } from "./history.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {
@@ -65,7 +66,7 @@ export interface Retention {
  * Where tasks are kept until they are cleared. One store may serve many processes: a task that is not at rest belongs to
  * the one that supervises it, for as long as that shows that it lives.
  */
-export interface Store {
+export interface Store extends History {
   /**
    * Stores a change. A task that is at rest after it belongs to nobody.
    * Returns the tasks that another process has taken over or removed: nothing of those is stored.

@@ -1,0 +1,118 @@
+/**
+ * `node bench/history.ts [--tasks N]` and the same with `bun`
+ *
+ * What it costs to look through all tasks, of which there are 100,000 by default: any page with any filter, counts, one
+ * task, and what changed; while another process and this one change tasks in between. Exits with 1 when a goal is missed.
+ * Takes about a minute and writes 2 GB into the folder for temporary files.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { PageFilter } from "../src/services/store/history.ts";
+import { openStore } from "../src/services/store/open-store.ts";
+import type { Store } from "../src/services/store/store.ts";
+import { noProgress } from "../src/task.ts";
+import { ownerOf } from "../test/store/owners.ts";
+import { type Figure, median, percentile, report, timed } from "./figures.ts";
+import { fill, storyOf } from "./stored-tasks.ts";
+
+const ROUNDS = 40;
+
+const { values } = parseArgs({ options: { tasks: { type: "string", default: "100000" } } });
+const tasks = Number(values.tasks);
+const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
+
+const log = {
+  info: () => undefined,
+  error: (message: string, extra?: Record<string, unknown>) => {
+    throw new Error(`${message} ${JSON.stringify(extra)}`);
+  },
+};
+
+const open = (id: string): Promise<Store> =>
+  openStore({ folder: root, owner: ownerOf(id, { startedAt: Date.now() }), log });
+
+const PAGES: Readonly<Record<string, Partial<PageFilter>>> = {
+  "the first page": {},
+  "200 of the first page": { limit: 200 },
+  "the page in the middle": { offset: tasks / 2 },
+  "the last page": { offset: tasks - 50 },
+  "status completed, the last page": { status: "completed", offset: tasks - 50 },
+  "status running": { status: "running" },
+  "an agent, deep": { agent: "explore", offset: tasks / 4 },
+  "a directory": { directory: "/home/somebody/projects/3" },
+  "a batch": { batchId: "batch_7" },
+  "a search that all match, the last page": { search: "(", offset: tasks - 50 },
+  "a search that many match": { search: "ÜBERSICHT" },
+  "a search that few match": { search: "flow (777" },
+  "a search that none match": { search: "no such words" },
+  "a search of two letters": { search: "in" },
+  "a search that many match, with all other filters": {
+    search: "the",
+    status: "completed",
+    agent: "general",
+    directory: "/home/somebody/projects/3",
+    offset: tasks / 60,
+  },
+};
+
+/** The figures of one question, asked again and again; before each time, something changed. */
+const figureOf = (what: string, ask: () => void, change: (round: number) => void): Figure => {
+  const times = Array.from({ length: ROUNDS }, (_, round) => {
+    change(round);
+    return timed(ask);
+  });
+  return { what: `${what}, median`, value: median(times), unit: "ms", goal: 10 };
+};
+
+const measure = (store: Store, other: Store): Figure[] => {
+  const live = Array.from({ length: 20 }, (_, index) => storyOf(tasks + index));
+  live.forEach((story, index) => void (index % 2 ? store : other).commit(story.launch()));
+  const changes: number[] = [];
+  const change = (round: number) => {
+    const counted = (index: number) =>
+      new Map([[`ses_${tasks + index}`, { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: round }]]);
+    other.noteProgress(counted((2 * round) % 20));
+    changes.push(timed(() => store.noteProgress(counted((2 * round + 1) % 20))));
+  };
+  const first = timed(() => void store.page({ limit: 50, offset: 0 }));
+  const pages = Object.entries(PAGES).map(([what, filter]) =>
+    figureOf(what, () => void store.page({ limit: 50, offset: 0, ...filter }), change),
+  );
+  let seen = store.latestChange();
+  const follow = () => {
+    seen = store.changedSince(seen, 1_000).at(-1)?.change ?? seen;
+  };
+  const rest: Record<string, () => void> = {
+    tallies: () => void store.tallies(),
+    "one task": () => void store.get(`ses_${tasks / 2}`),
+    "the tasks of a batch": () => void store.batch("batch_9"),
+    "the live tasks": () => void store.live(),
+    "the newest change": () => void store.latestChange(),
+    "what changed since the last look": follow,
+    "requests for this process": () => void store.takeRequests(),
+  };
+  const figures = Object.entries(rest).map(([what, ask]) => figureOf(what, ask, change));
+  return [
+    ...pages,
+    ...figures,
+    { what: "a change of progress, median", value: median(changes), unit: "ms", goal: 1 },
+    { what: "a change of progress, p99", value: percentile(changes, 0.99), unit: "ms" },
+    { what: "the 200 newest ended tasks", value: timed(() => void store.newestEnded(200)), unit: "ms" },
+    { what: "the very first page of a process", value: first, unit: "ms" },
+  ];
+};
+
+try {
+  const before = await open("before");
+  fill(before, tasks);
+  before.close();
+  const [store, other] = [await open("store"), await open("other")];
+  const figures = measure(store, other);
+  store.close();
+  other.close();
+  report(figures);
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}

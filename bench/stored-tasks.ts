@@ -1,0 +1,47 @@
+import type { Change, Store } from "../src/services/store/store.ts";
+import { type Story, tell } from "../test/store/story.ts";
+
+const PROMPT = "Look at each file. ".repeat(54);
+export const RESULT = "This is what I found. ".repeat(187);
+/** A session of a person launches about so many tasks. */
+export const TASKS_OF_A_PARENT = 20;
+
+const VERBS = ["find", "check", "explain", "fix", "test", "measure", "rename"];
+const THINGS = ["the login flow", "the parser", "each flaky test", "the Übersicht", "the release notes"];
+const AGENTS = ["general", "explore", "review"];
+
+const one = (of: readonly string[], index: number): string => of[index % of.length] ?? "";
+
+/** A text that shares no memory with another's. */
+const own = (text: string, index: number): string => Buffer.from(`${index} ${text}`).toString();
+
+/** A task like those that people have: prompts have 1 kB, agents, projects and descriptions vary. */
+export const storyOf = (index: number): Story =>
+  tell(`ses_${index}`, {
+    after: index,
+    prompt: own(PROMPT, index),
+    parentSessionID: `ses_parent_${Math.floor(index / TASKS_OF_A_PARENT)}`,
+    batchId: `batch_${Math.floor(index / 5)}`,
+    agent: one(AGENTS, index),
+    directory: `/home/somebody/projects/${index % 10}`,
+    description: `${one(VERBS, index)} ${one(THINGS, index)} (${index})`,
+  });
+
+/** A task's whole life at once, its result of 4 kB. */
+export const ended = (index: number): Change => {
+  const story = storyOf(index);
+  const changes = [story.launch(), story.answer(own(RESULT, index)), story.tell()];
+  return { records: [story.record()], journal: changes.flatMap(({ journal }) => journal), prompts: [] };
+};
+
+/** Stores so many ended tasks. */
+export const fill = (store: Store, tasks: number): void => {
+  for (let index = 0; index < tasks; index += 200) {
+    const changes = Array.from({ length: 200 }, (_, more) => ended(index + more));
+    store.commit({
+      records: changes.flatMap(({ records }) => records),
+      journal: changes.flatMap(({ journal }) => journal),
+      prompts: [],
+    });
+  }
+};

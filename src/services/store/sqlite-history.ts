@@ -1,0 +1,61 @@
+import type { Database } from "./database.ts";
+import { finderOf, noTallies } from "./finder.ts";
+import { foundRecords } from "./found-records.ts";
+import type { History } from "./history.ts";
+import type { Listed } from "./listed.ts";
+import type { Owner } from "./ownership.ts";
+import type { createListingTables } from "./sqlite-listing.ts";
+import { createRequestTable } from "./sqlite-requests.ts";
+import type { createTaskTables } from "./sqlite-tasks.ts";
+
+/** The history in a file, and what else is known of it there. Every method throws `DatabaseError`, until it is closed. */
+export interface FileHistory extends History {
+  /** All tasks in the order of their launch. */
+  entries(): readonly Listed[];
+  /** The number of the change that a task came with; undefined when it is not there. */
+  bornOf(taskId: string): number | undefined;
+  /** Changes get higher numbers than this one from now on. */
+  raise(change: number): void;
+}
+
+/** What a history in a file works with. */
+export interface SqliteHistoryParts {
+  database: Database;
+  owner: Owner;
+  listing: ReturnType<typeof createListingTables>;
+  tasks: ReturnType<typeof createTaskTables>;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Does something in a transaction; returns `otherwise` when the store is closed. */
+  write: <T>(work: () => T, otherwise: T) => T;
+  isOpen: () => boolean;
+}
+
+/** Looks through the tasks of all processes that share a file. */
+export const createSqliteHistory = (parts: SqliteHistoryParts): FileHistory => {
+  const { database, owner, listing, tasks, now, write, isOpen } = parts;
+  const requests = createRequestTable(database, owner);
+
+  const read = <T>(question: () => T, otherwise: T): T => (isOpen() ? question() : otherwise);
+
+  return {
+    page: (filter) =>
+      read(() => foundRecords(finderOf(listing.current()), tasks.get).page(filter), { records: [], total: 0 }),
+    tallies: () => read(listing.tallies, noTallies()),
+    batch: (batchId) => read(() => listing.batch(batchId), []),
+    live: () => read(listing.live, []),
+    newestEnded: (count) => read(() => listing.newestEnded(count), []),
+    latestChange: () => read(listing.newest, 0),
+    changedSince: (change, limit) => read(() => listing.changedSince(change, limit), []),
+
+    ask: (asked, at) => write(() => requests.ask(asked, at), undefined),
+    takeRequests: () => (read(() => requests.isForMe(now()), false) ? write(() => requests.take(now()), []) : []),
+    answer: (id, answer) => write(() => requests.answer(id, answer), undefined),
+    takeAnswer: (id) =>
+      read(() => requests.isAnswered(id), false) ? write(() => requests.takeAnswer(id), undefined) : undefined,
+
+    entries: () => read(() => listing.current().entries(), []),
+    bornOf: (taskId) => read(() => listing.bornOf(taskId), undefined),
+    raise: (change) => write(() => listing.raise(change), undefined),
+  };
+};

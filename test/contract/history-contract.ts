@@ -1,0 +1,235 @@
+import { expect, test } from "vitest";
+import type { PageFilter } from "../../src/services/store/history.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { noProgress, type TaskStatus } from "../../src/task.ts";
+import { START, tell } from "../store/story.ts";
+
+const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
+
+const idsOf = (records: { task: { sessionID: string } }[]) => records.map(({ task }) => task.sessionID);
+
+/** What the status API relies on of a store. `writes` is false of one whose file cannot be written for now. */
+export const describeHistory = (open: () => Store | Promise<Store>, writes: boolean): void => {
+  const finder = (store: Store) => (filter: Partial<PageFilter>) => {
+    const { records, total } = store.page({ limit: 50, offset: 0, ...filter });
+    return { ids: idsOf(records), total };
+  };
+
+  test("a page shows all tasks, newest first, later ones first among equals", async () => {
+    const store = await open();
+    for (const [id, after] of [
+      ["ses_c", 20],
+      ["ses_a", 10],
+      ["ses_b", 20],
+      ["ses_d", 0],
+    ] as const) {
+      store.commit(tell(id, { after, parentSessionID: `ses_parent_of_${id}` }).launch());
+    }
+    expect(finder(store)({})).toEqual({ ids: ["ses_b", "ses_c", "ses_a", "ses_d"], total: 4 });
+    expect(finder(store)({ limit: 2, offset: 1 })).toEqual({ ids: ["ses_c", "ses_a"], total: 4 });
+    expect(finder(store)({ limit: 2, offset: 3 })).toEqual({ ids: ["ses_d"], total: 4 });
+    expect(finder(store)({ offset: 4 })).toEqual({ ids: [], total: 4 });
+    expect(finder(store)({ limit: 0 })).toEqual({ ids: [], total: 4 });
+  });
+
+  test("what a page shows is the whole record, as it stands", async () => {
+    const store = await open();
+    const [live, rested] = [tell("ses_1"), tell("ses_2", { after: 1 })];
+    store.commit(live.launch());
+    store.commit(rested.whole());
+    const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
+    store.noteProgress(new Map([["ses_1", progress]]));
+    const counting = { ...live.record(), task: { ...live.record().task, progress } };
+    expect(store.page({ limit: 9, offset: 0 }).records).toEqual([rested.record(), counting]);
+    expect(store.live()).toEqual([counting]);
+    expect(store.newestEnded(9)).toEqual([rested.record()]);
+    expect(store.batch("batch")).toEqual([counting, rested.record()]);
+  });
+
+  test("a page holds what fits all of its filter", async () => {
+    const store = await open();
+    const stories = [
+      tell("ses_1"),
+      tell("ses_2", { after: 1, agent: "explore" }),
+      tell("ses_3", { after: 2, directory: "/other" }),
+      tell("ses_4", { after: 3, batchId: "other", description: "look it up" }),
+      tell("ses_5", { after: 4, agent: "explore", directory: "/other", batchId: "other" }),
+    ];
+    for (const story of stories) store.commit(story.launch());
+    for (const story of stories.slice(3)) store.commit(story.answer());
+    const find = finder(store);
+    expect(find({ status: "running" }).ids).toEqual(["ses_3", "ses_2", "ses_1"]);
+    expect(find({ status: "completed", limit: 1 })).toEqual({ ids: ["ses_5"], total: 2 });
+    expect(find({ status: "cancelled" })).toEqual({ ids: [], total: 0 });
+    expect(find({ agent: "explore" }).ids).toEqual(["ses_5", "ses_2"]);
+    expect(find({ directory: "/other" }).ids).toEqual(["ses_5", "ses_3"]);
+    expect(find({ batchId: "other" }).ids).toEqual(["ses_5", "ses_4"]);
+    expect(find({ batchId: "other", status: "completed", search: "look" }).ids).toEqual(["ses_4"]);
+    expect(find({ agent: "explore", directory: "/other", batchId: "other", status: "running" }).total).toBe(0);
+    expect(find({ agent: "Explore" }).total).toBe(0);
+    expect(find({ status: undefined, agent: undefined, search: "" }).total).toBe(5);
+  });
+
+  test("a search finds a part of the description, in whatever case, and knows no special signs", async () => {
+    const store = await open();
+    const texts = ["Fix the Übersicht", "100% of a_b", "100 of axb", "a\\b 'c' \"d\"", "CAFE\u0301 *?[a]"];
+    texts.forEach((description, after) => void store.commit(tell(`ses_${after}`, { after, description }).launch()));
+    const found: Record<string, number[]> = {
+      THE: [0],
+      ÜBER: [0],
+      über: [0],
+      uber: [],
+      "%": [1],
+      _: [1],
+      a_b: [1],
+      "\\": [3],
+      "a\\B": [3],
+      "'": [3],
+      '"d"': [3],
+      "caf\u00e9": [4],
+      "*": [4],
+      "[A]": [4],
+      OF: [2, 1],
+      axb: [2],
+      "the  ": [],
+      "find it nowhere": [],
+    };
+    for (const [search, ids] of Object.entries(found)) {
+      expect([search, finder(store)({ search })]).toEqual([
+        search,
+        { ids: ids.map((id) => `ses_${id}`), total: ids.length },
+      ]);
+    }
+  });
+
+  test("tallies count every task by status and agent, and the newest runs of those that ended", async () => {
+    const store = await open();
+    const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 } };
+    expect(store.tallies()).toEqual(nothing);
+    const stories = [tell("ses_1"), tell("ses_2", { agent: "explore" }), tell("ses_3", { agent: "constructor" })];
+    for (const story of stories) store.commit(story.launch());
+    expect(store.tallies()).toEqual({
+      ...nothing,
+      total: 3,
+      byStatus: { ...NONE, running: 3 },
+      byAgent: { general: 1, explore: 1, constructor: 1 },
+    });
+    for (const story of stories.slice(0, 2)) store.commit(story.answer());
+    expect(store.tallies()).toMatchObject({
+      byStatus: { ...NONE, running: 1, completed: 2 },
+      duration: { avg: 1_000, max: 1_000, min: 1_000 },
+    });
+    for (const story of stories.slice(0, 2)) store.commit(story.tell());
+    expect(store.claim("ses_1")).toBe(true);
+    store.commit(stories[0]?.resume() ?? { records: [], journal: [], prompts: [] });
+    expect(store.tallies().byStatus).toEqual({ ...NONE, running: 1, completed: 1, resumed: 1 });
+    store.remove(["ses_2"]);
+    expect(store.tallies()).toEqual({
+      ...nothing,
+      total: 2,
+      byStatus: { ...NONE, running: 1, resumed: 1 },
+      byAgent: { general: 1, constructor: 1 },
+    });
+  });
+
+  test("a batch is shown in the order of launch, live tasks too, and ended ones by their end, newest first", async () => {
+    const store = await open();
+    const stories = [tell("ses_3", { after: 3 }), tell("ses_1", { after: 1 }), tell("ses_2", { after: 2 })];
+    for (const story of stories) store.commit(story.launch());
+    store.commit(tell("ses_other", { batchId: "other" }).launch());
+    expect(idsOf(store.batch("batch"))).toEqual(["ses_1", "ses_2", "ses_3"]);
+    expect(store.batch("unknown")).toEqual([]);
+    expect(idsOf(store.live())).toEqual(["ses_other", "ses_1", "ses_2", "ses_3"]);
+    expect(store.newestEnded(9)).toEqual([]);
+    for (const story of stories) store.commit(story.answer());
+    expect(idsOf(store.live())).toEqual(["ses_other"]);
+    expect(idsOf(store.newestEnded(9))).toEqual(["ses_3", "ses_2", "ses_1"]);
+    expect(idsOf(store.newestEnded(2))).toEqual(["ses_3", "ses_2"]);
+    store.remove(["ses_3", "ses_other"]);
+    expect([idsOf(store.live()), idsOf(store.newestEnded(9))]).toEqual([[], ["ses_2", "ses_1"]]);
+    expect(finder(store)({})).toEqual({ ids: ["ses_2", "ses_1"], total: 2 });
+  });
+
+  test("changes have rising numbers; whoever reads on from one misses none, and sees each task once", async () => {
+    const store = await open();
+    expect(store.latestChange()).toBe(0);
+    const [a, b] = [tell("ses_a"), tell("ses_b")];
+    store.commit(a.launch());
+    const first = store.latestChange();
+    expect(first).toBeGreaterThan(0);
+    expect(store.changedSince(0, 9)).toEqual([{ change: first, born: first, record: a.record() }]);
+    expect(store.changedSince(first, 9)).toEqual([]);
+    store.commit(b.launch());
+    store.commit(a.answer());
+    const since = store.changedSince(first, 9);
+    expect(since.map(({ record }) => record)).toEqual([b.record(), a.record()]);
+    expect(since.map(({ born }) => born > first)).toEqual([true, false]);
+    expect(since.at(-1)?.change).toBe(store.latestChange());
+    expect(store.changedSince(first, 1)).toEqual(since.slice(0, 1));
+    expect(store.changedSince(since[0]?.change ?? 0, 1)).toEqual(since.slice(1));
+    const last = store.latestChange();
+    store.noteProgress(
+      new Map([
+        ["ses_b", noProgress(new Date(START).toISOString())],
+        ["ses_unknown", noProgress("")],
+      ]),
+    );
+    const [counted, ...more] = store.changedSince(last, 9);
+    expect([counted?.born, counted?.record, more]).toEqual([since[0]?.born, b.record(), []]);
+    expect(store.latestChange()).toBeGreaterThanOrEqual(counted?.change ?? Number.POSITIVE_INFINITY);
+    store.remove(["ses_b"]);
+    expect(store.changedSince(last, 9)).toEqual([]);
+    expect(store.latestChange()).toBeGreaterThan(last);
+    store.commit(tell("ses_c").launch());
+    expect(store.changedSince(last, 9).map(({ record }) => record.task.sessionID)).toEqual(["ses_c"]);
+  });
+
+  test("a request is given out once, and so is its answer", async () => {
+    const store = await open();
+    store.commit(tell("ses_1").launch());
+    expect([store.takeRequests(), store.takeAnswer("req_1")]).toEqual([[], undefined]);
+    const asked = [
+      { id: "req_1", taskId: "ses_1", request: { kind: "cancel" as const } },
+      { id: "req_2", taskId: "ses_1", request: { kind: "resume" as const, prompt: "and %this" } },
+    ];
+    for (const one of asked) store.ask(one, Date.now());
+    expect(store.takeRequests()).toEqual(asked);
+    expect(store.takeRequests()).toEqual([]);
+    expect(store.takeAnswer("req_1")).toBeUndefined();
+    store.answer("req_1", {});
+    store.answer("req_2", { refused: "it is asleep" });
+    store.answer("req_unknown", {});
+    expect([store.takeAnswer("req_2"), store.takeAnswer("req_2")]).toEqual([{ refused: "it is asleep" }, undefined]);
+    expect([store.takeAnswer("req_1"), store.takeAnswer("req_1")]).toEqual([{}, undefined]);
+    expect(store.takeAnswer("req_unknown")).toBeUndefined();
+  });
+
+  test.runIf(writes)(
+    "a request for a task at rest is given out, and one for a task that is gone is refused",
+    async () => {
+      const store = await open();
+      store.commit(tell("ses_1").whole());
+      store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, Date.now());
+      store.ask({ id: "req_2", taskId: "ses_gone", request: { kind: "cancel" } }, Date.now());
+      expect(store.takeRequests().map(({ id }) => id)).toEqual(["req_1"]);
+      expect(store.takeAnswer("req_2")).toEqual({ refused: "task ses_gone is not there any more" });
+    },
+  );
+
+  test("after its close no question throws", async () => {
+    const store = await open();
+    store.commit(tell("ses_1").launch());
+    store.close();
+    store.page({ limit: 50, offset: 0, search: "find" });
+    store.tallies();
+    store.batch("batch");
+    store.live();
+    store.newestEnded(9);
+    store.latestChange();
+    store.changedSince(0, 9);
+    store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, START);
+    store.takeRequests();
+    store.answer("req_1", {});
+    store.takeAnswer("req_1");
+  });
+};
