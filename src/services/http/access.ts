@@ -1,0 +1,53 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+
+/** Why a request is not served: what is wrong, and the HTTP status that says so. */
+export interface Refusal {
+  status: 401 | 403 | 414;
+  error: string;
+}
+
+const LOOPBACK = "(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?";
+const LOOPBACK_HOST = new RegExp(`^${LOOPBACK}$`, "i");
+const LOOPBACK_ORIGIN = new RegExp(`^https?://${LOOPBACK}$`, "i");
+
+/** Characters of the longest URL that is served. Node and Bun themselves take at most 16 kB of headers. */
+const LONGEST_URL = 8_192;
+
+/** At most so much of what somebody sent is repeated to them. */
+const SHOWN = 80;
+
+/** A value of a request, quoted for an error message. */
+export const quoted = (value: string): string =>
+  JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
+
+/**
+ * Why nobody who sends such a request is served, whatever it asks for.
+ *
+ * Any page in the user's browser can reach loopback. One whose name was rebound to 127.0.0.1 still sends that name as
+ * `Host`; any other page sends its `Origin` with what it could read.
+ */
+export const refusalOf = (request: Request, allowedOrigins: readonly string[]): Refusal | undefined => {
+  const host = request.headers.get("host") ?? "";
+  if (!LOOPBACK_HOST.test(host)) {
+    return { status: 403, error: `Host ${quoted(host)} is not served: use localhost or 127.0.0.1.` };
+  }
+  const origin = request.headers.get("origin");
+  if (origin !== null && !LOOPBACK_ORIGIN.test(origin) && !allowedOrigins.includes(origin)) {
+    return { status: 403, error: `Origin ${quoted(origin)} is not served: it is not listed in the allowed origins.` };
+  }
+  if (request.url.length > LONGEST_URL) {
+    return { status: 414, error: `The URL is too long: at most ${LONGEST_URL} characters are served.` };
+  }
+  return undefined;
+};
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** Why a request may not change anything: it has no token, or a wrong one. */
+export const tokenRefusalOf = (authorization: string | undefined, token: string): Refusal | undefined => {
+  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+  // Digests have one length: how long the comparison takes says nothing about the token.
+  if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined;
+  const problem = given === undefined ? "no token was given" : "the token is wrong";
+  return { status: 401, error: `Not allowed: ${problem}. Send "Authorization: Bearer" and the token in server.json.` };
+};

@@ -1,0 +1,62 @@
+import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
+import { reasonOf } from "../log.ts";
+import { quoted, refusalOf } from "./access.ts";
+import type { App, AppEnv, AppParts } from "./answering.ts";
+import { registerCommands } from "./commands.ts";
+import { errorAnswer, preflight, withCors } from "./cors.ts";
+import { registerReads } from "./reads.ts";
+import * as routes from "./routes.ts";
+import type { Connection } from "./subscriber.ts";
+
+/** Answers a request, whichever runtime it came by. */
+export type Answer = (request: Request, connection: Connection) => Response | Promise<Response>;
+
+const describeFault = (error: z.ZodError): string =>
+  error.issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`))
+    .join("; ");
+
+const document = (version: string) => ({
+  openapi: "3.1.0",
+  info: {
+    title: "opencode-taskchart status API",
+    version,
+    description: "Background tasks of OpenCode. Served on loopback; `server.json` in the data folder says where.",
+  },
+});
+
+/** The status API: one handler for both runtimes. */
+export const createApp = (parts: AppParts): Answer => {
+  const { log, version, allowedOrigins } = parts;
+  const app: App = new OpenAPIHono<AppEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw new HTTPException(400, { message: describeFault(result.error) });
+    },
+  });
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  registerReads(app, parts);
+  registerCommands(app, parts);
+  app.get("/v1/openapi.json", (c) => c.json(app.getOpenAPI31Document(document(version))));
+
+  for (const [path, methods] of routes.METHODS) {
+    app.all(path, ({ req }) =>
+      errorAnswer(405, `${quoted(req.method)} is not for ${quoted(req.path)}, which knows ${methods}.`, {
+        Allow: methods,
+      }),
+    );
+  }
+  app.notFound(({ req }) => errorAnswer(404, `There is nothing at ${quoted(req.path)}.`));
+  app.onError((error, { req }) => {
+    if (error instanceof HTTPException) return errorAnswer(error.status, error.message);
+    log.error("the status API could not answer", { path: req.path, reason: reasonOf(error) });
+    return errorAnswer(500, "The status API could not answer; the reason is in the log of OpenCode.");
+  });
+
+  return async (request, connection) => {
+    if (request.method === "OPTIONS") return preflight();
+    const refusal = refusalOf(request, allowedOrigins);
+    if (refusal) return errorAnswer(refusal.status, refusal.error);
+    return withCors(await app.fetch(request, { connection }));
+  };
+};

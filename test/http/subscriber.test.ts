@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { tellsBackpressure } from "../../src/services/http/bun-server.ts";
+import { bytes, createSubscriber, MOST_UNREAD } from "../../src/services/http/subscriber.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
+
+const PART = 64 * 1024;
+
+const subscribe = (mostBytes?: number) => {
+  const clock = createVirtualClock();
+  const told: string[] = [];
+  const subscriber = createSubscriber(bytes("snapshot"), {
+    clock,
+    connection: { drop: () => told.push("dropped"), mostBytes },
+    onGone: () => told.push("gone"),
+  });
+  return { subscriber, told, clock };
+};
+
+test("who reads nothing is dropped once the bound is passed, and no heart beats for it any more", () => {
+  const { subscriber, told, clock } = subscribe();
+  let sent = 0;
+  for (; told.length === 0; sent += PART) subscriber.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+  expect(sent).toBe(MOST_UNREAD + PART);
+  expect(clock.pending()).toBe(0);
+  subscriber.send(new Uint8Array(PART));
+  subscriber.end();
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("who reads is not dropped, however much it is, nor for one event that is longer than the bound", async () => {
+  const { subscriber, told } = subscribe();
+  const reader = subscriber.stream.getReader();
+  expect((await reader.read()).value).toEqual(bytes("snapshot"));
+  for (let sent = 0; sent < 40; sent += 1) {
+    subscriber.send(new Uint8Array(MOST_UNREAD * 2));
+    expect((await reader.read()).value?.length).toBe(MOST_UNREAD * 2);
+  }
+  expect(told).toEqual([]);
+  await reader.cancel();
+  expect(told).toEqual(["gone"]);
+});
+
+test("where nobody can tell how much was read, all that was sent is what counts", async () => {
+  const { subscriber, told } = subscribe(3 * PART);
+  const reader = subscriber.stream.getReader();
+  await reader.read();
+  for (let sent = 0; sent < 4; sent += 1) {
+    subscriber.send(new Uint8Array(PART));
+    await reader.read();
+  }
+  expect(told).toEqual([]);
+  subscriber.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("the versions of Bun that tell how much was read are known", () => {
+  expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(tellsBackpressure)).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
