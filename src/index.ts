@@ -1,19 +1,27 @@
 import { randomUUID } from "node:crypto";
 import type { Plugin } from "@opencode-ai/plugin";
+import manifest from "../package.json" with { type: "json" };
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
 import { createEngine } from "./services/engine.ts";
 import { isDevelopment } from "./services/environment.ts";
+import { startStatusServer } from "./services/http/status-server.ts";
 import { createIds } from "./services/ids.ts";
 import { type Log, reasonOf } from "./services/log.ts";
 import { readEvent } from "./services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
+import { createSites } from "./services/sites.ts";
+import { createStatusSource } from "./services/status-source.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/store-file.ts";
 import { tasksToolset } from "./tools/toolset.ts";
 
 const SERVICE = "opencode-taskchart";
+
+/** The directories that this process has open: the host starts the plugin once for each, and the status API shows all. */
+const sites = createSites();
+const source = createStatusSource(sites, systemClock, randomUUID);
 
 /** Background tasks for OpenCode. Nothing here awaits the host: it waits for its plugins, so that would be a deadlock. */
 const server: Plugin = async (input, given) => {
@@ -56,6 +64,16 @@ const server: Plugin = async (input, given) => {
       },
     },
   });
+  const leave = sites.add({ engine, store, host });
+  const server = await startStatusServer({
+    source,
+    folder: dataFolder(),
+    env: process.env,
+    log,
+    clock,
+    version: manifest.version,
+    allowedOrigins: options.api.allowedOrigins,
+  });
   return {
     tool: tasksToolset({ engine, clock, prefix, isHeadless }),
     // A throw in here could hang the host, or break every session of it.
@@ -74,7 +92,11 @@ const server: Plugin = async (input, given) => {
         log.error("a model request could not be looked through", { reason: reasonOf(error) });
       }
     },
-    dispose: async () => engine.stop(),
+    dispose: async () => {
+      leave();
+      engine.stop();
+      await server?.stop();
+    },
   };
 };
 

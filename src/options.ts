@@ -19,8 +19,24 @@ export const Options = z.strictObject({
     .describe("What becomes of a task that was cut off when OpenCode ended: it goes on, or it ends in error."),
   retention: z
     .strictObject({
-      days: z.number().positive().optional().describe("Ended tasks are kept for so many days; default: for ever."),
-      count: z.int().min(0).optional().describe("So many ended tasks are kept, the newest; default: all."),
+      days: z
+        .number()
+        .positive()
+        .optional()
+        .describe("Ended tasks of the directory are kept for so many days; default: for ever."),
+      count: z
+        .int()
+        .min(0)
+        .optional()
+        .describe("So many ended tasks of the directory are kept, the newest; default: all."),
+    })
+    .prefault({}),
+  api: z
+    .strictObject({
+      allowedOrigins: z
+        .array(z.url())
+        .default([])
+        .describe("Origins of web pages that may read the status API, beside those of this machine."),
     })
     .prefault({}),
   fork: z

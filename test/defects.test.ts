@@ -1,11 +1,17 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createOpencodeClient } from "@opencode-ai/sdk";
 import { expect, test } from "vitest";
 import { planFork } from "../src/services/fork.ts";
 import { readEvent } from "../src/services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "../src/services/opencode-host.ts";
+import { openStore } from "../src/services/store/open-store.ts";
+import { thisProcess } from "../src/services/store/ownership.ts";
 import { tasksToolset } from "../src/tools/toolset.ts";
 import { createDisk } from "./fakes/disk.ts";
 import { refused, unavailable } from "./fakes/fake-host.ts";
+import { serve } from "./fakes/served.ts";
 import { createStage, PARENT, type Stage } from "./fakes/stage.ts";
 import { settled } from "./fakes/virtual-clock.ts";
 
@@ -260,4 +266,30 @@ test("defect 14: when no event comes any more, a task still completes within the
   await stage.clock.advance(5_000);
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   expect(stage.notices()).toHaveLength(1);
+});
+
+test("defect 8: the status API lists what is stored, tasks from before a restart included", async () => {
+  const disk = createDisk();
+  const stage = createStage({ openStore: disk.boot });
+  const id = await stage.complete("12");
+  await stage.clock.advance(1_000);
+  await stage.restart();
+  const api = await serve(stage);
+  expect((await api.get("/v1/tasks")).body).toMatchObject({ total: 1, tasks: [{ sessionID: id, result: "12" }] });
+  expect((await api.get("/v1/stats")).body).toMatchObject({ totalTasks: 1, activeTasks: 0 });
+  await api.stop();
+  disk.remove();
+});
+
+test("defect 9: a damaged file is set aside as it is, and never written over", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "taskchart-defect-"));
+  await writeFile(join(folder, "tasks.db"), "{ this was JSON once");
+  const said: string[] = [];
+  const log = { info: () => undefined, error: (message: string) => said.push(message) };
+  const store = await openStore({ folder, owner: thisProcess("me", "/project"), log });
+  store.close();
+  const aside = (await readdir(folder)).find((name) => name.includes("damaged"));
+  expect(aside && (await readFile(join(folder, aside), "utf8"))).toBe("{ this was JSON once");
+  expect(said).toEqual([expect.stringContaining("set aside")]);
+  await rm(folder, { recursive: true });
 });

@@ -9,6 +9,7 @@ test("without options every one has its default", () => {
     maxDepth: 3,
     staleAfter: 600_000,
     notice: { maxResultChars: 10_000 },
+    api: { allowedOrigins: [] },
     recovery: "continue",
     retention: {},
   };

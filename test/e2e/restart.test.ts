@@ -88,7 +88,7 @@ test("a damaged file is set aside as it is, which is said, and tasks go on in a 
   const folder = join(lab.options.home, "data", "opencode-taskchart");
   await lab.opencode.stop();
   const garbage = "this is no database ".repeat(1_000);
-  for (const name of await readdir(folder)) await rm(join(folder, name));
+  for (const suffix of ["", "-wal", "-shm"]) await rm(join(folder, `tasks.db${suffix}`), { force: true });
   await writeFile(join(folder, "tasks.db"), garbage);
   await lab.restart();
   const parent = await lab.session();

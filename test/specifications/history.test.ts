@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { serve } from "../fakes/served.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { scenario } from "./scenario.ts";
 
@@ -20,6 +21,41 @@ scenario(
     expect(stage.engine.list({})).toEqual(before);
     await settled();
     expect(await stage.call("list")).toContain(completed);
+  },
+  { onDisk: true },
+);
+
+scenario(
+  ["asyncagents-task"],
+  HISTORY,
+  "Historical tasks appear in task list responses",
+  async (stage) => {
+    const before = await stage.complete("There are 12.");
+    await stage.clock.advance(1_000);
+    await stage.restart();
+    const after = await stage.launch();
+    const api = await serve(stage);
+    const { body } = await api.get("/v1/tasks");
+    expect(body).toMatchObject({ total: 2, tasks: [{ sessionID: after }, { sessionID: before }] });
+    await api.stop();
+  },
+  { onDisk: true },
+);
+
+scenario(
+  ["asyncagents-task"],
+  HISTORY,
+  "Task detail accessible for completed tasks after restart",
+  async (stage) => {
+    const id = await stage.complete("There are 12.");
+    await stage.clock.advance(1_000);
+    const before = stage.task(id);
+    await stage.restart();
+    const api = await serve(stage);
+    const { status, body } = await api.get(`/v1/tasks/${id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before, allowed: ["RESUME", "RETRIEVED"] });
+    await api.stop();
   },
   { onDisk: true },
 );

@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { startOpenCode } from "./lab/opencode.ts";
+import { hang, text } from "./lab/reply.ts";
+import { inChild, launchFrom, told } from "./telling.ts";
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(() => lab.stop());
+
+const folder = () => join(lab.options.home, "data", "opencode-taskchart");
+
+/** What tells other programs where the API is. */
+const serverFile = (): { url: string; token: string; pid: number } =>
+  JSON.parse(readFileSync(join(folder(), "server.json"), "utf8"));
+
+const get = async (path: string) => {
+  const answer = await fetch(serverFile().url + path);
+  return { status: answer.status, body: await answer.json() };
+};
+
+const post = async (path: string, body: unknown = {}) => {
+  const { url, token } = serverFile();
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: answer.status, body: await answer.json() };
+};
+
+test("a task that an agent launched is listed, with its whole conversation", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("count for the page"), text("There are 12."));
+  const [id = ""] = await launchFrom(lab, parent, ["count for the page"]);
+  await told(lab, parent, [id]);
+  expect(serverFile().pid).toBe(lab.opencode.pid);
+  const { body: health } = await get("/v1/health");
+  expect(health).toMatchObject({ status: "ok", taskCount: 1 });
+  const { body: page } = await get("/v1/tasks?search=FOR%20the%20page");
+  expect(page).toMatchObject({ total: 1, tasks: [{ sessionID: id, status: "completed", result: "There are 12." }] });
+  const { body: logs } = await get(`/v1/tasks/${id}/logs`);
+  expect(logs).toEqual(await lab.messages(id));
+  const { body: journal } = await get(`/v1/tasks/${id}/events`);
+  expect(JSON.stringify(journal)).toContain("LOOKED_ANSWERED");
+});
+
+test("what happens to a task comes as events, after a snapshot", async () => {
+  const reading = new AbortController();
+  const stream = await fetch(`${serverFile().url}/v1/events`, { signal: reading.signal });
+  let heard = "";
+  const listening = (async () => {
+    for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) heard += chunk;
+  })().catch(() => undefined);
+  await lab.until(() => heard.includes("event: snapshot"), { what: "the snapshot comes" });
+  const parent = await lab.session();
+  lab.model.when(inChild("show it live"), text("shown"));
+  const [id = ""] = await launchFrom(lab, parent, ["show it live"]);
+  const isTold = (event: string) =>
+    heard.split("\n\n").some((block) => block.includes(`event: ${event}`) && block.includes(id));
+  for (const event of ["task.created", "task.completed"]) {
+    await lab.until(() => isTold(event), { what: `${event} comes` });
+  }
+  reading.abort();
+  await listening;
+});
+
+test("a person cancels a task by it, and resumes another; both are told to the agent", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("run for ever"), hang());
+  lab.model.when(inChild("answer twice"), text("first"));
+  const [endless = "", answered = ""] = await launchFrom(lab, parent, ["run for ever", "answer twice"]);
+  await told(lab, parent, [answered]);
+  expect((await post(`/v1/tasks/${endless}/cancel`)).body).toMatchObject({ status: "cancelled" });
+  expect((await post(`/v1/tasks/${endless}/cancel`)).status).toBe(409);
+  await told(lab, parent, [endless]);
+  lab.model.when(inChild("once more"), text("second"));
+  expect((await post(`/v1/tasks/${answered}/resume`, { prompt: "once more" })).body).toMatchObject({ resumeCount: 1 });
+  const isAnswered = async () =>
+    JSON.stringify((await get(`/v1/tasks/${answered}`)).body).includes('"result":"second"');
+  await lab.until(isAnswered, { what: "it is resumed, and answered" });
+});
+
+describe("the files that lead to it", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("are gone when OpenCode ends with %s", async (signal) => {
+    const other = await startOpenCode(lab.options);
+    await other.client.session.list();
+    const instance = join(folder(), "instances", `${other.pid}.json`);
+    await lab.until(() => existsSync(instance), { what: "it is announced" });
+    process.kill(other.pid, signal);
+    const isGone = () => {
+      try {
+        process.kill(other.pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    await lab.until(isGone, { what: `it ends with ${signal}` });
+    expect(existsSync(instance)).toBe(false);
+    // The other's is untouched.
+    expect(serverFile().pid).toBe(lab.opencode.pid);
+  });
+
+  test("are not written, and nothing is served, when it is switched off; tasks go on as ever", async () => {
+    await lab.restart({ env: { ASYNCAGENTS_API_ENABLED: "false" } });
+    const parent = await lab.session();
+    const [id = ""] = await launchFrom(lab, parent, ["a task without a page"]);
+    expect(await told(lab, parent, [id])).toHaveLength(1);
+    expect(existsSync(join(folder(), "server.json"))).toBe(false);
+    expect(readdirSync(join(folder(), "instances"))).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/services/clock.ts";
+import { startStatusServer } from "../../src/services/http/status-server.ts";
+import { createSites } from "../../src/services/sites.ts";
+import { createStatusSource } from "../../src/services/status-source.ts";
+import type { Stage } from "./stage.ts";
+
+/** The status API of a stage, over a real socket. */
+export interface Served {
+  /** What a path answers, parsed. */
+  get(path: string): Promise<{ status: number; body: unknown }>;
+  post(path: string, body: unknown): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** Serves what a stage's engine has, as the plugin does. */
+export const serve = async ({ engine, store, host }: Stage): Promise<Served> => {
+  const folder = mkdtempSync(join(tmpdir(), "taskchart-served-"));
+  const sites = createSites();
+  sites.add({ engine, store, host });
+  const server = await startStatusServer({
+    source: createStatusSource(sites, systemClock, randomUUID),
+    folder,
+    env: {},
+    log: { info: () => undefined, error: (message) => console.error(message) },
+    clock: systemClock,
+    version: "0.0.0",
+    allowedOrigins: [],
+  });
+  if (!server) throw new Error("the status API is not served");
+  const { url, token } = server;
+  const read = async (answer: Response) => ({ status: answer.status, body: (await answer.json()) as unknown });
+  return {
+    get: async (path) => read(await fetch(url + path)),
+    post: async (path, body) =>
+      read(
+        await fetch(url + path, {
+          method: "POST",
+          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+          body: JSON.stringify(body),
+        }),
+      ),
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
