@@ -48,7 +48,6 @@ export interface Adoption {
 export const startAdoption = (parts: AdoptionParts): Adoption => {
   const { store, runtime, host, clock, log, progress, completing, recovery, isHeadless } = parts;
   const seen = new Set<string>();
-  let beatAt = clock.now();
 
   const takeOver = ({ tasks, prompts, launches }: Estate) => {
     const at = clock.now();
@@ -127,12 +126,8 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   };
 
   const beat = () => {
-    const now = clock.now();
-    // Who has slept, with the whole machine perhaps, must not think that the others are gone: they get a beat's time.
-    const overslept = now - beatAt > 2 * BEAT;
-    beatAt = now;
-    runtime.lose(store.beat(now));
-    if (!overslept) adopt();
+    runtime.lose(store.beat(clock.now()));
+    adopt();
     parts.onBeat();
   };
 

@@ -91,6 +91,9 @@ const REQUESTS_TAKEN = 1_000;
 /** Milliseconds between two times that outdated tasks are removed. */
 const SWEPT = 3_600_000;
 
+/** Milliseconds from some that were removed to the next: others want to write too, and the host to go on. */
+const SWEEP_PAUSE = 100;
+
 /** Answers of effects that say that the host failed us: each is worth a line in the log. */
 const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
   "PROMPT_REFUSED",
@@ -275,7 +278,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     repeat(clock, log, {
       first: BEAT,
       every: SWEPT,
-      work: () => void store.sweep(options.retention, clock.now()),
+      work: () => (store.sweep(options.retention, clock.now()) > 0 ? SWEEP_PAUSE : SWEPT),
       fault: "outdated tasks could not be removed",
     }),
     runtime.stop,

@@ -7,7 +7,8 @@ export interface Recurring {
   every: number;
   /** Milliseconds to the first time; default: as `every`. */
   first?: number;
-  work: () => void | Promise<void>;
+  /** May say how many milliseconds it is to the next time, where that is not `every`. */
+  work: (() => void | Promise<void>) | (() => number);
   /** What is logged when the work throws; it goes on all the same. */
   fault: string;
 }
@@ -16,12 +17,14 @@ export interface Recurring {
 export const repeat = (clock: Clock, log: Log, { every, first = every, work, fault }: Recurring): (() => void) => {
   let stopped = false;
   const once = async () => {
+    let pause = every;
     try {
-      await work();
+      const said = await work();
+      if (typeof said === "number") pause = said;
     } catch (error) {
       log.error(fault, { reason: reasonOf(error) });
     }
-    next(every);
+    next(pause);
   };
   const next = (ms: number) => {
     if (!stopped) callOff = clock.after(ms, () => void once());

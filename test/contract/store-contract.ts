@@ -184,10 +184,12 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
       expect(ids()).toEqual(["ses_untold", "ses_live"]);
     });
 
-    test("removes any number", async () => {
+    test("done until nothing is left to be removed removes any number", async () => {
       const { store } = await filled();
-      for (let index = 0; index < 1_200; index += 1) store.commit(tell(`ses_more_${index}`).whole());
-      expect(store.sweep({ count: 0 }, START)).toBe(1_203);
+      for (let index = 0; index < 500; index += 1) store.commit(tell(`ses_more_${index}`).whole());
+      let removed = 0;
+      for (let some = -1; some !== 0; removed += some) some = store.sweep({ count: 0 }, START);
+      expect(removed).toBe(503);
       expect(store.list({})).toHaveLength(2);
     });
   });

@@ -4,7 +4,7 @@ import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
-import type { Store } from "../../src/services/store/store.ts";
+import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Task } from "../../src/task.ts";
 import { tasksToolset } from "../../src/tools/toolset.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
@@ -55,6 +55,7 @@ export interface StageOptions {
   fork?: ForkLimits;
   isHeadless?: boolean;
   recovery?: "continue" | "fail";
+  retention?: Retention;
   /** Opens the store of a process. Default: one in memory, that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
   life?: Life;
@@ -72,6 +73,7 @@ export const createStage = ({
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
   isHeadless = false,
   recovery = "continue",
+  retention = {},
   openStore = shared(createMemoryStore()),
   life = createLife(),
   clock = createVirtualClock(),
@@ -97,7 +99,7 @@ export const createStage = ({
         fork,
         isHeadless,
         recovery,
-        retention: {},
+        retention,
         notice: { prefix, maxResultChars, development },
       },
     });

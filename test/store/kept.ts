@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openStore, type StoreOptions } from "../../src/services/store/open-store.ts";
-import type { Owner } from "../../src/services/store/ownership.ts";
 import { migrate } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
@@ -25,13 +24,13 @@ export interface Kept {
 }
 
 export const openKept = async (
-  given: Partial<StoreOptions> & { folder?: string; owner?: Owner } = {},
+  given: Partial<Omit<StoreOptions, "clock">> & { clock?: VirtualClock } = {},
   disk = createFaultyDisk(openDatabase),
 ): Promise<Kept> => {
   const folder = given.folder ?? temporaryFolder();
   const log = createLogged();
-  const clock = createVirtualClock(START);
-  const parts = { owner: ownerOf("me"), log, clock, load: async () => disk.open, ...given, folder };
+  const clock = given.clock ?? createVirtualClock(START);
+  const parts = { owner: ownerOf("me"), log, load: async () => disk.open, ...given, clock, folder };
   const store = await openStore(parts);
   onTestFinished(() => store.close());
   return { store, folder, path: join(folder, "tasks.db"), disk, log, clock };

@@ -3,11 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FaultKind } from "../../src/services/store/database.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
+import { BEAT } from "../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress } from "../../src/task.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
 import { createFaultyDisk } from "./faulty-database.ts";
-import { openKept, readFile } from "./kept.ts";
+import { type Kept, openKept, readFile } from "./kept.ts";
 import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
 import { noticePrompt, START, type Story, tell } from "./story.ts";
@@ -80,6 +82,30 @@ test("an outage in which nothing is to be written is said once too, however long
   disk.heal();
   store.beat(clock.now());
   expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
+});
+
+test("after an outage for all, the first to be over it leaves the others their tasks", async () => {
+  const folder = temporaryFolder();
+  const clock = createVirtualClock(START);
+  const first = await openKept({ folder, clock, owner: ownerOf("first") });
+  const second = await openKept({ folder, clock, owner: ownerOf("second") });
+  first.store.commit(tell("ses_1").launch());
+  const beat = ({ store }: Kept) => [store.beat(clock.now()), store.adopt(clock.now(), () => true).tasks];
+  for (const { disk } of [first, second]) disk.failWrites("full");
+  for (let beats = 0; beats < 10; beats += 1) {
+    await clock.advance(BEAT);
+    for (const kept of [first, second]) beat(kept);
+  }
+  second.disk.heal();
+  expect(beat(second)).toEqual([[], []]);
+  await clock.advance(BEAT - 1_000);
+  first.disk.heal();
+  expect(beat(first)).toEqual([[], []]);
+  for (let beats = 0; beats < 5; beats += 1) {
+    await clock.advance(BEAT);
+    for (const kept of [second, first]) expect(beat(kept)).toEqual([[], []]);
+  }
+  expect([first.store.isElsewhere("ses_1"), second.store.isElsewhere("ses_1")]).toEqual([false, true]);
 });
 
 test("a disk that is really full keeps nothing from going on", async () => {

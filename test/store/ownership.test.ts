@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LEASE } from "../../src/services/store/ownership.ts";
+import { BEAT, LEASE } from "../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import type { SqliteStore } from "../../src/services/store/sqlite-store.ts";
 import { noProgress } from "../../src/task.ts";
@@ -227,6 +227,45 @@ test("a launch is pending until it ends, or until its task is stored", () => {
   a.kill();
   const { launches } = house.move("b").store.adopt(START, all);
   expect(launches.map(({ messageID }) => messageID)).toEqual(["msg_cut_off"]);
+});
+
+test("a lease that expired counts for nothing until who looks has shown itself for two beats without a gap", async () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  a.commit(tell("ses_1").launch());
+  b.commit(tell("ses_2").launch());
+  // Neither could write, or the machine slept.
+  await house.clock.advance(10 * LEASE);
+  const fresh = house.move("fresh").store;
+  const looksOf = (store: SqliteStore) => {
+    expect(store.beat(house.clock.now())).toEqual([]);
+    return idsOf(store.adopt(house.clock.now(), all).tasks);
+  };
+  for (const pause of [0, BEAT, BEAT - 1]) {
+    await house.clock.advance(pause);
+    expect([looksOf(b), looksOf(fresh)]).toEqual([[], []]);
+  }
+  // Now the other has had its time.
+  await house.clock.advance(1);
+  expect(looksOf(fresh)).toEqual(["ses_1"]);
+});
+
+test("who is dead is not waited for, however late it is seen", () => {
+  const house = createHouse();
+  const a = house.move("a");
+  a.store.commit(tell("ses_1").launch());
+  a.kill();
+  const b = house.move("b").store;
+  b.beat(START + 10 * LEASE);
+  expect(idsOf(b.adopt(START + 10 * LEASE, all).tasks)).toEqual(["ses_1"]);
+});
+
+test("a sweep leaves other directories alone", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b", { directory: "/elsewhere" }).store];
+  a.commit(tell("ses_1").whole());
+  expect(b.sweep({ count: 0 }, START)).toBe(0);
+  expect(a.sweep({ count: 0 }, START)).toBe(1);
 });
 
 test("a sweep leaves alone what another process has claimed", () => {

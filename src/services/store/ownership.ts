@@ -27,6 +27,13 @@ export const BEAT = 3_000;
  */
 export const LEASE = 15_000;
 
+/**
+ * Milliseconds for which a process has to have shown itself, beat for beat, before it takes leases for expired. Who has
+ * slept, with the whole machine perhaps, or could not write, with all the others perhaps, gives them time to show that
+ * they live.
+ */
+export const WATCH = 2 * BEAT;
+
 /** This process as the owner of a directory's tasks. */
 export const thisProcess = (id: string, directory: string): Owner => ({
   id,
@@ -46,15 +53,21 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** True when the owner is provably gone, as seen from `me`. `now` is epoch milliseconds. */
+/** When an owner looks at the others, and since when it has shown itself without a gap; epoch milliseconds. */
+export interface Watch {
+  now: number;
+  since: number;
+}
+
+/** True when the owner is provably gone, as seen from `me`. */
 export const isGone = (
   owner: SeenOwner,
   me: Owner,
-  now: number,
+  { now, since }: Watch,
   alive: (pid: number) => boolean = isAlive,
 ): boolean => {
   if (owner.id === me.id) return false;
-  if (now - owner.beatAt > LEASE) return true;
+  if (now - owner.beatAt > LEASE && now - since >= WATCH) return true;
   if (owner.machine !== me.machine) return false;
   return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !alive(owner.pid);
 };

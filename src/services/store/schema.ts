@@ -40,7 +40,7 @@ const first = `
   CREATE INDEX task_of_parent ON task (parent, started_at);
   CREATE INDEX task_by_status ON task (status, started_at);
   CREATE INDEX task_of_owner ON task (owner) WHERE owner IS NOT NULL;
-  CREATE INDEX task_at_rest ON task (ended_at) WHERE owner IS NULL;
+  CREATE INDEX task_at_rest ON task (directory, ended_at) WHERE owner IS NULL;
 
   CREATE TABLE journal (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

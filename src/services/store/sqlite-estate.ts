@@ -1,6 +1,6 @@
 import type { NoticePrompt } from "../../machines/outbox-events.ts";
 import type { Database } from "./database.ts";
-import { isGone, type Owner, type SeenOwner } from "./ownership.ts";
+import { isGone, type Owner, type SeenOwner, type Watch } from "./ownership.ts";
 import { parsed, type RecordRow, recordOf } from "./sqlite-rows.ts";
 import type { Estate, PendingLaunch, PromptsUnderWay } from "./store.ts";
 
@@ -73,12 +73,12 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
 
-  const living = (now: number): string[] => [
+  const living = (watch: Watch): string[] => [
     me.id,
     ...selectOwners
       .all()
       .map(seenOwner)
-      .filter((owner) => !isGone(owner, me, now, alive))
+      .filter((owner) => !isGone(owner, me, watch, alive))
       .map(({ id }) => id),
   ];
 
@@ -95,8 +95,8 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
     /** Takes what is free in this owner's directory, of the wanted parents, and forgets the owners that have nothing left. */
-    takeOver: (now: number, wants: (parentSessionID: string) => boolean): Estate => {
-      const alive = JSON.stringify(living(now));
+    takeOver: (watch: Watch, wants: (parentSessionID: string) => boolean): Estate => {
+      const alive = JSON.stringify(living(watch));
       const wanted = <Row extends { parent: string }>(rows: Row[]) => rows.filter(({ parent }) => wants(parent));
       const tasks = wanted(freeTasks.all(me.directory, alive));
       const prompts = wanted(freePrompts.all(me.directory, alive));

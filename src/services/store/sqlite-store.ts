@@ -1,7 +1,7 @@
 import { isAtRest } from "../../machines/task.ts";
 import type { TaskInput } from "../../machines/task-events.ts";
 import type { Database } from "./database.ts";
-import { BEAT, type Owner } from "./ownership.ts";
+import { BEAT, type Owner, WATCH } from "./ownership.ts";
 import { refuseNewer } from "./schema.ts";
 import { createEstateTables } from "./sqlite-estate.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
@@ -43,6 +43,8 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
   /** Tasks that this store has written or removed: when the file does not have them, they were removed. */
   const known = new Set<string>();
   let signedAt = Number.NEGATIVE_INFINITY;
+  /** Since when there is no gap in the signs. */
+  let steadySince = now();
   let isClosed = false;
 
   /**
@@ -52,6 +54,7 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
   const signed = <T>(work: () => T, at?: number): T => {
     const isDue = at !== undefined || Math.abs(now() - signedAt) >= BEAT;
     const time = at ?? now();
+    if (Math.abs(time - signedAt) > WATCH) steadySince = time;
     const result = database.transaction(() => {
       if (isDue) estate.sign(time);
       return work();
@@ -131,14 +134,7 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
           if (tasks.noteProgress(taskId, progress)) listing.touch(taskId);
         }
       }, undefined),
-    sweep: (retention, at) => {
-      let swept = 0;
-      for (;;) {
-        const some = write(() => tasks.sweepSome(retention, at), 0);
-        if (some === 0) return swept;
-        swept += some;
-      }
-    },
+    sweep: (retention, at) => write(() => tasks.sweep(retention, at), 0),
 
     isElsewhere: (taskId) => {
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
@@ -166,7 +162,11 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
       return lost;
     },
     adopt: (at, wants) => {
-      const left = write(() => estate.takeOver(at, wants), { tasks: [], prompts: [], launches: [] });
+      const left = write(() => estate.takeOver({ now: at, since: steadySince }, wants), {
+        tasks: [],
+        prompts: [],
+        launches: [],
+      });
       for (const { task } of left.tasks) hold(task.sessionID);
       return left;
     },

@@ -8,8 +8,8 @@ import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "./store.ts
 
 const DAY = 86_400_000;
 
-/** Rows that a sweep removes in one transaction: others may write in between. */
-const SWEPT_AT_ONCE = 500;
+/** Rows that a sweep removes at once: the host stands still for some milliseconds. */
+const SWEPT_AT_ONCE = 200;
 
 /** Reads and writes the tables `task` and `journal`. Writing is to be done inside a transaction. */
 export const createTaskTables = (database: Database, me: Owner) => {
@@ -31,11 +31,12 @@ export const createTaskTables = (database: Database, me: Owner) => {
   const updateProgress = database.prepare("UPDATE task SET progress = ? WHERE id = ? AND (owner = ? OR owner IS NULL)");
   const deleteTask = database.prepare("DELETE FROM task WHERE id = ?");
   const deleteOlder = database.prepare(
-    `DELETE FROM task WHERE seq IN (SELECT seq FROM task WHERE owner IS NULL AND ended_at < ? LIMIT ${SWEPT_AT_ONCE})`,
+    `DELETE FROM task WHERE seq IN (
+       SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at < ? LIMIT ${SWEPT_AT_ONCE})`,
   );
   const deleteBeyond = database.prepare(
     `DELETE FROM task WHERE seq IN (
-       SELECT seq FROM task WHERE owner IS NULL AND ended_at IS NOT NULL
+       SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at IS NOT NULL
        ORDER BY ended_at DESC, seq DESC LIMIT ${SWEPT_AT_ONCE} OFFSET ?)`,
   );
   const selectRecord = database.prepare<RecordRow>("SELECT snapshot, progress FROM task WHERE id = ?");
@@ -69,10 +70,10 @@ export const createTaskTables = (database: Database, me: Owner) => {
     noteProgress: (taskId: string, progress: Progress): boolean =>
       updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
     remove: (taskId: string) => void deleteTask.run(taskId),
-    /** Removes some of what is not to be kept, and returns how many: 0 when nothing is left to remove. */
-    sweepSome: ({ days, count }: Retention, now: number): number =>
-      (days === undefined ? 0 : deleteOlder.run(now - days * DAY)) +
-      (count === undefined ? 0 : deleteBeyond.run(count)),
+    /** Removes some of what is not to be kept in this owner's directory, and returns how many. */
+    sweep: ({ days, count }: Retention, now: number): number =>
+      (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
+      (count === undefined ? 0 : deleteBeyond.run(me.directory, count)),
 
     get: (taskId: string): TaskRecord | undefined => {
       const row = selectRecord.get(taskId);

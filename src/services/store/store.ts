@@ -81,7 +81,10 @@ export interface Store extends History {
   remove(taskIds: string[]): void;
   /** What was counted since the last change, by task; those of other processes are left alone. */
   noteProgress(counted: ReadonlyMap<string, Progress>): void;
-  /** Removes the ended tasks that are not to be kept, at rest only. Returns how many. `now` is epoch milliseconds. */
+  /**
+   * Removes some of the directory's ended tasks that are not to be kept, at rest only. Returns how many: 0 when none is
+   * left to be removed. `now` is epoch milliseconds.
+   */
   sweep(retention: Retention, now: number): number;
 
   /** True when another process supervises the task. */
