@@ -1,7 +1,7 @@
 import { charts } from "../machines/charts.ts";
 import { allowedEvents } from "../machines/task.ts";
 import type { Clock } from "./clock.ts";
-import type { ShownTask, StatusSource } from "./http/source.ts";
+import { type ShownTask, type StatusSource, Unavailable } from "./http/source.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { Site, Sites } from "./sites.ts";
 import type { Request } from "./store/history.ts";
@@ -13,6 +13,8 @@ const LOOK = 200;
 /** Milliseconds after which another process that has not answered is not waited for any longer. */
 const ANSWERED_WITHIN = 15_000;
 
+const LATE = `The OpenCode process that supervises the task has not answered within ${ANSWERED_WITHIN / 1_000} s. It may do so yet: look at the task again.`;
+
 /** Why there is nothing to show: the plugin is being disposed of. */
 const NO_SITE = "OpenCode has no directory open in this process.";
 
@@ -21,10 +23,9 @@ const NO_SITE = "OpenCode has no directory open in this process.";
  * of any directory that is open here. `id` makes ids for requests.
  */
 export const createStatusSource = (sites: Sites, clock: Clock, id: () => string): StatusSource => {
-  /** Throws when there is none. */
   const anySite = (): Site => {
     const [site] = sites.all();
-    if (!site) throw new Error(NO_SITE);
+    if (!site) throw new Unavailable(NO_SITE);
     return site;
   };
 
@@ -58,7 +59,7 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
       if (answer?.refused !== undefined) return refuse(answer.refused);
       const task = get(taskId);
       if (answer) return task ? { ok: true, value: task } : refuse(`Task ${taskId} was cleared.`);
-      if (clock.now() >= until) return refuse("The OpenCode process that supervises the task does not answer.");
+      if (clock.now() >= until) return refuse(LATE);
       await pause(LOOK);
     }
   };

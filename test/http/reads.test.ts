@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { Unavailable } from "../../src/services/http/source.ts";
 import { serve } from "./served.ts";
 
 test("a wrong parameter is a 400 that names it and its value's fault", async () => {
@@ -84,6 +85,18 @@ test("a host that gives no messages is a 502 with its reason; a source that fail
   };
   expect(JSON.stringify(await json("/v1/stats", 500))).not.toContain("damaged");
   expect(errors.join()).toContain("/home/me/tasks.db is damaged");
+});
+
+test("a source that can show nothing for now is a 503 with its reason, on the stream too", async () => {
+  const { json, source } = await serve();
+  const failing = () => {
+    throw new Unavailable("OpenCode is ending.");
+  };
+  source.tallies = failing;
+  source.latestChange = failing;
+  for (const path of ["/v1/stats", "/v1/health", "/v1/events"]) {
+    expect(await json(path, 503)).toEqual({ status: 503, error: "OpenCode is ending." });
+  }
 });
 
 test("an answer of another shape is sent all the same, and logged", async () => {

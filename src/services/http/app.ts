@@ -7,6 +7,7 @@ import { registerCommands } from "./commands.ts";
 import { errorAnswer, preflight, withCors } from "./cors.ts";
 import { registerReads } from "./reads.ts";
 import * as routes from "./routes.ts";
+import { Unavailable } from "./source.ts";
 import type { Connection } from "./subscriber.ts";
 
 /** Answers a request, whichever runtime it came by. */
@@ -49,6 +50,7 @@ export const createApp = (parts: AppParts): Answer => {
   app.notFound(({ req }) => errorAnswer(404, `There is nothing at ${quoted(req.path)}.`));
   app.onError((error, { req }) => {
     if (error instanceof HTTPException) return errorAnswer(error.status, error.message);
+    if (error instanceof Unavailable) return errorAnswer(503, error.message);
     log.error("the status API could not answer", { path: req.path, reason: reasonOf(error) });
     return errorAnswer(500, "The status API could not answer; the reason is in the log of OpenCode.");
   });

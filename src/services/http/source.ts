@@ -18,7 +18,13 @@ export interface ShownChange {
   task: ShownTask;
 }
 
-/** What the API shows and does: the tasks of all directories and processes that share the store. */
+/** Nothing can be shown for now; the message says why. */
+export class Unavailable extends Error {}
+
+/**
+ * What the API shows and does: the tasks of all directories and processes that share the store. Every method may throw
+ * `Unavailable`.
+ */
 export interface StatusSource {
   page(filter: PageFilter): { tasks: ShownTask[]; total: number };
   task(taskId: string): ShownTask | undefined;
