@@ -13,6 +13,8 @@ import type { PageFilter } from "../src/services/store/history.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { noProgress } from "../src/task.ts";
+import { serve } from "../test/fakes/served.ts";
+import { createStage } from "../test/fakes/stage.ts";
 import { ownerOf } from "../test/store/owners.ts";
 import { type Figure, median, percentile, report, timed } from "./figures.ts";
 import { fill, storyOf } from "./stored-tasks.ts";
@@ -66,6 +68,41 @@ const figureOf = (what: string, ask: () => void, change: (round: number) => void
   return { what: `${what}, median`, value: median(times), unit: "ms", goal: 10 };
 };
 
+/** Paths of the status API. What the store does not take goes into validating, writing as JSON, and the socket. */
+const PATHS = [
+  "/v1/tasks",
+  `/v1/tasks?offset=${tasks / 2}`,
+  `/v1/tasks?status=completed&offset=${tasks - 50}`,
+  "/v1/tasks?search=flow",
+  `/v1/tasks?search=the&status=completed&agent=general&directory=/home/somebody/projects/3&offset=${Math.floor(tasks / 60)}`,
+  "/v1/stats",
+  "/v1/health",
+  `/v1/tasks/ses_${tasks / 2}`,
+  "/v1/task-groups/batch_9",
+];
+
+/** The longest page has more than 1 MB; its time is mostly that of writing and reading so much. */
+const LONGEST_PAGE = "/v1/tasks?limit=200";
+
+/** The time that paths take over a socket, asked by this process itself. */
+const measureServed = async (store: Store): Promise<Figure[]> => {
+  const served = await serve(createStage({ openStore: () => store }));
+  const figures: Figure[] = [];
+  for (const path of [...PATHS, LONGEST_PAGE]) {
+    const times: number[] = [];
+    while (times.length < ROUNDS) {
+      const since = performance.now();
+      const { status } = await served.get(path);
+      if (status !== 200) throw new Error(`${path} is answered with ${status}`);
+      times.push(performance.now() - since);
+    }
+    const figure: Figure = { what: path.slice(0, 60), value: median(times), unit: "ms" };
+    figures.push(path === LONGEST_PAGE ? figure : { ...figure, goal: 10 });
+  }
+  await served.stop();
+  return figures;
+};
+
 const measure = (store: Store, other: Store): Figure[] => {
   const live = Array.from({ length: 20 }, (_, index) => storyOf(tasks + index));
   live.forEach((story, index) => void (index % 2 ? store : other).commit(story.launch()));
@@ -109,7 +146,7 @@ try {
   fill(before, tasks);
   before.close();
   const [store, other] = [await open("store"), await open("other")];
-  const figures = measure(store, other);
+  const figures = [...measure(store, other), ...(await measureServed(store))];
   store.close();
   other.close();
   report(figures);

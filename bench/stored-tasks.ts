@@ -2,7 +2,8 @@ import type { Change, Store } from "../src/services/store/store.ts";
 import { type Story, tell } from "../test/store/story.ts";
 
 const PROMPT = "Look at each file. ".repeat(54);
-export const RESULT = "This is what I found. ".repeat(187);
+/** 4 kB in paragraphs, as agents write them. */
+export const RESULT = `${"This is what I found. ".repeat(18)}\n\n`.repeat(10);
 /** A session of a person launches about so many tasks. */
 export const TASKS_OF_A_PARENT = 20;
 

@@ -27,18 +27,19 @@ const STOP_WITHIN = 900_000;
 /** Stands for the call that waits, while a task is being cleared. */
 const CLEARING = "clearing";
 
-/**
- * `get` gives a task as people see it. `stopSession` stops what works on a session; true when it has stopped, and the
- * message had arrived.
- */
-export const createEnding = (
-  runtime: Runtime,
-  store: Store,
-  clock: Clock,
-  untilOver: Waiting["untilOver"],
-  get: (taskId: string) => Task | undefined,
-  stopSession: (sessionID: string, messageID: string) => Promise<boolean>,
-): Ending => {
+/** What tasks are ended with. */
+export interface EndingParts {
+  runtime: Runtime;
+  store: Store;
+  clock: Clock;
+  untilOver: Waiting["untilOver"];
+  /** A task as people see it. */
+  get(taskId: string): Task | undefined;
+  /** Stops what works on a session; true when it has stopped, and the message had arrived. */
+  stopSession(sessionID: string, messageID: string): Promise<boolean>;
+}
+
+export const createEnding = ({ runtime, store, clock, untilOver, get, stopSession }: EndingParts): Ending => {
   /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
   const untilEnded = (taskIds: string[]) =>
     untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });

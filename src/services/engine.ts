@@ -186,10 +186,11 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
 
-  const ending = createEnding(runtime, store, clock, waiting.untilOver, get, async (sessionID, messageID) => {
+  const stopSession = async (sessionID: string, messageID: string): Promise<boolean> => {
     const answer = await attempt({ type: "stop", sessionID, messageID, requests: [] });
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
-  });
+  };
+  const ending = createEnding({ runtime, store, clock, untilOver: waiting.untilOver, get, stopSession });
 
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 

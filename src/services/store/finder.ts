@@ -18,15 +18,19 @@ export interface Finder {
   newestEnded(count: number): string[];
 }
 
-/** What a filter says of a task beyond the text that is searched for; undefined when it says nothing. */
-const fitting = ({ status, agent, directory, batchId }: PageFilter): ((listed: Listed) => boolean) | undefined =>
+/** Tells whether a filter fits a task; undefined when it says nothing but, perhaps, the text that is searched for. */
+const fitting = (
+  { status, agent, directory, batchId }: PageFilter,
+  text: string,
+): ((listed: Listed) => boolean) | undefined =>
   [status, agent, directory, batchId].every((given) => given === undefined)
     ? undefined
     : (listed) =>
         (status === undefined || listed.status === status) &&
         (agent === undefined || listed.agent === agent) &&
         (directory === undefined || listed.directory === directory) &&
-        (batchId === undefined || listed.batchId === batchId);
+        (batchId === undefined || listed.batchId === batchId) &&
+        listed.text.includes(text);
 
 const idsOf = (listed: readonly Listed[]): string[] => listed.map(({ id }) => id);
 
@@ -59,13 +63,14 @@ const talliesOf = (entries: readonly Listed[]): Tallies => {
 /** Looks through the tasks of a listing, as they stand when it is asked. */
 export const finderOf = ({ shelves, entries }: Listing): Finder => ({
   page: (filter) => {
-    const fits = fitting(filter);
     const text = folded(filter.search ?? "");
+    const fits = fitting(filter, text);
     const { offset, limit } = filter;
     const ids: string[] = [];
     let total = 0;
     for (const { entries: on, search } of shelves().toReversed()) {
-      const found = text === "" ? undefined : search(text);
+      // What else is asked for leaves fewer texts to look into.
+      const found = fits || text === "" ? undefined : search(text);
       const count = found ? found.length : on.length;
       if (!fits && (total + count <= offset || ids.length >= limit)) {
         total += count;
