@@ -1,0 +1,80 @@
+import type { Prompt } from "../../src/machines/task-events.ts";
+import type { Clock } from "../../src/services/clock.ts";
+import type { HostMessage, HostResult } from "../../src/services/host.ts";
+import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
+import { PARENT } from "../fakes/stage.ts";
+import { createGates, type Gates } from "./gates.ts";
+
+/**
+ * A host that does nothing by itself: every call that a chart waits for stands at a gate until the test says how it ends,
+ * and nothing is told that the test does not emit. The gates are `prompt`, `look`, `stop`, `read`, `send`, and
+ * `toolCall <id>`.
+ */
+export interface ScriptedHost extends FakeHost {
+  gates: Gates;
+  /** What the next look finds in the child session. */
+  script(messages: HostMessage[]): void;
+  /** The prompt that was sent to the parent last. */
+  notice(): Prompt;
+  /** While true, the parent can be read, as is needed to launch. */
+  letRead(isRead: boolean): void;
+  /** While true, sessions stop at once and are found idle. */
+  letStop(isStopped: boolean): void;
+}
+
+const ok = <T>(value: T): HostResult<T> => ({ ok: true, value });
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+export const createScriptedHost = (clock: Clock): ScriptedHost => {
+  const gates = createGates();
+  const fake = createFakeHost(clock);
+  let scripted: HostMessage[] = [];
+  let notice: Prompt | undefined;
+  let canRead = true;
+  let canStop = false;
+
+  const isParent = (sessionID: string) => sessionID === PARENT;
+
+  const scripts: Partial<FakeHost> = {
+    session: (id) => (isParent(id) && !canRead ? gates.wait("read") : fake.session(id)),
+    prompt: (prompt) => {
+      if (isParent(prompt.sessionID)) notice = prompt;
+      return gates.wait(isParent(prompt.sessionID) ? "send" : "prompt");
+    },
+    abort: () => (canStop ? Promise.resolve(ok(undefined)) : gates.wait("stop")),
+    children: async () => ok([]),
+    busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),
+    messages: async (id) => (isParent(id) ? never() : ok(scripted)),
+    message: async (id, messageID) =>
+      isParent(id)
+        ? never()
+        : ok({
+            id: messageID,
+            role: "user",
+            createdAt: 0,
+            promptID: undefined,
+            completedAt: undefined,
+            finish: undefined,
+            error: undefined,
+            isSummary: false,
+            text: "",
+          }),
+    toolCall: (_, callID) => gates.wait(`toolCall ${callID}`),
+  };
+  return Object.assign(Object.create(fake) as FakeHost, scripts, {
+    gates,
+    script: (messages: HostMessage[]) => {
+      scripted = messages;
+    },
+    notice: () => {
+      if (!notice) throw new Error("the parent was sent nothing");
+      return notice;
+    },
+    letRead: (isRead: boolean) => {
+      canRead = isRead;
+    },
+    letStop: (isStopped: boolean) => {
+      canStop = isStopped;
+    },
+  });
+};

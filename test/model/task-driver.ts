@@ -1,0 +1,205 @@
+import { type StoredSnapshot, stateOf, type TaskSnapshot } from "../../src/machines/task.ts";
+import type { Recovery, TaskEvent } from "../../src/machines/task-events.ts";
+import type { HostMessage } from "../../src/services/host.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createDisk } from "../fakes/disk.ts";
+import { unavailable } from "../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
+import { createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
+
+type Of<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>;
+
+/** What a store was told of a task, also when the task is gone again. */
+interface Recorded {
+  journal: TaskEvent[];
+  newest: StoredSnapshot | undefined;
+}
+
+/** Writes down what is committed. While `losesPrompts`, the prompts of a process that is gone are not found. */
+const recording = (store: Store, recorded: Recorded, losesPrompts: () => boolean): Store => ({
+  ...store,
+  commit: (change) => {
+    recorded.journal.push(...change.journal.map(({ event }) => event));
+    recorded.newest = change.records.at(-1)?.snapshot ?? recorded.newest;
+    return store.commit(change);
+  },
+  adopt: (now, wants) => {
+    const estate = store.adopt(now, wants);
+    return losesPrompts() ? { ...estate, prompts: [] } : estate;
+  },
+});
+
+/** Brings about in the engine what a chart's event stands for: by a tool call, by what the host does or says, by time. */
+export interface TaskDriver {
+  stage: Stage;
+  /** `before` is the snapshot that the event comes in. Resolves when everything that follows has happened. */
+  drive(event: TaskEvent, before: TaskSnapshot): Promise<void>;
+  /** What the engine stored of the task. */
+  recorded: Recorded;
+  end(): void;
+}
+
+const STALE = 600_000;
+const ok = <T>(value: T) => ({ ok: true, value }) as const;
+const failed = { ok: false, failure: unavailable } as const;
+
+/** So that no deadline of a chart falls together with one of the engine's own rounds. */
+const ODD = 137;
+
+const answer = (promptID: string, given: Partial<HostMessage>): HostMessage => ({
+  id: `${promptID}_answer`,
+  role: "assistant",
+  createdAt: 1,
+  promptID,
+  completedAt: 2,
+  finish: undefined,
+  error: undefined,
+  isSummary: false,
+  text: "",
+  ...given,
+});
+
+export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> => {
+  const disk = createDisk();
+  const clock = createVirtualClock();
+  const host: ScriptedHost = createScriptedHost(clock);
+  const recorded: Recorded = { journal: [], newest: undefined };
+  let losesPrompts = false;
+  const openStore = () => recording(disk.boot(clock), recorded, () => losesPrompts);
+  const stage = createStage({ clock, host, recovery, openStore });
+  await clock.advance(ODD);
+  let id = "";
+  /** The tool calls of this life that wait, and those whose answer is on its way into the conversation. */
+  let calls = new Map<string, AbortController>();
+
+  const inBackground = (work: Promise<unknown>) => void work.catch(() => undefined);
+  const look = (messages: HostMessage[]) => {
+    host.script(messages);
+    host.gates.open("look", ok(new Set()));
+  };
+  const promptID = (snapshot: TaskSnapshot) =>
+    stage.store.get(id)?.snapshot.context.run.messageID ?? snapshot.context.run.messageID;
+
+  /** Ends a call that waited for the task: its answer is stored in the conversation, or not. */
+  const settleCall = (call: string, end: "stored" | "failed") => {
+    const inThisLife = calls.has(call);
+    calls.delete(call);
+    if (inThisLife) host.emit({ type: "toolCall", sessionID: PARENT, callID: call, tool: "output", stage: end });
+    else host.gates.open(`toolCall ${call}`, ok(end));
+  };
+
+  const acts: { [Type in TaskEvent["type"]]: (event: Of<Type>, before: TaskSnapshot) => unknown } = {
+    SLOT_GRANTED: async (_, before) => {
+      // The slot for a resumed run is given with the event that resumes it.
+      if (before.context.run.index > 0) return;
+      id = await stage.launch();
+      host.letRead(false);
+    },
+    PROMPT_ACCEPTED: () => host.gates.open("prompt", ok(undefined)),
+    PROMPT_REFUSED: ({ retryable }) => {
+      const kind = retryable ? "unavailable" : "refused";
+      host.gates.open("prompt", { ok: false, failure: { ...unavailable, kind } });
+    },
+    BROKEN: () => host.gates.fail("prompt", new Error("a fault of ours")),
+    HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
+    HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
+    SESSION_GONE: () => host.emit({ type: "deleted", sessionID: id }),
+    LOOKED_BUSY: () => host.gates.open("look", ok(new Set([id]))),
+    LOOKED_ANSWERED: ({ result }, before) => look([answer(promptID(before), { finish: "stop", text: result })]),
+    LOOKED_FAILED: ({ error: { name, message } }, before) =>
+      look([answer(promptID(before), { error: { name, message } })]),
+    LOOKED_ABORTED: (_, before) =>
+      look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
+    LOOKED_UNANSWERED: () => look([]),
+    LOOK_FAILED: () => host.gates.open("look", failed),
+    CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
+    STOPPED: async () => {
+      host.letStop(true);
+      host.gates.open("stop", ok(undefined));
+      await settled();
+      host.letStop(false);
+    },
+    NOT_STOPPED: async () => {
+      host.letStop(true);
+      host.gates.open("stop", failed);
+      await settled();
+      host.letStop(false);
+    },
+    RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
+    TICK: (_, before) => {
+      const wakeAt = stage.store.get(id)?.snapshot.context.wakeAt ?? before.context.wakeAt ?? 0;
+      return clock.advance(wakeAt - clock.now());
+    },
+    RETRIEVED: () => stage.call("output", { task_id: id }),
+    ADOPTED: async ({ underWay }, { value: { notice } }) => {
+      losesPrompts = notice === "sending" && !underWay;
+      calls = new Map();
+      host.gates.clear();
+      await stage.restart();
+      await clock.advance(60);
+    },
+    RUN_ENDED: () => {
+      throw new Error("the chart raises this by itself");
+    },
+    WAIT_BEGAN: ({ call }) => {
+      const turn = new AbortController();
+      calls.set(call, turn);
+      const args = { task_id: id, block: true, timeout: STALE };
+      inBackground(stage.call("output", args, { callID: call, abort: turn.signal }));
+    },
+    LET_GO: ({ call }, before) => {
+      const turn = calls.get(call);
+      if (!turn || before.context.completedAt !== undefined) return settleCall(call, "failed");
+      calls.delete(call);
+      turn.abort();
+    },
+    TOLD: ({ call }) => settleCall(call, "stored"),
+    NOTICE_FORMED: () => host.gates.open("read", ok({ id: PARENT, agent: "build", model: undefined })),
+    NOTICE_ACKNOWLEDGED: () => {
+      const promptID = host.notice().messageID;
+      if (host.gates.waiting("send") > 0) host.gates.open("send", ok(undefined));
+      const { text: _, ...seen } = answer(promptID, { completedAt: undefined });
+      host.emit({ type: "message", sessionID: PARENT, message: seen });
+    },
+    NOTICE_DROPPED: () => host.emit({ type: "deleted", sessionID: PARENT }),
+    REQUEST_ASKED: ({ request }) => host.emit({ type: "asked", sessionID: id, request }),
+    REQUEST_ANSWERED: ({ id: requestID }) => host.emit({ type: "replied", sessionID: id, requestID }),
+    WENT_QUIET: () => clock.advance(STALE * 1.25),
+    HEARD: () => {
+      host.emit({ type: "busy", sessionID: id });
+      return clock.advance(STALE / 4);
+    },
+  };
+
+  return {
+    stage,
+    drive: async (event, before) => {
+      await (acts[event.type] as (event: TaskEvent, before: TaskSnapshot) => unknown)(event, before);
+      await settled();
+      await settled();
+    },
+    recorded,
+    end: () => {
+      stage.engine.stop();
+      disk.remove();
+    },
+  };
+};
+
+/** What must be the same in the chart that is walked and in the engine: all but ids, times and texts. */
+export const comparable = ({ value, context }: StoredSnapshot) => {
+  const { run, sends, stops, look, misses, hinted, wakeAt, requests, waiters, interruptions, completedAt, error } =
+    context;
+  return {
+    value,
+    state: stateOf({ value, context }),
+    counts: { run: run.index, sends, stops, look, misses, interruptions },
+    hinted,
+    waits: wakeAt !== undefined,
+    requests: requests.map(({ id }) => id),
+    waiters,
+    hasEnded: completedAt !== undefined,
+    error: error?.kind,
+  };
+};

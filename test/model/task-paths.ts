@@ -1,0 +1,143 @@
+import { initialTransition, transition } from "xstate";
+import { getShortestPaths, getSimplePaths } from "xstate/graph";
+import { type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
+import type { Recovery, TaskEvent } from "../../src/machines/task-events.ts";
+import { again, eventsIn, input, START } from "./task-events.ts";
+import { takenBy } from "./transitions.ts";
+
+/** A way through the task's chart. */
+export interface TaskPath {
+  recovery: Recovery;
+  events: TaskEvent[];
+}
+
+/**
+ * A part of the chart that can be walked exhaustively: all of it at once has too many states, since it counts tries of
+ * several kinds. What no slice comes to shows in the coverage.
+ */
+interface Slice {
+  recovery: Recovery;
+  types: ReadonlySet<TaskEvent["type"]>;
+}
+
+type Type = TaskEvent["type"];
+
+/** What leads to a run's end, to its telling, and to the next run. */
+const LIFE: Type[] = [
+  "SLOT_GRANTED",
+  "PROMPT_ACCEPTED",
+  "HOST_IDLE",
+  "LOOKED_ANSWERED",
+  "NOTICE_FORMED",
+  "NOTICE_ACKNOWLEDGED",
+  "RESUME",
+];
+
+const slice = (recovery: Recovery, ...types: Type[]): Slice => ({ recovery, types: new Set([...LIFE, ...types]) });
+
+const SLICES: Slice[] = [
+  slice(
+    "continue",
+    "PROMPT_REFUSED",
+    "BROKEN",
+    "HOST_ERROR",
+    "TICK",
+    "LOOKED_BUSY",
+    "LOOKED_FAILED",
+    "LOOKED_UNANSWERED",
+    "SESSION_GONE",
+    "RETRIEVED",
+  ),
+  slice("continue", "TICK", "LOOK_FAILED", "LOOKED_ABORTED", "ADOPTED"),
+  slice("continue", "TICK", "CANCEL", "STOPPED", "NOT_STOPPED", "SESSION_GONE", "RETRIEVED"),
+  slice("continue", "CANCEL", "STOPPED", "ADOPTED"),
+  slice("continue", "ADOPTED", "LOOKED_BUSY", "LOOKED_FAILED", "LOOKED_ABORTED", "LOOKED_UNANSWERED"),
+  slice("fail", "ADOPTED", "LOOKED_ABORTED", "LOOKED_UNANSWERED"),
+  slice("continue", "WAIT_BEGAN", "LET_GO", "TOLD", "ADOPTED"),
+  slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "WENT_QUIET", "HEARD", "ADOPTED"),
+];
+
+/** What tells states apart: the chart's state, and all that its guards ask for. Times are none of it. */
+const key = ({ value, context }: TaskSnapshot): string => {
+  const { run, sends, stops, misses, hinted, wakeAt, hostError, requests, waiters, interruptions, recovery } = context;
+  const flags = [hinted, wakeAt !== undefined, hostError !== undefined];
+  const counts = [run.index, sends, stops, misses, interruptions, recovery];
+  return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
+};
+
+const optionsOf = ({ recovery, types }: Slice) => ({
+  input,
+  events: (snapshot: TaskSnapshot) => eventsIn(snapshot, recovery).filter(({ type }) => types.has(type)),
+  serializeState: key,
+});
+
+/** The snapshots that a path leads through, its beginning first. */
+export const snapshotsOn = ({ events }: TaskPath): TaskSnapshot[] => {
+  let [snapshot] = initialTransition(taskMachine, input);
+  return [
+    snapshot,
+    ...events.map((event) => {
+      [snapshot] = transition(taskMachine, snapshot, again(event, snapshot));
+      return snapshot;
+    }),
+  ];
+};
+
+/** The shortest way to every state of every slice. */
+const shortestPaths = (): (TaskPath & { slice: Slice; end: TaskSnapshot })[] =>
+  SLICES.flatMap((slice) =>
+    getShortestPaths(taskMachine, optionsOf(slice)).map(({ steps, state }) => ({
+      slice,
+      recovery: slice.recovery,
+      end: state,
+      // The first step is XState's own: how it all began.
+      events: steps.map(({ event }) => event).slice(1) as TaskEvent[],
+    })),
+  );
+
+/** The event that the chart raises by itself. */
+export const RAISED: TaskEvent[] = [{ type: "RUN_ENDED", at: START, outcome: "completed" }];
+
+/**
+ * For every transition that can be brought about, a shortest way that ends with it; and for every state of the notice in
+ * which the parent may turn out to be gone, a way that ends with that.
+ */
+export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[] } => {
+  const paths = shortestPaths().sort((a, b) => a.events.length - b.events.length);
+  return { byTransition: pathsByTransition(paths), toNobody: pathsToNobody(paths) };
+};
+
+const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
+  const found = new Map<unknown, TaskPath>();
+  for (const path of paths) {
+    const { end } = path;
+    for (const event of optionsOf(path.slice).events(end)) {
+      for (const definition of takenBy(taskMachine, end, event, RAISED)) {
+        if (!found.has(definition)) found.set(definition, { recovery: path.recovery, events: [...path.events, event] });
+      }
+    }
+  }
+  return [...found.values()];
+};
+
+const pathsToNobody = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
+  const event: TaskEvent = { type: "NOTICE_DROPPED", at: START };
+  const ends = new Map<unknown, TaskPath>();
+  for (const { end, recovery, events } of paths) {
+    const { notice } = end.value;
+    if (end.can(event) && !ends.has(notice)) ends.set(notice, { recovery, events: [...events, event] });
+  }
+  return [...ends.values()];
+};
+
+/** Every way without a circle through what most tasks go through. */
+export const simplePaths = (): TaskPath[] => {
+  const common = {
+    recovery: "continue",
+    types: new Set<Type>([...LIFE, "CANCEL", "STOPPED", "LOOKED_FAILED", "LOOKED_BUSY"]),
+  } as const;
+  return getSimplePaths(taskMachine, optionsOf(common)).map(({ steps }) => ({
+    recovery: "continue",
+    events: steps.map(({ event }) => event).slice(1) as TaskEvent[],
+  }));
+};

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { initialTransition, transition } from "xstate";
+import { refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
+import type { TaskEvent } from "../../src/machines/task-events.ts";
+import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
+import { input } from "./task-events.ts";
+import { RAISED, shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
+import { activeStates, statesOf, takenBy, transitionsOf } from "./transitions.ts";
+
+/** Every run gets its slot in the very step that queues it, so nobody finds one in the queue. */
+const BEFORE_THERE_ARE_QUEUES = ["running", "resumed"].flatMap((status) => [
+  `lifecycle.${status}.queued ADOPTED #1`,
+  `lifecycle.${status}.queued CANCEL #1`,
+]);
+
+const taken = new Set<unknown>();
+const visited = new Set<string>();
+
+/** Notes each state that a task was in, and each transition that it took, by what the engine wrote down of it. */
+const cover = (journal: TaskEvent[]) => {
+  let [snapshot] = initialTransition(taskMachine, input);
+  const visit = () => {
+    for (const state of activeStates(snapshot)) visited.add(state);
+  };
+  visit();
+  for (const event of journal) {
+    for (const definition of takenBy(taskMachine, snapshot, event, RAISED)) taken.add(definition);
+    [snapshot] = transition(taskMachine, snapshot, event);
+    visit();
+  }
+};
+
+const nameOf = ({ events, recovery }: TaskPath): string =>
+  `${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
+
+/** What the tools refuse, and why, is what the chart refuses. */
+const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {
+  const at = stage.clock.now();
+  const cancel = refusalOf(snapshot, { type: "CANCEL", at });
+  // Asked to cancel what is being cancelled, the tool waits until that is done.
+  if (cancel && snapshot.context.completedAt !== undefined)
+    expect(await stage.call("cancel", { task_id: taskId })).toContain(cancel);
+  const resume = refusalOf(snapshot, { type: "RESUME", at, messageID: "", partID: "", prompt: "" });
+  if (resume) await expect(stage.call("task", { resume: taskId, prompt: "And now?" })).rejects.toThrow(resume);
+};
+
+const walk = async (path: TaskPath) => {
+  const snapshots = snapshotsOn(path);
+  const driver = await createTaskDriver(path.recovery);
+  try {
+    for (const [index, event] of path.events.entries()) {
+      const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
+      await driver.drive(event, before);
+      // The slot comes in the same step.
+      if (event.type === "RESUME") continue;
+      const step = `${index + 1}. ${event.type}`;
+      const { newest } = driver.recorded;
+      expect(newest && comparable(newest), step).toEqual(comparable(after));
+      if (event.type === "NOTICE_DROPPED") continue;
+      const [task] = driver.stage.engine.list({});
+      expect(task, step).toMatchObject({ status: statusOf(after), state: stateOf(after) });
+      if (task && index === path.events.length - 1) await expectRefusals(driver, task.sessionID, after);
+    }
+    cover(driver.recorded.journal);
+  } finally {
+    driver.end();
+  }
+};
+
+const each = (paths: TaskPath[]) => test.each(paths.map((path) => [nameOf(path), path] as const));
+
+const { byTransition, toNobody } = shortestWays();
+
+describe("the engine goes along with the task's chart", () => {
+  describe("by a shortest way to each transition", () => {
+    each(byTransition)("%s", (_, path) => walk(path));
+  });
+  describe("when there is nobody to tell any more", () => {
+    each(toNobody)("%s", (_, path) => walk(path));
+  });
+  describe("by every simple way through what most tasks go through", () => {
+    each(simplePaths())("%s", (_, path) => walk(path));
+  });
+
+  test("through every state, and by every transition that can be brought about", () => {
+    const states = statesOf(taskMachine).filter((state) => state !== taskMachine.id);
+    const transitions = transitionsOf(taskMachine);
+    const missed = transitions.filter(({ definition }) => !taken.has(definition)).map(({ name }) => name);
+    const reached = states.filter((state) => visited.has(state));
+    const share = (part: number, whole: number) => `${part}/${whole}`;
+    console.info(
+      `task chart: states ${share(reached.length, states.length)}, transitions ${share(transitions.length - missed.length, transitions.length)}; not before there are queues: ${BEFORE_THERE_ARE_QUEUES.length}`,
+    );
+    expect(states.filter((state) => !visited.has(state))).toEqual([]);
+    expect(missed.sort()).toEqual([...BEFORE_THERE_ARE_QUEUES].sort());
+  });
+});

@@ -1,0 +1,56 @@
+import {
+  type AnyEventObject,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type AnyStateNode,
+  type AnyTransitionDefinition,
+  getMicrosteps,
+} from "xstate";
+
+/** One transition of a chart: what it is called in print, and the chart's own definition of it. */
+export interface ChartTransition {
+  /** State path, event, and which of the event's transitions in that state: `lifecycle.running.working TICK #1`. */
+  name: string;
+  definition: AnyTransitionDefinition;
+}
+
+const nodesOf = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodesOf)];
+
+const pathOf = (node: AnyStateNode): string => node.path.join(".") || node.machine.id;
+
+/** The paths of all states of a chart, composite ones included. */
+export const statesOf = (machine: AnyStateMachine): string[] => nodesOf(machine.root).map(pathOf);
+
+/** All transitions of a chart. */
+export const transitionsOf = (machine: AnyStateMachine): ChartTransition[] =>
+  nodesOf(machine.root).flatMap((node) => {
+    const eventless = (node.always ?? []).map((definition, index) => ({
+      name: `${pathOf(node)} (always) #${index + 1}`,
+      definition,
+    }));
+    const ofEvents = [...node.transitions].flatMap(([event, definitions]) =>
+      definitions.map((definition, index) => ({ name: `${pathOf(node)} ${event} #${index + 1}`, definition })),
+    );
+    return [...ofEvents, ...eventless];
+  });
+
+/** The states that a snapshot is in, composite ones included. */
+export const activeStates = ({ _nodes }: AnyMachineSnapshot): string[] =>
+  _nodes.map((node: AnyStateNode) => pathOf(node));
+
+/**
+ * The transitions that a chart takes when an event comes, those of the events that it raises by itself included.
+ * `raised` makes those from the event: they are tried in every state that the chart passes on the way.
+ */
+export const takenBy = (
+  machine: AnyStateMachine,
+  snapshot: AnyMachineSnapshot,
+  event: AnyEventObject,
+  raised: AnyEventObject[] = [],
+): AnyTransitionDefinition[] => {
+  const passed = getMicrosteps(machine, snapshot, event).map(([after]) => after as AnyMachineSnapshot);
+  const inner = passed
+    .slice(0, -1)
+    .flatMap((between) => raised.flatMap((one) => machine.getTransitionData(between, one)));
+  return [...machine.getTransitionData(snapshot, event), ...inner];
+};
