@@ -7,8 +7,8 @@ import { createGates, type Gates } from "./gates.ts";
 
 /**
  * A host that does nothing by itself: every call that a chart waits for stands at a gate until the test says how it ends,
- * and nothing is told that the test does not emit. The gates are `prompt`, `look`, `stop`, `read`, `send`, and
- * `toolCall <id>`.
+ * and nothing is told that the test does not emit. The gates are `prompt <session>`, `stop <session>`, `look`, `read`,
+ * `send`, and `toolCall <id>`.
  */
 export interface ScriptedHost extends FakeHost {
   gates: Gates;
@@ -25,6 +25,20 @@ export interface ScriptedHost extends FakeHost {
 const ok = <T>(value: T): HostResult<T> => ({ ok: true, value });
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
+/** A message of a session's model, finished unless it is said to be otherwise. */
+export const answer = (promptID: string, given: Partial<HostMessage> = {}): HostMessage => ({
+  id: `${promptID}_answer`,
+  role: "assistant",
+  createdAt: 1,
+  promptID,
+  completedAt: 2,
+  finish: undefined,
+  error: undefined,
+  isSummary: false,
+  text: "",
+  ...given,
+});
+
 export const createScriptedHost = (clock: Clock): ScriptedHost => {
   const gates = createGates();
   const fake = createFakeHost(clock);
@@ -39,26 +53,16 @@ export const createScriptedHost = (clock: Clock): ScriptedHost => {
     session: (id) => (isParent(id) && !canRead ? gates.wait("read") : fake.session(id)),
     prompt: (prompt) => {
       if (isParent(prompt.sessionID)) notice = prompt;
-      return gates.wait(isParent(prompt.sessionID) ? "send" : "prompt");
+      return gates.wait(isParent(prompt.sessionID) ? "send" : `prompt ${prompt.sessionID}`);
     },
-    abort: () => (canStop ? Promise.resolve(ok(undefined)) : gates.wait("stop")),
+    abort: (id) => (canStop ? Promise.resolve(ok(undefined)) : gates.wait(`stop ${id}`)),
     children: async () => ok([]),
     busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),
     messages: async (id) => (isParent(id) ? never() : ok(scripted)),
     message: async (id, messageID) =>
       isParent(id)
         ? never()
-        : ok({
-            id: messageID,
-            role: "user",
-            createdAt: 0,
-            promptID: undefined,
-            completedAt: undefined,
-            finish: undefined,
-            error: undefined,
-            isSummary: false,
-            text: "",
-          }),
+        : ok(answer("", { id: messageID, role: "user", createdAt: 0, promptID: undefined, completedAt: undefined })),
     toolCall: (_, callID) => gates.wait(`toolCall ${callID}`),
   };
   return Object.assign(Object.create(fake) as FakeHost, scripts, {

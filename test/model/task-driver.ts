@@ -6,7 +6,7 @@ import { createDisk } from "../fakes/disk.ts";
 import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
-import { createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
+import { answer, createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
 
 type Of<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>;
 
@@ -47,19 +47,6 @@ const failed = { ok: false, failure: unavailable } as const;
 /** So that no deadline of a chart falls together with one of the engine's own rounds. */
 const ODD = 137;
 
-const answer = (promptID: string, given: Partial<HostMessage>): HostMessage => ({
-  id: `${promptID}_answer`,
-  role: "assistant",
-  createdAt: 1,
-  promptID,
-  completedAt: 2,
-  finish: undefined,
-  error: undefined,
-  isSummary: false,
-  text: "",
-  ...given,
-});
-
 export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
@@ -96,12 +83,12 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       id = await stage.launch();
       host.letRead(false);
     },
-    PROMPT_ACCEPTED: () => host.gates.open("prompt", ok(undefined)),
+    PROMPT_ACCEPTED: () => host.gates.open(`prompt ${id}`, ok(undefined)),
     PROMPT_REFUSED: ({ retryable }) => {
       const kind = retryable ? "unavailable" : "refused";
-      host.gates.open("prompt", { ok: false, failure: { ...unavailable, kind } });
+      host.gates.open(`prompt ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
-    BROKEN: () => host.gates.fail("prompt", new Error("a fault of ours")),
+    BROKEN: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_GONE: () => host.emit({ type: "deleted", sessionID: id }),
@@ -116,13 +103,13 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {
       host.letStop(true);
-      host.gates.open("stop", ok(undefined));
+      host.gates.open(`stop ${id}`, ok(undefined));
       await settled();
       host.letStop(false);
     },
     NOT_STOPPED: async () => {
       host.letStop(true);
-      host.gates.open("stop", failed);
+      host.gates.open(`stop ${id}`, failed);
       await settled();
       host.letStop(false);
     },
