@@ -46,7 +46,6 @@ export type OutboxEffect =
 /** Everything that can happen to an outbox. `at` is epoch milliseconds. */
 export type OutboxEvent =
   | { type: "OWE"; at: number; end: RunEnd }
-  /** The process that had these prompts under way is gone: they go on from here. */
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   | { type: "PARENT_READ"; at: number; sender: Sender }
@@ -63,17 +62,38 @@ export type OutboxEvent =
       standing: "answered" | "pending" | "unanswered";
     }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
-  /** The host has stored a user message in the parent. */
   | { type: "PARENT_STORED"; at: number; messageID: string; createdAt: number }
   /** An assistant message, begun at `createdAt`, answers `promptID`. */
   | { type: "PARENT_ANSWERED"; at: number; promptID: string; createdAt: number }
-  /** The parent launches a task: whatever closed its outbox, it is there. */
   | { type: "PARENT_PRESENT"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
   | { type: "PARENT_ERROR"; at: number }
   | { type: "PARENT_GONE"; at: number }
   | { type: "TICK"; at: number };
+
+/** What each event of an outbox means, wherever it is taken. Stands in the chart, at every transition that it takes. */
+export const outboxEventMeanings: Record<OutboxEvent["type"], string> = {
+  OWE: "A run has ended, and the parent is owed its notice.",
+  ADOPTED: "The process that had prompts to this parent under way is gone: they go on from here.",
+  WITHDRAW: "The parent learned of a run's end in another way.",
+  PARENT_READ: "The parent's agent and model are known.",
+  READ_FAILED: "The parent's agent and model could not be read.",
+  FORMED: "The prompt has its words and ids.",
+  FORM_FAILED: "The prompt could not be formed.",
+  SENT: "The host took the prompt.",
+  SEND_REFUSED: "The host did not take the prompt.",
+  CHECKED: "The host was asked whether the parent has taken the prompt up, and answered.",
+  CHECK_FAILED: "The host was asked, and did not say.",
+  PARENT_STORED: "The host has stored a user message in the parent.",
+  PARENT_ANSWERED: "The parent's model answers a message.",
+  PARENT_PRESENT: "The parent launches a task: whatever closed its outbox, it is there.",
+  PARENT_BUSY: "The host says that the parent works.",
+  PARENT_IDLE: "The host says that the parent is idle.",
+  PARENT_ERROR: "The host says that a run of the parent failed or was aborted.",
+  PARENT_GONE: "The parent session was deleted, or stopped for good.",
+  TICK: "Time has passed.",
+};
 
 /** What an outbox remembers: plain JSON. */
 export interface OutboxContext {

@@ -1,6 +1,13 @@
 import { and, assign, enqueueActions, not, type SnapshotFrom, setup, stateIn } from "xstate";
 import { backoff } from "./backoff.ts";
-import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
+import { described } from "./described.ts";
+import {
+  type NoticePrompt,
+  type OutboxContext,
+  type OutboxEffect,
+  type OutboxEvent,
+  outboxEventMeanings,
+} from "./outbox-events.ts";
 import type { RunEnd } from "./task-events.ts";
 
 /** The patience of an outbox, in milliseconds. Sending again is harmless, so it never gives up while the parent is there. */
@@ -104,173 +111,201 @@ const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt, 
 });
 
 const acknowledged = { target: "idle", actions: [announce, acknowledge] } as const;
-/** It may have been sent, and answered, before its process went: the host is asked first. */
-const adopted = { guard: "hasAdopted", target: "checking", actions: "takeAdopted" } as const;
-const onAnswer = { PARENT_ANSWERED: { guard: "answersPrompt", ...acknowledged } } as const;
+const adopted = {
+  guard: "hasAdopted",
+  target: "checking",
+  description: "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+  actions: "takeAdopted",
+} as const;
+const onAnswer = {
+  PARENT_ANSWERED: { guard: "answersPrompt", description: "It was shown the prompt.", ...acknowledged },
+} as const;
 
-/** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
-export const outboxMachine = outbox.createMachine({
-  id: "outbox",
-  type: "parallel",
-  context: ({ input }) => ({
-    parentSessionID: input.parentSessionID,
-    owed: [],
-    prompt: undefined,
-    adopted: [],
-    sender: undefined,
-    tries: 0,
-    storedAt: undefined,
-    wakeAt: undefined,
-    opensAt: undefined,
-  }),
-  on: {
-    OWE: { guard: "isNews", actions: "owe" },
-    ADOPTED: { actions: "adopt" },
-    PARENT_STORED: { guard: "current", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
-    WITHDRAW: { actions: "withdraw" },
-    PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
-  },
+const delivery = outbox.createStateConfig({
+  description: "What becomes of the notices that are owed.",
+  initial: "idle",
   states: {
-    delivery: {
-      initial: "idle",
-      states: {
-        idle: {
-          description: "Nothing is owed, and nothing is under way.",
-          always: [adopted, { guard: "owes", target: "gathering" }],
-        },
-        gathering: {
-          description: "Something is owed. It waits until the parent can take it.",
-          always: [adopted, { guard: not("owes"), target: "idle" }, { guard: stateIn("#open"), target: "reading" }],
-        },
-        reading: {
-          description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
-          entry: [
-            "sleep",
-            { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "read", parentSessionID }) },
-          ],
-          on: {
-            ...onAnswer,
-            PARENT_READ: [
-              { guard: "hasPrompt", target: "sending", actions: noteSender },
-              { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
-              { target: "gathering" },
-            ],
-            READ_FAILED: { target: "backingOff", actions: countTry },
-          },
-        },
-        forming: {
-          description: "Words, counts and ids are found for everything that is owed.",
-          entry: {
-            type: "request",
-            params: ({ context: { parentSessionID, owed } }) => ({ type: "form", parentSessionID, owed }),
-          },
-          on: {
-            FORM_FAILED: { target: "backingOff", actions: countTry },
-            FORMED: {
-              target: "sending",
-              actions: [
-                {
-                  type: "request",
-                  params: ({ context: { parentSessionID }, event: { prompt } }) => ({
-                    type: "formed",
-                    parentSessionID,
-                    runs: prompt.runs,
-                  }),
-                },
-                assign({
-                  prompt: ({ event }) => event.prompt,
-                  tries: 0,
-                  owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
-                }),
-              ],
+    idle: {
+      description: "Nothing is owed, and nothing is under way.",
+      always: [adopted, { guard: "owes", target: "gathering", description: "Something is owed." }],
+    },
+    gathering: {
+      description: "Something is owed. It waits until the parent can take it.",
+      always: [
+        adopted,
+        { guard: not("owes"), target: "idle", description: "Nothing is owed any more." },
+        { guard: stateIn("#open"), target: "reading", description: "The parent can take a prompt." },
+      ],
+    },
+    reading: {
+      description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
+      entry: [
+        "sleep",
+        { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "read", parentSessionID }) },
+      ],
+      on: {
+        ...onAnswer,
+        PARENT_READ: [
+          { guard: "hasPrompt", target: "sending", description: "The prompt is formed already.", actions: noteSender },
+          { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
+          { target: "gathering", description: "It cannot take a prompt any more, or is owed nothing." },
+        ],
+        READ_FAILED: { target: "backingOff", actions: countTry },
+      },
+    },
+    forming: {
+      description: "Words, counts and ids are found for everything that is owed.",
+      entry: {
+        type: "request",
+        params: ({ context: { parentSessionID, owed } }) => ({ type: "form", parentSessionID, owed }),
+      },
+      on: {
+        FORM_FAILED: { target: "backingOff", actions: countTry },
+        FORMED: {
+          target: "sending",
+          actions: [
+            {
+              type: "request",
+              params: ({ context: { parentSessionID }, event: { prompt } }) => ({
+                type: "formed",
+                parentSessionID,
+                runs: prompt.runs,
+              }),
             },
-          },
-        },
-        sending: {
-          description: "The prompt is on its way to the parent.",
-          entry: [
-            countTry,
-            enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
-              if (!prompt || !sender) return;
-              enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
+            assign({
+              prompt: ({ event }) => event.prompt,
+              tries: 0,
+              owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
             }),
           ],
-          on: {
-            ...onAnswer,
-            SENT: { guard: "current", target: "awaiting", actions: announce },
-            SEND_REFUSED: { guard: "current", target: "backingOff" },
-          },
-        },
-        awaiting: {
-          description: "The host took the prompt. The parent has not begun to answer it.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
-          on: {
-            ...onAnswer,
-            PARENT_IDLE: { actions: { type: "wakeAfter", params: outboxPatience.settle } },
-            TICK: { guard: "due", target: "checking" },
-          },
-        },
-        checking: {
-          description: "The host is asked whether the prompt was taken up.",
-          entry: [
-            "sleep",
-            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-              if (!prompt) return;
-              enqueue({
-                type: "request",
-                params: { type: "check", parentSessionID, messageID: prompt.messageID },
-              });
-            }),
-          ],
-          on: {
-            ...onAnswer,
-            CHECKED: [
-              { guard: and(["current", "answered"]), ...acknowledged },
-              { guard: and(["current", "pending"]), target: "awaiting", actions: [countTry, noteStored] },
-              { guard: "current", target: "reading" },
-            ],
-            CHECK_FAILED: { guard: "current", target: "awaiting" },
-          },
-        },
-        backingOff: {
-          description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
-          entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
-          on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
-        },
-        closed: {
-          description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
-          entry: drop,
-          on: {
-            OWE: { actions: ["owe", drop] },
-            ADOPTED: { actions: ["adopt", drop] },
-            PARENT_PRESENT: { target: "idle" },
-          },
         },
       },
     },
-    parent: {
-      initial: "open",
-      states: {
-        open: {
-          id: "open",
-          description: "The parent can take a prompt, busy or idle.",
-          on: { PARENT_ERROR: { target: "settling" } },
+    sending: {
+      description: "The prompt is on its way to the parent.",
+      entry: [
+        countTry,
+        enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
+          if (!prompt || !sender) return;
+          enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
+        }),
+      ],
+      on: {
+        ...onAnswer,
+        SENT: { guard: "current", target: "awaiting", actions: announce },
+        SEND_REFUSED: { guard: "current", target: "backingOff" },
+      },
+    },
+    awaiting: {
+      description: "The host took the prompt. The parent has not begun to answer it.",
+      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
+      on: {
+        ...onAnswer,
+        PARENT_IDLE: {
+          description: "It should have begun to answer: the host is asked after a moment.",
+          actions: { type: "wakeAfter", params: outboxPatience.settle },
         },
-        settling: {
-          description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
-          entry: assign({ opensAt: ({ event }) => event.at + outboxPatience.settle }),
-          exit: assign({ opensAt: undefined }),
-          on: {
-            PARENT_ERROR: { target: "settling", reenter: true },
-            PARENT_IDLE: { target: "settling", reenter: true },
-            PARENT_BUSY: { target: "open" },
-            TICK: { guard: "settled", target: "open" },
+        TICK: { guard: "due", target: "checking" },
+      },
+    },
+    checking: {
+      description: "The host is asked whether the prompt was taken up.",
+      entry: [
+        "sleep",
+        enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+          if (!prompt) return;
+          enqueue({
+            type: "request",
+            params: { type: "check", parentSessionID, messageID: prompt.messageID },
+          });
+        }),
+      ],
+      on: {
+        ...onAnswer,
+        CHECKED: [
+          { guard: and(["current", "answered"]), description: "It has.", ...acknowledged },
+          {
+            guard: and(["current", "pending"]),
+            target: "awaiting",
+            description: "It is about to.",
+            actions: [countTry, noteStored],
           },
-        },
+          { guard: "current", target: "reading", description: "It has not: the prompt is sent again." },
+        ],
+        CHECK_FAILED: { guard: "current", target: "awaiting", description: "It is asked again after a pause." },
+      },
+    },
+    backingOff: {
+      description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
+      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
+      on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
+    },
+    closed: {
+      description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
+      entry: drop,
+      on: {
+        OWE: { description: "Nobody is left to tell.", actions: ["owe", drop] },
+        ADOPTED: { description: "Nobody is left to tell.", actions: ["adopt", drop] },
+        PARENT_PRESENT: { target: "idle" },
       },
     },
   },
 });
+
+const parent = outbox.createStateConfig({
+  description: "Whether the parent session can take a prompt.",
+  initial: "open",
+  states: {
+    open: {
+      id: "open",
+      description: "The parent can take a prompt, busy or idle.",
+      on: { PARENT_ERROR: { target: "settling" } },
+    },
+    settling: {
+      description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
+      entry: assign({ opensAt: ({ event }) => event.at + outboxPatience.settle }),
+      exit: assign({ opensAt: undefined }),
+      on: {
+        PARENT_ERROR: { target: "settling", reenter: true, description: "The wait begins anew." },
+        PARENT_IDLE: { target: "settling", reenter: true, description: "The wait begins anew." },
+        PARENT_BUSY: { target: "open" },
+        TICK: { guard: "settled", target: "open" },
+      },
+    },
+  },
+});
+
+/** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
+export const outboxMachine = outbox.createMachine(
+  described(outboxEventMeanings, {
+    id: "outbox",
+    description:
+      "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
+    type: "parallel",
+    context: ({ input }) => ({
+      parentSessionID: input.parentSessionID,
+      owed: [],
+      prompt: undefined,
+      adopted: [],
+      sender: undefined,
+      tries: 0,
+      storedAt: undefined,
+      wakeAt: undefined,
+      opensAt: undefined,
+    }),
+    on: {
+      OWE: { guard: "isNews", actions: "owe" },
+      ADOPTED: { actions: "adopt" },
+      PARENT_STORED: { guard: "current", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
+      WITHDRAW: { actions: "withdraw" },
+      PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
+    },
+    states: {
+      delivery,
+      parent,
+    },
+  }),
+);
 
 /** An outbox as it stands. */
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;

@@ -51,9 +51,7 @@ export type Effect = TaskEffect | OutboxEffect | { type: "broken"; id: string; m
 /** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
 export type SupervisorEvent =
   | { type: "LAUNCH"; at: number; task: TaskInput }
-  /** A stored task is wanted again: it goes on from where its snapshot says. */
   | { type: "RESTORE"; snapshot: StoredSnapshot }
-  /** Notice prompts of a process that is gone are under way here now. */
   | { type: "ADOPT_PROMPTS"; at: number; parentSessionID: string; prompts: NoticePrompt[] }
   | { type: "TASK"; id: string; event: TaskEvent }
   | { type: "OUTBOX"; id: string; event: OutboxEvent }
@@ -62,6 +60,21 @@ export type SupervisorEvent =
   | { type: "REAP_TASK"; id: string }
   | { type: "REAP_OUTBOX"; id: string }
   | { type: "CLOSE" };
+
+/** What each event of the supervisor means; the last is XState's own. Stands in the chart, at every transition that it takes. */
+export const supervisorEventMeanings: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
+  LAUNCH: "A task begins: it gets an actor and a slot, and its parent an outbox.",
+  RESTORE: "A stored task is wanted again: its actor goes on from where its snapshot says.",
+  ADOPT_PROMPTS: "Notice prompts of a process that is gone go on in the parent's outbox here.",
+  TASK: "An event for a task is passed on to its actor.",
+  OUTBOX: "An event for an outbox is passed on to its actor.",
+  HOST: "An event of the host goes to the task that runs in its session, and to the outbox of its session.",
+  EFFECT: "What tasks and outboxes want of each other is passed between them; the rest is for the services.",
+  REAP_TASK: "A task is at rest, or removed: its actor is stopped.",
+  REAP_OUTBOX: "An outbox has nothing to do: its actor is stopped.",
+  CLOSE: "The plugin is disposed of.",
+  "xstate.error.actor.*": "An actor threw: it is removed, so that it cannot take its siblings with it.",
+};
 
 /** Whom the supervisor has under it. */
 export interface SupervisorContext {

@@ -1,8 +1,14 @@
 import { type ErrorActorEvent, sendParent, setup } from "xstate";
+import { described } from "./described.ts";
 import { outboxMachine } from "./outbox.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "./outbox-events.ts";
 import { toOutboxEvent, toTaskEvent } from "./routing.ts";
-import type { Effect, SupervisorContext, SupervisorEvent } from "./supervisor-events.ts";
+import {
+  type Effect,
+  type SupervisorContext,
+  type SupervisorEvent,
+  supervisorEventMeanings,
+} from "./supervisor-events.ts";
 import { type StoredSnapshot, taskMachine } from "./task.ts";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./task-events.ts";
 
@@ -174,30 +180,34 @@ const removeBroken = supervisor.enqueueActions(({ context: { tasks, outboxes }, 
 });
 
 /** Spawns and reaps the actors of tasks and outboxes, routes events to them, and hands their effects to the services. */
-export const supervisorMachine = supervisor.createMachine({
-  id: "supervisor",
-  context: { tasks: {}, outboxes: {} },
-  initial: "open",
-  states: {
-    open: {
-      description: "Tasks are launched and supervised.",
-      on: {
-        LAUNCH: { guard: "notLive", actions: admit },
-        RESTORE: { guard: "notLive", actions: admit },
-        ADOPT_PROMPTS: { actions: adoptPrompts },
-        TASK: { actions: passOn },
-        OUTBOX: { actions: passOn },
-        HOST: { actions: route },
-        EFFECT: { actions: fulfil },
-        REAP_TASK: { actions: reapTask },
-        REAP_OUTBOX: { actions: reapOutbox },
-        "xstate.error.actor.*": { actions: removeBroken },
-        CLOSE: { target: "closed" },
+export const supervisorMachine = supervisor.createMachine(
+  described(supervisorEventMeanings, {
+    id: "supervisor",
+    description:
+      "Spawns and reaps the actors of tasks and outboxes, and passes on what they want and what they are told.",
+    context: { tasks: {}, outboxes: {} },
+    initial: "open",
+    states: {
+      open: {
+        description: "Tasks are launched and supervised.",
+        on: {
+          LAUNCH: { guard: "notLive", actions: admit },
+          RESTORE: { guard: "notLive", actions: admit },
+          ADOPT_PROMPTS: { actions: adoptPrompts },
+          TASK: { actions: passOn },
+          OUTBOX: { actions: passOn },
+          HOST: { actions: route },
+          EFFECT: { actions: fulfil },
+          REAP_TASK: { actions: reapTask },
+          REAP_OUTBOX: { actions: reapOutbox },
+          "xstate.error.actor.*": { actions: removeBroken },
+          CLOSE: { target: "closed" },
+        },
+      },
+      closed: {
+        description: "The plugin was disposed of. Nothing is supervised any more.",
+        type: "final",
       },
     },
-    closed: {
-      description: "The plugin was disposed of. Nothing is supervised any more.",
-      type: "final",
-    },
-  },
-});
+  }),
+);

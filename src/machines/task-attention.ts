@@ -8,11 +8,15 @@ const asked = [
 
 /** What holds the task up: a request that only a person can answer, or silence. */
 export const attention = task.createStateConfig({
+  description: "What holds the task up: a request that only a person can answer, or silence.",
   initial: "none",
   on: {
     RUN_ENDED: { target: ".none", actions: assign({ requests: [], quietSince: undefined }) },
-    // What was asked went with the process that asked it.
-    ADOPTED: { target: ".none", actions: assign({ requests: [], quietSince: undefined }) },
+    ADOPTED: {
+      target: ".none",
+      description: "What was asked went with the process that is gone.",
+      actions: assign({ requests: [], quietSince: undefined }),
+    },
   },
   states: {
     none: {
@@ -30,11 +34,21 @@ export const attention = task.createStateConfig({
       description: "The child asks something that only a person can answer. The oldest request is shown first.",
       initial: "permission",
       on: {
-        REQUEST_ASKED: { guard: "newRequest", actions: "noteRequest" },
+        REQUEST_ASKED: { guard: "newRequest", description: "It waits for its turn.", actions: "noteRequest" },
         REQUEST_ANSWERED: [
-          { guard: "onlyRequest", target: "none", actions: "dropRequest" },
-          { guard: and(["openRequest", "questionNext"]), target: ".question", actions: "dropRequest" },
-          { guard: and(["openRequest", not("questionNext")]), target: ".permission", actions: "dropRequest" },
+          { guard: "onlyRequest", target: "none", description: "It was the only one.", actions: "dropRequest" },
+          {
+            guard: and(["openRequest", "questionNext"]),
+            target: ".question",
+            description: "A question is next.",
+            actions: "dropRequest",
+          },
+          {
+            guard: and(["openRequest", not("questionNext")]),
+            target: ".permission",
+            description: "A permission is next.",
+            actions: "dropRequest",
+          },
         ],
       },
       states: {

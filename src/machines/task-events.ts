@@ -59,8 +59,18 @@ export interface Prompt {
 export type TaskEffect =
   /** Send the run's prompt. Answer: `PROMPT_ACCEPTED` or `PROMPT_REFUSED`. */
   | { type: "prompt"; prompt: Prompt }
-  /** Ask the host how the run stands. Answer: one of the `look` events, with the same number. */
-  | { type: "look"; look: number; sessionID: string; messageID: string; hostError: HostError | undefined }
+  /**
+   * Ask the host how the run stands. Answer: one of the `look` events, with the same number. An abort of `abortedAt` is
+   * behind the run: it was continued after that.
+   */
+  | {
+      type: "look";
+      look: number;
+      sessionID: string;
+      messageID: string;
+      hostError: HostError | undefined;
+      abortedAt: number | undefined;
+    }
   /** Abort the child session and all below it. The stop holds once the run's message is there and nobody works on it. Answer: `STOPPED` or `NOT_STOPPED`. */
   | { type: "stop"; sessionID: string; messageID: string; requests: PendingRequest[] }
   /** A run's end is owed to the parent. */
@@ -94,10 +104,7 @@ export type TaskEvent =
   | { type: "TICK"; at: number }
   | { type: "RETRIEVED"; at: number }
   | { type: "BROKEN"; at: number; error: TaskError }
-  /**
-   * The process that supervised the task is gone; this one takes over. `underWay`: a prompt that carries its notice was
-   * taken over too.
-   */
+  /** `underWay`: a prompt that carries the task's notice was taken over too. */
   | { type: "ADOPTED"; at: number; recovery: Recovery; underWay: boolean }
   | { type: "RUN_ENDED"; at: number; outcome: RunEnd["outcome"] }
   /** `call` names the tool call that waits, unique within the parent session. */
@@ -111,6 +118,41 @@ export type TaskEvent =
   | { type: "REQUEST_ANSWERED"; at: number; id: string }
   | { type: "WENT_QUIET"; at: number }
   | { type: "HEARD"; at: number };
+
+/** What each event of a task means, wherever it is taken. Stands in the chart, at every transition that it takes. */
+export const taskEventMeanings: Record<TaskEvent["type"], string> = {
+  SLOT_GRANTED: "The run has a slot: permission to be working.",
+  PROMPT_ACCEPTED: "The host took the prompt.",
+  PROMPT_REFUSED: "The host did not take the prompt.",
+  HOST_IDLE: "The host says that the child session is idle.",
+  HOST_ERROR: "The host says that the child session met an error.",
+  SESSION_GONE: "The child session was deleted.",
+  LOOKED_BUSY: "The host was asked: the child is at work.",
+  LOOKED_ANSWERED: "The host was asked: the run is answered.",
+  LOOKED_FAILED: "The host was asked: the run failed.",
+  LOOKED_ABORTED: "The host was asked: the run was aborted.",
+  LOOKED_UNANSWERED: "The host was asked: nobody works on the run, and nothing answers it.",
+  LOOK_FAILED: "The host was asked, and did not say.",
+  CANCEL: "The agent or a person wants the task stopped.",
+  STOPPED: "The child session, and all below it, has stopped.",
+  NOT_STOPPED: "The child session did not stop.",
+  RESUME: "A follow-up prompt begins the next run.",
+  TICK: "Time has passed.",
+  RETRIEVED: "The result was read.",
+  BROKEN: "A fault in the plugin: the run cannot be supervised any more.",
+  ADOPTED: "The process that supervised the task is gone; this one takes over.",
+  RUN_ENDED: "The lifecycle ended the run. It raises this for the other regions.",
+  WAIT_BEGAN: "A tool call waits for the run's end, in order to tell it.",
+  LET_GO: "A tool call waits no longer, and has told nothing.",
+  TOLD: "A tool call's answer told the parent of the run's end.",
+  NOTICE_FORMED: "A prompt to the parent carries the notice.",
+  NOTICE_ACKNOWLEDGED: "The parent was told of the run's end.",
+  NOTICE_DROPPED: "Nobody is left to tell.",
+  REQUEST_ASKED: "The child asks a person for a permission, or a question.",
+  REQUEST_ANSWERED: "A request of the child was answered.",
+  WENT_QUIET: "The child has not been heard of for `staleAfter` milliseconds.",
+  HEARD: "The child gave a sign of life.",
+};
 
 /** What a task starts from: a launch. */
 export interface TaskInput {

@@ -5,6 +5,7 @@ const telling = { refuses: { RESUME: "has an end that is still being told" } };
 
 /** What is owed to the parent about the newest run. */
 export const notice = task.createStateConfig({
+  description: "What is owed to the parent about the newest run.",
   initial: "none",
   on: {
     WAIT_BEGAN: { actions: "addWaiter" },
@@ -17,7 +18,7 @@ export const notice = task.createStateConfig({
       description: "Nothing is owed to the parent.",
       on: {
         RUN_ENDED: [
-          { guard: "waitedFor", target: "held", actions: "noteRunEnd" },
+          { guard: "waitedFor", target: "held", description: "A tool call waits for it.", actions: "noteRunEnd" },
           { target: "due", actions: "noteRunEnd" },
         ],
       },
@@ -27,8 +28,12 @@ export const notice = task.createStateConfig({
       description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
       on: {
         TOLD: { guard: "waits", target: "none", actions: "dropWaiter" },
-        NOTICE_DROPPED: { target: "none" },
-        LET_GO: { guard: and(["waits", "onlyWaiter"]), target: "due", actions: "dropWaiter" },
+        LET_GO: {
+          guard: and(["waits", "onlyWaiter"]),
+          target: "due",
+          description: "It was the last one.",
+          actions: "dropWaiter",
+        },
       },
     },
     due: {
@@ -40,10 +45,11 @@ export const notice = task.createStateConfig({
       on: {
         NOTICE_FORMED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },
-        ADOPTED: { target: "due", reenter: true },
+        ADOPTED: { target: "due", reenter: true, description: "Its outbox is told once more." },
         TOLD: {
           guard: "waits",
           target: "none",
+          description: "The notice is withdrawn.",
           actions: [
             "dropWaiter",
             {
@@ -65,7 +71,7 @@ export const notice = task.createStateConfig({
       on: {
         NOTICE_ACKNOWLEDGED: { target: "none" },
         NOTICE_DROPPED: { target: "none" },
-        ADOPTED: { guard: "notUnderWay", target: "due" },
+        ADOPTED: { guard: "notUnderWay", target: "due", description: "The prompt went with the process that is gone." },
       },
     },
   },

@@ -48,11 +48,12 @@ function eventError({ event }: { event: TaskEvent }): TaskError {
 
 /** Asks the host how the run stands; answers to earlier looks count no more. */
 const requestLook = task.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, hostError } = context;
+  const { facts, run, hostError, abortedAt } = context;
   const look = context.look + 1;
   enqueue.assign({ look, wakeAt: undefined });
   const { sessionID } = facts;
-  enqueue({ type: "request", params: { type: "look", look, sessionID, messageID: run.messageID, hostError } });
+  const seen = { sessionID, messageID: run.messageID, hostError, abortedAt };
+  enqueue({ type: "request", params: { type: "look", look, ...seen } });
 });
 
 const failure = { type: "noteError", params: eventError } as const;
@@ -62,6 +63,10 @@ const goOnWorking = {
   target: "working",
   actions: task.assign({ sends: 1, misses: 0, hostError: undefined }),
 } as const;
+
+const NOTED = "It is looked into once the prompt is accepted.";
+
+const ASKED_AGAIN = "It is asked again after a pause.";
 
 const countMiss = task.assign({ misses: ({ context }) => context.misses + 1 });
 
@@ -79,8 +84,12 @@ const answered = {
   ],
 } as const;
 
-/** The run has not ended in the host, as far as is known: what still works on it costs, and is stopped. */
-const abandon = { target: "#error", actions: ["noteEnd", failure, requestStop] } as const;
+/** The run has not ended in the host, as far as is known: what still works on it costs. */
+const abandon = {
+  target: "#error",
+  description: "The run is given up. What still works on it is stopped.",
+  actions: ["noteEnd", failure, requestStop],
+} as const;
 
 /** The run was cut off. Sent again with the same ids, its prompt goes on from the last step that was finished. */
 const cutOff = (sending: "launching" | "prompting") =>
@@ -88,11 +97,18 @@ const cutOff = (sending: "launching" | "prompting") =>
     {
       guard: and(["newestLook", "mayContinue"]),
       target: sending,
-      actions: task.assign({ sends: 0, misses: 0, interruptions: ({ context }) => context.interruptions + 1 }),
+      description: "It was cut off, and goes on from the last step that was finished.",
+      actions: task.assign({
+        sends: 0,
+        misses: 0,
+        interruptions: ({ context }) => context.interruptions + 1,
+        abortedAt: ({ context, event }) => (event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt),
+      }),
     },
     {
       guard: "newestLook",
       target: "#error",
+      description: "It was cut off, and is not continued.",
       actions: ["noteEnd", { type: "noteError", params: INTERRUPTED }, requestStop],
     },
   ] as const;
@@ -104,8 +120,12 @@ export const runStates = (sending: "launching" | "prompting") =>
       description: "The child session exists. The run waits for a slot.",
       on: {
         SLOT_GRANTED: { target: sending },
-        ADOPTED: {},
-        CANCEL: { target: "#cancelled", actions: "noteEnd" },
+        ADOPTED: { description: "Nothing was sent yet: the run goes on waiting." },
+        CANCEL: {
+          target: "#cancelled",
+          description: "Nothing was sent yet: there is nothing to stop.",
+          actions: "noteEnd",
+        },
       },
     }),
     [sending]: task.createStateConfig({
@@ -115,10 +135,13 @@ export const runStates = (sending: "launching" | "prompting") =>
         { type: "request", params: ({ context }) => ({ type: "prompt", prompt: runPrompt(context) }) },
       ],
       on: {
-        PROMPT_ACCEPTED: [{ guard: "hinted", target: "settling" }, { target: "working" }],
+        PROMPT_ACCEPTED: [
+          { guard: "hinted", target: "settling", description: "It said idle or error before that." },
+          { target: "working" },
+        ],
         PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, abandon],
-        HOST_IDLE: { actions: "noteHint" },
-        HOST_ERROR: { actions: "noteHint" },
+        HOST_IDLE: { description: NOTED, actions: "noteHint" },
+        HOST_ERROR: { description: NOTED, actions: "noteHint" },
       },
     }),
     backingOff: task.createStateConfig({
@@ -134,7 +157,10 @@ export const runStates = (sending: "launching" | "prompting") =>
       description: "The child is at work.",
       on: {
         HOST_IDLE: { target: "settling" },
-        HOST_ERROR: { actions: ["noteHint", { type: "wakeAfter", params: patience.afterError }] },
+        HOST_ERROR: {
+          description: "Idle should follow; if it does not, the host is asked after a moment.",
+          actions: ["noteHint", { type: "wakeAfter", params: patience.afterError }],
+        },
         TICK: { guard: "due", target: "settling" },
       },
     }),
@@ -142,20 +168,26 @@ export const runStates = (sending: "launching" | "prompting") =>
       description: "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
       entry: requestLook,
       on: {
-        HOST_IDLE: { target: "settling", reenter: true },
-        HOST_ERROR: { target: "settling", reenter: true, actions: "noteHint" },
+        HOST_IDLE: { target: "settling", reenter: true, description: "It is asked anew." },
+        HOST_ERROR: { target: "settling", reenter: true, description: "It is asked anew.", actions: "noteHint" },
         LOOKED_BUSY: goOnWorking,
         LOOKED_ANSWERED: answered,
         LOOKED_FAILED: { guard: "newestLook", ...fail },
         LOOKED_ABORTED: { guard: "newestLook", target: "aborted" },
         LOOKED_UNANSWERED: [
-          { guard: and(["newestLook", "sendsLeft"]), target: "backingOff", actions: assign({ misses: 0 }) },
+          {
+            guard: and(["newestLook", "sendsLeft"]),
+            target: "backingOff",
+            description: "The prompt is sent again.",
+            actions: assign({ misses: 0 }),
+          },
           { guard: "newestLook", ...abandon },
         ],
         LOOK_FAILED: [
           {
             guard: and(["newestLook", "looksLeft"]),
             target: "working",
+            description: ASKED_AGAIN,
             actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
           },
           { guard: "newestLook", ...abandon },
@@ -172,6 +204,7 @@ export const runStates = (sending: "launching" | "prompting") =>
         TICK: {
           guard: "due",
           target: "#cancelled",
+          description: "OpenCode has not ended: a person stopped the run.",
           actions: assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at, wakeAt: undefined }),
         },
       },
@@ -190,6 +223,7 @@ export const runStates = (sending: "launching" | "prompting") =>
         LOOK_FAILED: [
           {
             guard: and(["newestLook", "looksLeft"]),
+            description: ASKED_AGAIN,
             actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
           },
           { guard: "newestLook", ...abandon },
@@ -202,7 +236,7 @@ export const runStates = (sending: "launching" | "prompting") =>
       initial: "aborting",
       on: {
         SESSION_GONE: { target: "#cancelled", actions: "noteEnd" },
-        ADOPTED: { target: ".aborting" },
+        ADOPTED: { target: ".aborting", description: "It goes on stopping the session." },
       },
       states: {
         aborting: {
@@ -212,7 +246,11 @@ export const runStates = (sending: "launching" | "prompting") =>
             STOPPED: { target: "#cancelled", actions: "noteEnd" },
             NOT_STOPPED: [
               { guard: "stopsLeft", target: "pausing" },
-              { target: "#cancelled", actions: ["noteEnd", failure] },
+              {
+                target: "#cancelled",
+                description: "It was tried often enough; the task says why.",
+                actions: ["noteEnd", failure],
+              },
             ],
           },
         },
@@ -225,10 +263,14 @@ export const runStates = (sending: "launching" | "prompting") =>
     }),
   }) as const;
 
-/** What may come from outside wherever a run is, to end it or to take it over. A deleted session too works on until it is aborted. */
+/** What may come from outside wherever a run is, to end it or to take it over. */
 export const interruptions = {
   CANCEL: { guard: "notStopping", target: ".stopping" },
-  SESSION_GONE: { target: "#error", actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }, requestStop] },
+  SESSION_GONE: {
+    target: "#error",
+    description: "Its model works on until it is aborted.",
+    actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }, requestStop],
+  },
   BROKEN: abandon,
   ADOPTED: {
     target: ".reclaiming",

@@ -1,115 +1,47 @@
-import { and, assign, initialTransition, not, raise, type SnapshotFrom, stateIn } from "xstate";
+import { initialTransition, type SnapshotFrom } from "xstate";
 import type { TaskStatus } from "../task.ts";
+import { described } from "./described.ts";
 import { attention } from "./task-attention.ts";
-import type { TaskEvent, TaskInput } from "./task-events.ts";
+import { type TaskEvent, type TaskInput, taskEventMeanings } from "./task-events.ts";
+import { lifecycle } from "./task-lifecycle.ts";
 import { notice } from "./task-notice.ts";
-import { interruptions, runStates } from "./task-run.ts";
 import { task } from "./task-setup.ts";
 
 /** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `request`. */
-export const taskMachine = task.createMachine({
-  id: "task",
-  type: "parallel",
-  context: ({ input }) => ({
-    facts: input.facts,
-    run: input.run,
-    sends: 0,
-    stops: 0,
-    look: 0,
-    misses: 0,
-    hinted: false,
-    wakeAt: undefined,
-    hostError: undefined,
-    abortedAt: undefined,
-    completedAt: undefined,
-    resultRetrievedAt: undefined,
-    result: undefined,
-    error: undefined,
-    end: undefined,
-    requests: [],
-    quietSince: undefined,
-    waiters: [],
-    interruptions: 0,
-    recovery: "continue",
-  }),
-  states: {
-    lifecycle: {
-      initial: "running",
-      states: {
-        running: {
-          id: "running",
-          description: "The launch prompt is being worked on.",
-          meta: { refuses: { RESUME: "only completed tasks can be resumed (this one is running)" } },
-          initial: "queued",
-          on: interruptions,
-          states: runStates("launching"),
-        },
-        resumed: {
-          id: "resumed",
-          description: "A follow-up prompt is being worked on.",
-          meta: { refuses: { RESUME: "is currently being resumed" } },
-          initial: "queued",
-          on: interruptions,
-          states: runStates("prompting"),
-        },
-        completed: {
-          id: "completed",
-          description: "The newest run was answered.",
-          meta: { refuses: { CANCEL: "has already finished (completed)" } },
-          entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "completed" })),
-          on: {
-            RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
-            RESUME: {
-              guard: and([stateIn("#told"), not("waitedFor")]),
-              target: "resumed",
-              actions: assign(({ context, event }) => ({
-                run: {
-                  index: context.run.index + 1,
-                  messageID: event.messageID,
-                  partID: event.partID,
-                  prompt: event.prompt,
-                  startedAt: event.at,
-                },
-                sends: 0,
-                stops: 0,
-                misses: 0,
-                interruptions: 0,
-                hostError: undefined,
-                completedAt: undefined,
-              })),
-            },
-          },
-        },
-        error: {
-          id: "error",
-          description: "The newest run failed.",
-          meta: {
-            refuses: {
-              CANCEL: "has already finished (error)",
-              RESUME: "only completed tasks can be resumed (this one is error)",
-            },
-          },
-          entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "error" })),
-          on: { RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
-        },
-        cancelled: {
-          id: "cancelled",
-          description: "The newest run was stopped, by the agent or by a person.",
-          meta: {
-            refuses: {
-              CANCEL: "has already finished (cancelled)",
-              RESUME: "only completed tasks can be resumed (this one is cancelled)",
-            },
-          },
-          entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "cancelled" })),
-          on: { RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
-        },
-      },
+export const taskMachine = task.createMachine(
+  described(taskEventMeanings, {
+    id: "task",
+    description: "One background task: its runs, what is owed to its parent about them, and what holds it up.",
+    type: "parallel",
+    context: ({ input }) => ({
+      facts: input.facts,
+      run: input.run,
+      sends: 0,
+      stops: 0,
+      look: 0,
+      misses: 0,
+      hinted: false,
+      wakeAt: undefined,
+      hostError: undefined,
+      abortedAt: undefined,
+      completedAt: undefined,
+      resultRetrievedAt: undefined,
+      result: undefined,
+      error: undefined,
+      end: undefined,
+      requests: [],
+      quietSince: undefined,
+      waiters: [],
+      interruptions: 0,
+      recovery: "continue",
+    }),
+    states: {
+      lifecycle,
+      notice,
+      attention,
     },
-    notice,
-    attention,
-  },
-});
+  }),
+);
 
 /** A task as it stands. */
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
@@ -137,14 +69,16 @@ export const isReadable = (snapshot: StoredSnapshot): boolean => {
 export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =>
   (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
 
+/** A state as text, such as `running.stopping.aborting`. */
+export const pathOf = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? Object.entries(value)
+        .map(([name, inner]) => `${name}.${pathOf(inner)}`)
+        .join(" ")
+    : String(value);
+
 /** The lifecycle as text, such as `running.stopping.aborting`. */
-export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => {
-  const path = (value: unknown): string[] =>
-    typeof value === "object" && value !== null
-      ? Object.entries(value).flatMap(([name, inner]) => [name, ...path(inner)])
-      : [String(value)];
-  return path(lifecycle).join(".");
-};
+export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => pathOf(lifecycle);
 
 /** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>

@@ -1,0 +1,39 @@
+import { type State, type Transition, withAllInside } from "./chart.ts";
+
+/** All transitions from one state to another: a picture draws them as one. */
+export interface Arrow {
+  source: string;
+  target: string;
+  labels: Label[];
+}
+
+/** Events that have a guard in common. */
+export interface Label {
+  events: string[];
+  guard: string | undefined;
+}
+
+const labelsOf = (transitions: Transition[]): Label[] =>
+  [...Map.groupBy(transitions, ({ guard }) => guard)].map(([guard, same]) => ({
+    events: same.map(({ event }) => event).filter((event) => event !== ""),
+    guard,
+  }));
+
+/** The arrows of a chart, in the order of its states. */
+export const arrowsOf = (chart: State): Arrow[] =>
+  withAllInside(chart).flatMap(({ path, transitions }) => {
+    const targets = new Set(transitions.flatMap((transition) => transition.targets));
+    return [...targets].map((target) => ({
+      source: path,
+      target,
+      labels: labelsOf(transitions.filter((transition) => transition.targets.includes(target))),
+    }));
+  });
+
+/** What a state takes without being left. */
+export const innerLabels = ({ transitions }: State): Label[] =>
+  labelsOf(transitions.filter(({ targets }) => targets.length === 0));
+
+/** True when the arrow leads from a state to one inside it. */
+export const leadsInside = ({ source, target }: Arrow): boolean =>
+  target !== source && (source === "" || target.startsWith(`${source}.`));

@@ -1,0 +1,74 @@
+import type { AnyStateMachine, AnyStateNode } from "xstate";
+import { actionName, guardName } from "../../src/machines/charts.ts";
+
+/** A state of a chart, or the chart itself. */
+export interface State {
+  /** Where it is, such as `lifecycle.running.working`; empty for the chart itself. */
+  path: string;
+  /** The last part of the path; the chart's own name. */
+  name: string;
+  kind: "atomic" | "compound" | "parallel" | "final";
+  description: string | undefined;
+  /** Path of the state that a compound one begins in. */
+  initial: string | undefined;
+  /** Events that the chart gives itself when the state is entered. */
+  raises: string[];
+  /** Why it refuses an event, by the event's name. */
+  refusals: Record<string, string>;
+  states: State[];
+  transitions: Transition[];
+}
+
+/** What an event does in a state. Of several for one event, the first whose guard holds is taken. */
+export interface Transition {
+  /** Path of the state that takes the event. */
+  source: string;
+  /** Empty: it is taken as soon as its guard holds. */
+  event: string;
+  guard: string | undefined;
+  /** Paths of the states it leads to; none: the chart stays where it is. */
+  targets: string[];
+  description: string | undefined;
+}
+
+const pathOf = ({ path }: AnyStateNode): string => path.join(".");
+
+const kindOf = ({ type, id }: AnyStateNode): State["kind"] => {
+  if (type === "history") throw new Error(`#${id}: history states are not drawn`);
+  return type;
+};
+
+/** A guard in words; states that it names by their ids are named by their paths. */
+const guardOf = (guard: unknown, { machine }: AnyStateNode): string =>
+  guardName(guard).replaceAll(/#(\S+)/g, (_, id: string) => pathOf(machine.getStateNodeById(id)));
+
+const transitionsOf = (node: AnyStateNode): Transition[] =>
+  [...(node.always ?? []), ...[...node.transitions.values()].flat()].map((transition) => ({
+    source: pathOf(node),
+    event: transition.eventType,
+    guard: transition.guard === undefined ? undefined : guardOf(transition.guard, node),
+    targets: (transition.target ?? []).map(pathOf),
+    description: transition.description,
+  }));
+
+const stateOf = (node: AnyStateNode): State => {
+  const kind = kindOf(node);
+  const [initial] = kind === "compound" ? node.initial.target : [];
+  return {
+    path: pathOf(node),
+    name: node.key,
+    kind,
+    description: node.description,
+    initial: initial && pathOf(initial),
+    raises: node.entry.flatMap((action) => actionName(action).match(/^raise (.+)/)?.[1] ?? []),
+    refusals: node.meta?.refuses ?? {},
+    states: Object.values(node.states).map(stateOf),
+    transitions: transitionsOf(node),
+  };
+};
+
+/** A machine as plain states, one inside the other. */
+export const chartOf = ({ root }: AnyStateMachine): State => stateOf(root);
+
+/** A state and all inside it, each before those inside it. */
+export const withAllInside = (state: State): State[] => [state, ...state.states.flatMap(withAllInside)];

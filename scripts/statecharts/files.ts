@@ -1,0 +1,36 @@
+import { charts } from "../../src/machines/charts.ts";
+import { outboxMachine } from "../../src/machines/outbox.ts";
+import { outboxEventMeanings } from "../../src/machines/outbox-events.ts";
+import { supervisorMachine } from "../../src/machines/supervisor.ts";
+import { supervisorEventMeanings } from "../../src/machines/supervisor-events.ts";
+import { taskMachine } from "../../src/machines/task.ts";
+import { taskEventMeanings } from "../../src/machines/task-events.ts";
+import { chartOf } from "./chart.ts";
+import { mermaidOf } from "./mermaid.ts";
+import { type Explained, readmeOf } from "./readme.ts";
+import { svgOf } from "./svg.ts";
+
+/** The charts that are shown, and what their events mean. */
+export const shown: Explained[] = [
+  { chart: chartOf(taskMachine), meanings: taskEventMeanings },
+  { chart: chartOf(outboxMachine), meanings: outboxEventMeanings },
+  { chart: chartOf(supervisorMachine), meanings: supervisorEventMeanings },
+];
+
+/** A chart as a module that Stately Studio imports by paste. */
+const moduleOf = (name: string, json: string): string =>
+  `import { createMachine } from "xstate";\n\nexport const ${name} = createMachine(${json});\n`;
+
+/** The files of `statecharts/` by name, made from the machines alone. */
+export const statechartFiles = async (): Promise<Record<string, string>> => {
+  const configs = charts();
+  const files: Record<string, string> = { "README.md": readmeOf(shown) };
+  for (const { chart } of shown) {
+    const json = JSON.stringify(configs[chart.name], null, 2);
+    files[`${chart.name}.json`] = `${json}\n`;
+    files[`${chart.name}.js`] = moduleOf(chart.name, json);
+    files[`${chart.name}.mmd`] = mermaidOf(chart);
+    files[`${chart.name}.svg`] = await svgOf(chart);
+  }
+  return files;
+};

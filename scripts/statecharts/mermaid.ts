@@ -1,0 +1,53 @@
+import { type Arrow, arrowsOf, innerLabels, type Label, leadsInside } from "./arrows.ts";
+import { type State, withAllInside } from "./chart.ts";
+
+/** A state's id in Mermaid, where an id has no dots. */
+export const mermaidId = (path: string): string => path.replaceAll(".", "_");
+
+/** The box inside a state that stands for whichever of its states is active: Mermaid draws no arrow to the inside. */
+const anyId = (path: string): string => mermaidId(path === "" ? "any" : `${path}.any`);
+
+const textOf = ({ events, guard }: Label): string =>
+  [events.join(", "), guard === undefined ? "" : `[${guard}]`].filter((part) => part !== "").join(" ");
+
+/** Neither names nor guards have quotes, colons or semicolons, which would end a text. */
+const declared = (id: string, texts: string[]): string => `state "${texts.join("<br/>")}" as ${id}`;
+
+/** The lines that declare a state and all inside it. */
+const declaration = (state: State, needAny: Set<State>): string[] => {
+  const id = mermaidId(state.path);
+  const texts = [state.name, ...state.raises.map((event) => `entry / raise ${event}`)];
+  const end = state.kind === "final" ? [`${id} --> [*]`] : [];
+  if (state.states.length === 0) return [declared(id, [...texts, ...innerLabels(state).map(textOf)]), ...end];
+  return [`${declared(id, texts)} {`, ...inside(state, needAny).map((line) => `  ${line}`), "}"];
+};
+
+const inside = (state: State, needAny: Set<State>): string[] => [
+  ...(needAny.has(state) ? [declared(anyId(state.path), ["in any state", ...innerLabels(state).map(textOf)])] : []),
+  ...(state.initial === undefined ? [] : [`[*] --> ${mermaidId(state.initial)}`]),
+  ...state.states.flatMap((inner) => declaration(inner, needAny)),
+];
+
+const drawn = (arrow: Arrow): string => {
+  const source = leadsInside(arrow) ? anyId(arrow.source) : mermaidId(arrow.source);
+  return `${source} --> ${mermaidId(arrow.target)}: ${arrow.labels.map(textOf).join("<br/>")}`;
+};
+
+/** A chart as a Mermaid state diagram, which code hosts render. */
+export const mermaidOf = (chart: State): string => {
+  const arrows = arrowsOf(chart);
+  const sources = new Set(arrows.filter(leadsInside).map(({ source }) => source));
+  const needAny = new Set(
+    withAllInside(chart).filter(
+      (state) => state.states.length > 0 && (innerLabels(state).length > 0 || sources.has(state.path)),
+    ),
+  );
+  const dashed = [...needAny].map(({ path }) => anyId(path)).join(",");
+  const lines = [
+    "direction LR",
+    ...inside(chart, needAny),
+    ...arrows.map(drawn),
+    ...(needAny.size > 0 ? ["classDef any stroke-dasharray:3 3", `class ${dashed} any`] : []),
+  ];
+  return ["stateDiagram-v2", ...lines.map((line) => `  ${line}`), ""].join("\n");
+};

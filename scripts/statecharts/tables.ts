@@ -1,0 +1,67 @@
+import { type State, type Transition, withAllInside } from "./chart.ts";
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
+
+const code = (text: string): string => `\`${text}\``;
+
+const lastName = (path: string): string => path.split(".").at(-1) ?? path;
+
+const nameOf = ({ path, name }: State): string => code(path || name);
+
+/** What a state is, in the words of the chart, and what the picture shows of it besides its arrows. */
+const meaningOf = ({ kind, description = "", initial, raises }: State): string =>
+  [
+    description,
+    ...(initial === undefined ? [] : [`Begins in ${code(lastName(initial))}.`]),
+    ...(kind === "parallel" ? ["All of its regions are active at the same time."] : []),
+    ...(kind === "final" ? ["Final."] : []),
+    ...raises.map((event) => `Entering it raises ${code(event)}.`),
+  ].join(" ");
+
+/** Every state with its description. */
+export const statesTable = (chart: State): string =>
+  table(
+    ["state", "what it means"],
+    withAllInside(chart).map((state) => [nameOf(state), meaningOf(state)]),
+  );
+
+/** Every event with its meaning. */
+export const eventsTable = (meanings: Record<string, string>): string =>
+  table(
+    ["event", "what it means"],
+    Object.entries(meanings).map(([event, meaning]) => [code(event), meaning]),
+  );
+
+/** A state by its path within a region; by all of it outside. */
+const within = (path: string, region: string): string =>
+  code(path.startsWith(`${region}.`) ? path.slice(region.length + 1) : path);
+
+const transitionRow = ({ event, guard, targets, description = "" }: Transition, region: string): string[] => [
+  event === "" ? "at once" : code(event),
+  guard === undefined ? "" : code(guard),
+  targets.length === 0 ? "stays" : targets.map((target) => within(target, region)).join(", "),
+  description,
+];
+
+/** Every transition of a state and of all inside it, in the order in which they are tried. */
+export const transitionsTable = (states: State[], region: string): string =>
+  table(
+    ["in", "event", "if", "goes to", "why"],
+    states.flatMap((state) =>
+      state.transitions.map((transition, i) => [
+        i > 0 ? "" : state.path === region ? nameOf(state) : within(state.path, region),
+        ...transitionRow(transition, region),
+      ]),
+    ),
+  );
+
+/** What each state refuses, and why; undefined when the chart refuses nothing with a reason. */
+export const refusalsTable = (chart: State): string | undefined => {
+  const rows = withAllInside(chart).flatMap((state) =>
+    Object.entries(state.refusals).map(([event, reason]) => [nameOf(state), code(event), reason]),
+  );
+  return rows.length > 0 ? table(["in", "event", "reason"], rows) : undefined;
+};

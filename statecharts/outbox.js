@@ -1,0 +1,339 @@
+import { createMachine } from "xstate";
+
+export const outbox = createMachine({
+  "id": "outbox",
+  "description": "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
+  "type": "parallel",
+  "on": {
+    "OWE": {
+      "guard": "isNews",
+      "actions": "owe",
+      "description": "A run has ended, and the parent is owed its notice."
+    },
+    "ADOPTED": {
+      "actions": "adopt",
+      "description": "The process that had prompts to this parent under way is gone: they go on from here."
+    },
+    "PARENT_STORED": {
+      "guard": "current",
+      "actions": "assign storedAt",
+      "description": "The host has stored a user message in the parent."
+    },
+    "WITHDRAW": {
+      "actions": "withdraw",
+      "description": "The parent learned of a run's end in another way."
+    },
+    "PARENT_GONE": {
+      "target": [
+        ".delivery.closed",
+        ".parent.open"
+      ],
+      "description": "The parent session was deleted, or stopped for good."
+    }
+  },
+  "states": {
+    "delivery": {
+      "description": "What becomes of the notices that are owed.",
+      "initial": "idle",
+      "states": {
+        "idle": {
+          "description": "Nothing is owed, and nothing is under way.",
+          "always": [
+            {
+              "guard": "hasAdopted",
+              "target": "checking",
+              "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+              "actions": "takeAdopted"
+            },
+            {
+              "guard": "owes",
+              "target": "gathering",
+              "description": "Something is owed."
+            }
+          ]
+        },
+        "gathering": {
+          "description": "Something is owed. It waits until the parent can take it.",
+          "always": [
+            {
+              "guard": "hasAdopted",
+              "target": "checking",
+              "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+              "actions": "takeAdopted"
+            },
+            {
+              "guard": "not owes",
+              "target": "idle",
+              "description": "Nothing is owed any more."
+            },
+            {
+              "guard": "in #open",
+              "target": "reading",
+              "description": "The parent can take a prompt."
+            }
+          ]
+        },
+        "reading": {
+          "description": "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
+          "entry": [
+            "sleep",
+            {
+              "type": "request"
+            }
+          ],
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_READ": [
+              {
+                "guard": "hasPrompt",
+                "target": "sending",
+                "description": "The parent's agent and model are known. The prompt is formed already.",
+                "actions": "assign sender"
+              },
+              {
+                "guard": "owes and in #open",
+                "target": "forming",
+                "actions": "assign sender",
+                "description": "The parent's agent and model are known."
+              },
+              {
+                "target": "gathering",
+                "description": "The parent's agent and model are known. It cannot take a prompt any more, or is owed nothing."
+              }
+            ],
+            "READ_FAILED": {
+              "target": "backingOff",
+              "actions": "assign tries, wakeAt",
+              "description": "The parent's agent and model could not be read."
+            }
+          }
+        },
+        "forming": {
+          "description": "Words, counts and ids are found for everything that is owed.",
+          "entry": {
+            "type": "request"
+          },
+          "on": {
+            "FORM_FAILED": {
+              "target": "backingOff",
+              "actions": "assign tries, wakeAt",
+              "description": "The prompt could not be formed."
+            },
+            "FORMED": {
+              "target": "sending",
+              "actions": [
+                {
+                  "type": "request"
+                },
+                "assign prompt, tries, owed"
+              ],
+              "description": "The prompt has its words and ids."
+            }
+          }
+        },
+        "sending": {
+          "description": "The prompt is on its way to the parent.",
+          "entry": [
+            "assign tries, wakeAt",
+            "enqueueActions"
+          ],
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "SENT": {
+              "guard": "current",
+              "target": "awaiting",
+              "actions": "enqueueActions",
+              "description": "The host took the prompt."
+            },
+            "SEND_REFUSED": {
+              "guard": "current",
+              "target": "backingOff",
+              "description": "The host did not take the prompt."
+            }
+          }
+        },
+        "awaiting": {
+          "description": "The host took the prompt. The parent has not begun to answer it.",
+          "entry": {
+            "type": "wakeAfter"
+          },
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_IDLE": {
+              "description": "The host says that the parent is idle. It should have begun to answer: the host is asked after a moment.",
+              "actions": {
+                "type": "wakeAfter",
+                "params": 500
+              }
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "checking",
+              "description": "Time has passed."
+            }
+          }
+        },
+        "checking": {
+          "description": "The host is asked whether the prompt was taken up.",
+          "entry": [
+            "sleep",
+            "enqueueActions"
+          ],
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "CHECKED": [
+              {
+                "guard": "current and answered",
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has.",
+                "target": "idle",
+                "actions": [
+                  "enqueueActions",
+                  "enqueueActions"
+                ]
+              },
+              {
+                "guard": "current and pending",
+                "target": "awaiting",
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It is about to.",
+                "actions": [
+                  "assign tries, wakeAt",
+                  "assign storedAt"
+                ]
+              },
+              {
+                "guard": "current",
+                "target": "reading",
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not: the prompt is sent again."
+              }
+            ],
+            "CHECK_FAILED": {
+              "guard": "current",
+              "target": "awaiting",
+              "description": "The host was asked, and did not say. It is asked again after a pause."
+            }
+          }
+        },
+        "backingOff": {
+          "description": "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
+          "entry": {
+            "type": "wakeAfter"
+          },
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "reading",
+              "description": "Time has passed."
+            }
+          }
+        },
+        "closed": {
+          "description": "The parent session was deleted, or stopped for good. There is nobody to tell.",
+          "entry": "enqueueActions",
+          "on": {
+            "OWE": {
+              "description": "A run has ended, and the parent is owed its notice. Nobody is left to tell.",
+              "actions": [
+                "owe",
+                "enqueueActions"
+              ]
+            },
+            "ADOPTED": {
+              "description": "The process that had prompts to this parent under way is gone: they go on from here. Nobody is left to tell.",
+              "actions": [
+                "adopt",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_PRESENT": {
+              "target": "idle",
+              "description": "The parent launches a task: whatever closed its outbox, it is there."
+            }
+          }
+        }
+      }
+    },
+    "parent": {
+      "description": "Whether the parent session can take a prompt.",
+      "initial": "open",
+      "states": {
+        "open": {
+          "id": "open",
+          "description": "The parent can take a prompt, busy or idle.",
+          "on": {
+            "PARENT_ERROR": {
+              "target": "settling",
+              "description": "The host says that a run of the parent failed or was aborted."
+            }
+          }
+        },
+        "settling": {
+          "description": "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
+          "entry": "assign opensAt",
+          "exit": "assign opensAt",
+          "on": {
+            "PARENT_ERROR": {
+              "target": "settling",
+              "reenter": true,
+              "description": "The host says that a run of the parent failed or was aborted. The wait begins anew."
+            },
+            "PARENT_IDLE": {
+              "target": "settling",
+              "reenter": true,
+              "description": "The host says that the parent is idle. The wait begins anew."
+            },
+            "PARENT_BUSY": {
+              "target": "open",
+              "description": "The host says that the parent works."
+            },
+            "TICK": {
+              "guard": "settled",
+              "target": "open",
+              "description": "Time has passed."
+            }
+          }
+        }
+      }
+    }
+  }
+});

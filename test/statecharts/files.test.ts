@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { statechartFiles } from "../../scripts/statecharts/files.ts";
+
+const folder = fileURLToPath(new URL("../../statecharts", import.meta.url));
+const files = await statechartFiles();
+
+test("the folder holds the files that are made from the machines, and no others", () => {
+  expect(readdirSync(folder).toSorted()).toEqual(Object.keys(files).toSorted());
+});
+
+test.for(Object.keys(files))("%s is what the machines say", (name) => {
+  expect(readFileSync(`${folder}/${name}`, "utf8"), "a machine has changed: run `npm run statecharts`").toBe(
+    files[name],
+  );
+});
+
+test("nothing in them depends on where or when they are made", async () => {
+  expect(await statechartFiles()).toEqual(files);
+  for (const text of Object.values(files)) expect(text).not.toContain(process.cwd());
+});

@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type AnyStateMachine, createMachine } from "xstate";
+import { chartOf } from "../../scripts/statecharts/chart.ts";
+import { shown } from "../../scripts/statecharts/files.ts";
+
+const fileUrl = (name: string): URL => new URL(`../../statecharts/${name}`, import.meta.url);
+
+test.for(shown)("$chart.name.json is a machine with the same states and transitions", ({ chart }) => {
+  const config = JSON.parse(readFileSync(fileUrl(`${chart.name}.json`), "utf8"));
+  expect(chartOf(createMachine(config))).toEqual(chart);
+});
+
+test.for(shown)("$chart.name.js is that machine as code", async ({ chart }) => {
+  const module: Record<string, AnyStateMachine> = await import(fileUrl(`${chart.name}.js`).href);
+  const machine = module[chart.name];
+  expect(machine && chartOf(machine)).toEqual(chart);
+});
+
+test.for(shown)("every action in $chart.name.json has a name", ({ chart }) => {
+  expect(readFileSync(fileUrl(`${chart.name}.json`), "utf8")).not.toMatch(/null|""/);
+});
