@@ -15,6 +15,7 @@ const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** A database file for processes that only pretend to be several. */
 export interface Disk {
+  path: string;
   /** Opens the store for a new process. Those before it count as dead, unless they are said to live. */
   boot(clock: VirtualClock): Store;
   /** From now on processes count as living until their lease is over, as if each had its own. */
@@ -28,6 +29,7 @@ export const createDisk = (): Disk => {
   let boots = 0;
   let allLive = false;
   return {
+    path,
     boot: (clock) => {
       boots += 1;
       const pid = boots;

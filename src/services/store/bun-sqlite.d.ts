@@ -10,7 +10,7 @@ declare module "bun:sqlite" {
   }
 
   export class Database {
-    constructor(path: string, options: { create: boolean; readwrite: boolean });
+    constructor(path: string, options: { create: boolean; readwrite: boolean } | { readonly: boolean });
     exec(sql: string): unknown;
     prepare(sql: string): Statement;
     close(): void;

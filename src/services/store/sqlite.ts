@@ -107,12 +107,15 @@ const opener =
     }
   };
 
-/** Loads the SQLite of the runtime: Bun's, or Node's (22.5 or newer). Rejects where there is none. */
-export const loadSqlite = async (): Promise<OpenDatabase> => {
+/**
+ * Loads the SQLite of the runtime: Bun's, or Node's (22.5 or newer). Rejects where there is none. With `readonly`, a file
+ * is neither created nor changed.
+ */
+export const loadSqlite = async ({ readonly = false } = {}): Promise<OpenDatabase> => {
   if (process.versions.bun) {
     const { Database: BunDatabase } = await import("bun:sqlite");
-    return opener((path) => new BunDatabase(path, { create: true, readwrite: true }));
+    return opener((path) => new BunDatabase(path, readonly ? { readonly } : { create: true, readwrite: true }));
   }
   const { DatabaseSync } = await import("node:sqlite");
-  return opener((path) => new DatabaseSync(path));
+  return opener((path) => new DatabaseSync(path, { readOnly: readonly }));
 };

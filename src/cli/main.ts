@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+import { reasonOf } from "../services/log.ts";
+import { CommandError, EXIT } from "./command.ts";
+import { runCommand } from "./commands.ts";
+import { openScreen } from "./screen.ts";
+
+// Node says of its SQLite that it is experimental. That is nothing that a person who asks for a task could act on.
+const { emitWarning } = process;
+process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+  if (!String(warning).startsWith("SQLite")) emitWarning(warning, ...rest);
+}) as typeof emitWarning;
+
+// Whoever reads the output may have seen enough, as `head` has.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+try {
+  process.exitCode = await runCommand(process.argv.slice(2), openScreen(process.stdout, process.env));
+} catch (error) {
+  process.exitCode = EXIT.failed;
+  const reason = error instanceof CommandError ? error.message : `A fault in opencode-taskchart: ${reasonOf(error)}`;
+  process.stderr.write(`${reason}\n`);
+}

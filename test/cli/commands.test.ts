@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { opencodeTaskchart } from "./command-line.ts";
+
+test.each([[[]], [["--help"]], [["help"]]])("%j lists the commands", async (args) => {
+  const { code, out, error } = await opencodeTaskchart(args);
+  expect(out).toMatch(/^Usage: opencode-taskchart <command>\n\n {2}replay {2}.*\n {2}export {2}/);
+  expect({ code, error }).toEqual({ code: 0, error: "" });
+});
+
+test.each([
+  [["replay", "--help"], "Usage: opencode-taskchart replay <task-id>"],
+  [["help", "export"], "Usage: opencode-taskchart export <task-id>"],
+  [["--version"], manifest.version],
+])("%j is answered on standard output", async (args, words) => {
+  const { code, out, error } = await opencodeTaskchart(args);
+  expect(out).toContain(words);
+  expect({ code, error }).toEqual({ code: 0, error: "" });
+});
+
+test.each([
+  [["play"], 'There is no command "play". Commands: replay, export.'],
+  [["replay"], "Say which task: its id, or --file with an exported journal."],
+  [["export"], "Say which task: its id."],
+  [["replay", "ses_a", "ses_b"], '"ses_b" is one argument too many.'],
+  [["replay", "ses_a", "--colour"], /Unknown option '--colour'/],
+  [["replay", "ses_a", "--file", "x.json"], "--file is for a journal by itself: leave the task id and --data out."],
+])("%j is refused with what was wrong, and what to do", async (args, words) => {
+  const { code, out, error } = await opencodeTaskchart(args);
+  expect(error).toMatch(words);
+  expect(error).not.toMatch(/^ {4}at /m);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { openScreen, type Screen, wrap } from "../../src/cli/screen.ts";
+import { stepLines } from "../../src/cli/step-lines.ts";
+import { replay } from "../../src/machines/replaying.ts";
+import { tell } from "../store/story.ts";
+
+const screenOf = (columns: number): Screen => ({ columns, paint: (_, text) => text, say: () => undefined });
+
+const steps = () => {
+  const story = tell("ses_a");
+  story.whole();
+  const { facts, run } = story.record().snapshot.context;
+  return replay({ facts, run: { ...run, index: 0 } }, story.events()).steps;
+};
+
+test.each([80, 95, 96, 120])("on %i columns no line is too wide", (columns) => {
+  for (const line of stepLines(steps(), screenOf(columns))) expect(line.length).toBeLessThanOrEqual(columns);
+});
+
+test("on a narrow screen an arrow stays with the state that it leads to", () => {
+  expect(wrap("resumed.stopping.aborting →\u00a0resumed.stopping.pausing", 37)).toEqual([
+    "resumed.stopping.aborting",
+    "→\u00a0resumed.stopping.pausing",
+  ]);
+});
+
+describe("colours", () => {
+  const painted = (isTTY: boolean, env: NodeJS.ProcessEnv) =>
+    openScreen({ isTTY, columns: 80, write: () => true } as unknown as NodeJS.WriteStream, env).paint("red", "x") !==
+    "x";
+
+  test("are shown on a terminal, and neither elsewhere nor where nobody wants them", () => {
+    expect(painted(true, {})).toBe(true);
+    expect(painted(true, { NO_COLOR: "" })).toBe(true);
+    expect(painted(false, {})).toBe(false);
+    expect(painted(true, { NO_COLOR: "1" })).toBe(false);
+    expect(painted(true, { TERM: "dumb" })).toBe(false);
+  });
+});

@@ -1,0 +1,215 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createHouse } from "../store/house.ts";
+import { temporaryFolder } from "../store/places.ts";
+import { type StoryOptions, tell } from "../store/story.ts";
+import { opencodeTaskchart } from "./command-line.ts";
+
+const openDatabase = await loadSqlite();
+
+/** A folder with a task in it that is told and resumed, and the process that has it open. */
+const withTask = (id = "ses_counting", options: StoryOptions = {}) => {
+  const house = createHouse();
+  const { store } = house.move("OpenCode");
+  const story = tell(id, options);
+  store.commit(story.whole());
+  store.commit(story.resume());
+  const change = (sql: string) => {
+    const database = openDatabase(house.path);
+    database.exec(sql);
+    database.close();
+  };
+  return { data: dirname(house.path), store, story, change };
+};
+
+describe("replay", () => {
+  test("shows each step of a task that another process goes on with, and ends with 0", async () => {
+    const { data } = withTask("ses_counting", { description: "count the files" });
+    const { code, out, error } = await opencodeTaskchart(["replay", "ses_counting", "--data", data]);
+    expect(out).toBe(`count the files
+ses_counting: resumed, agent general, resumed once
+
+2026-01-01, UTC
+00:00:00.000           SLOT_GRANTED         lifecycle  running.queued → running.launching
+                                            effect     prompt msg_ses_counting
+00:00:00.000           PROMPT_ACCEPTED      lifecycle  running.launching → running.working
+00:00:00.900   +900ms  HOST_IDLE            lifecycle  running.working → running.settling
+                                            effect     look 1
+00:00:01.000   +100ms  LOOKED_ANSWERED      with       look 1, result "It is in a.ts."
+                                            lifecycle  running.settling → completed
+                                            raises     RUN_ENDED, outcome completed
+                                            notice     none → due
+                                            effect     tell run 0, completed
+00:00:01.000           NOTICE_FORMED        notice     due → sending
+00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none
+
+00:00:02.000   +900ms  RESUME               with       messageID msg_more, prompt more
+                                            lifecycle  completed → resumed.queued
+
+The journal replays to the stored snapshot: 7 events, lifecycle resumed.queued, notice none,
+attention none.
+`);
+    expect({ code, error }).toEqual({ code: 0, error: "" });
+  });
+
+  test("takes the beginning of an id, and the plugin's own folder", async () => {
+    const { data, story } = withTask();
+    const home = temporaryFolder();
+    const { code } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(code).toBe(0);
+    const elsewhere = await opencodeTaskchart(["replay", story.id], { XDG_DATA_HOME: home });
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.error).toContain(`${home}/opencode-taskchart/tasks.db cannot be read: there is no such file.`);
+    expect(existsSync(join(home, "opencode-taskchart"))).toBe(false);
+  });
+
+  test("says of an unknown or an ambiguous id which ones there are", async () => {
+    const { data, store } = withTask();
+    store.commit(tell("ses_count_more", { description: "count \u001b[31mmore" }).launch());
+    const unknown = await opencodeTaskchart(["replay", "ses_x", "--data", data]);
+    expect(unknown.code).toBe(2);
+    expect(unknown.error).toMatch(/^There is no task "ses_x". The newest are:\n {2}ses_count_more {2}running /);
+    expect(unknown.error).toContain("  ses_counting");
+    expect(unknown.error).not.toContain("\u001b");
+    const ambiguous = await opencodeTaskchart(["replay", "ses_count", "--data", data]);
+    expect(ambiguous.code).toBe(2);
+    expect(ambiguous.error).toMatch(/^"ses_count" begins the ids of 2 tasks. Give more of it:\n {2}ses_count_more/);
+  });
+
+  test("shows where a stored snapshot is another than the journal's, and ends with 1", async () => {
+    const { data, change } = withTask();
+    change(
+      "UPDATE task SET snapshot = json_set(snapshot, '$.context.result', 'It is elsewhere.', '$.value.notice', 'due')",
+    );
+    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(out).toContain("The journal does not replay to the stored snapshot: 2 differences.");
+    expect(out).toContain('  notice\n    journal  "none"\n    stored   "due"\n');
+    expect(out).toContain('  context.result\n    journal  "It is in a.ts."\n    stored   "It is elsewhere."\n');
+    expect(code).toBe(1);
+  });
+
+  test("shows an event that the machine refuses with the reason, and ends with 1", async () => {
+    const { data, change } = withTask();
+    change(`INSERT INTO journal (task, event) VALUES ('ses_counting', '{"type":"STOPPED","at":1767225603000}')`);
+    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(out).toMatch(/STOPPED +refused +task is resumed.queued and takes no STOPPED/);
+    expect(out).toContain("The journal does not replay to the stored snapshot: 1 event refused, see above.");
+    expect(code).toBe(1);
+  });
+
+  test("says of a journal that does not go back to the launch that it cannot be replayed, and ends with 3", async () => {
+    const { data, change } = withTask();
+    change("UPDATE task SET origin = NULL");
+    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(out).toContain("The journal does not go back to the task's launch");
+    expect(code).toBe(3);
+  });
+
+  test("refuses a file of another version in words", async () => {
+    const { data, store, change } = withTask();
+    store.close();
+    change("PRAGMA user_version = 99");
+    const { code, error } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(error).toMatch(/tasks.db cannot be read: it has version 99, and this plugin knows versions up to \d+\.\n$/);
+    expect(code).toBe(2);
+  });
+
+  test("shows no text that moves the cursor, hides or colours anything", async () => {
+    const description = "count\u001b[2J\u202e\n\tfiles\u0007";
+    const { data } = withTask("ses_counting", { description });
+    const { out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    expect(out.split("\n")[0]).toBe("count [2J files");
+    expect(out.replaceAll("\n", "")).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  });
+
+  test("ends quietly when its reader has seen enough", async () => {
+    const { data, store, story } = withTask();
+    for (let turn = 0; turn < 400; turn += 1) {
+      store.commit({
+        records: [story.record()],
+        journal: [{ taskId: story.id, event: { type: "HEARD", at: turn } }],
+        prompts: [],
+      });
+    }
+    const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+    const child = spawn(process.execPath, [main, "replay", story.id, "--data", data], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let error = "";
+    child.stderr.on("data", (chunk) => {
+      error += String(chunk);
+    });
+    child.stdout.destroy();
+    await once(child, "close");
+    expect(error).toBe("");
+  });
+});
+
+describe("export", () => {
+  const SAID = "Where is the treasure?";
+
+  test("writes a journal without its text, which replays as it does here", async () => {
+    const { data } = withTask("ses_counting", { prompt: SAID, description: SAID, directory: "/home/somebody" });
+    const file = join(temporaryFolder(), "journal.json");
+    const { code, out } = await opencodeTaskchart(["export", "ses_c", "--out", file, "--data", data]);
+    expect(out).toBe(`Written to ${file}: 7 events, without text.\n`);
+    expect(code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).not.toMatch(/treasure|somebody|a\.ts|more/);
+    const replayed = await opencodeTaskchart(["replay", "--file", file]);
+    expect(replayed.out).toMatch(/Exported at .* by version \d+\.\d+\.\d+, without text\./);
+    expect(replayed.out).toContain("The journal replays to the stored snapshot: 7 events");
+    expect(replayed.code).toBe(0);
+  });
+
+  test("writes all of it when asked to, and to standard output", async () => {
+    const { data, story } = withTask("ses_counting", { prompt: SAID });
+    const { code, out } = await opencodeTaskchart(["export", "ses_c", "--with-text", "--data", data]);
+    expect(JSON.parse(out)).toMatchObject({
+      hasText: true,
+      origin: { facts: { prompt: SAID } },
+      events: story.events(),
+    });
+    expect(code).toBe(0);
+  });
+
+  test("takes the place of no file unless told to", async () => {
+    const { data } = withTask();
+    const file = join(temporaryFolder(), "journal.json");
+    writeFileSync(file, "mine");
+    const args = ["export", "ses_c", "--out", file, "--data", data];
+    const refused = await opencodeTaskchart(args);
+    expect(refused).toMatchObject({
+      code: 2,
+      out: "",
+      error: `There is a file ${file} already. --force takes its place.\n`,
+    });
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    expect((await opencodeTaskchart([...args, "--force"])).code).toBe(0);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ hasText: false });
+  });
+
+  test("exports a journal that does not go back to the launch; its replay says so with 3", async () => {
+    const { data, change } = withTask();
+    change("UPDATE task SET origin = NULL");
+    const file = join(temporaryFolder(), "journal.json");
+    expect((await opencodeTaskchart(["export", "ses_c", "--out", file, "--data", data])).code).toBe(0);
+    expect((await opencodeTaskchart(["replay", "--file", file])).code).toBe(3);
+  });
+});
+
+test("a file that is no exported journal is refused with its name", async () => {
+  const file = join(temporaryFolder(), "other.json");
+  writeFileSync(file, "{}");
+  const { code, error } = await opencodeTaskchart(["replay", "--file", file]);
+  expect(error).toBe(`The file ${file} is no exported journal. The command "export" writes such files.\n`);
+  expect(code).toBe(2);
+  expect((await opencodeTaskchart(["replay", "--file", `${file}.none`])).error).toMatch(
+    /^The file cannot be read: ENOENT/,
+  );
+});

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { initialTransition, transition } from "xstate";
+import { taskMachine } from "../../src/machines/task.ts";
+import type { TaskEvent, TaskInput } from "../../src/machines/task-events.ts";
+import type { Journal } from "../../src/services/replay/journal.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+/** Gives a text for each place that wants one. */
+type Say = () => string;
+
+/** Every event of the outside, with all that it may bring. */
+const pool = (say: Say, look: number): TaskEvent[] => {
+  const at = 0;
+  const fault = { name: "APIError", kind: "provider", message: say() } as const;
+  const looked = { at, look, completedAt: START };
+  return [
+    { type: "SLOT_GRANTED", at },
+    { type: "PROMPT_ACCEPTED", at },
+    { type: "PROMPT_REFUSED", at, error: fault, retryable: true },
+    { type: "PROMPT_REFUSED", at, error: fault, retryable: false },
+    { type: "HOST_IDLE", at },
+    { type: "HOST_ERROR", at, error: { name: say(), message: say() } },
+    { type: "SESSION_GONE", at },
+    { type: "LOOKED_BUSY", at, look },
+    { type: "LOOKED_ANSWERED", ...looked, result: say() },
+    { type: "LOOKED_FAILED", ...looked, error: fault },
+    { type: "LOOKED_ABORTED", ...looked },
+    { type: "LOOKED_UNANSWERED", at, look },
+    { type: "LOOK_FAILED", at, look, error: fault },
+    { type: "CANCEL", at },
+    { type: "STOPPED", at },
+    { type: "NOT_STOPPED", at, error: fault },
+    { type: "RESUME", at, messageID: say(), partID: say(), prompt: say() },
+    { type: "TICK", at },
+    { type: "RETRIEVED", at },
+    { type: "BROKEN", at, error: fault },
+    { type: "ADOPTED", at, recovery: "continue", underWay: true },
+    { type: "ADOPTED", at, recovery: "fail", underWay: false },
+    { type: "WAIT_BEGAN", at, call: say() },
+    { type: "LET_GO", at, call: say() },
+    { type: "TOLD", at, call: say() },
+    { type: "NOTICE_FORMED", at },
+    { type: "NOTICE_ACKNOWLEDGED", at },
+    { type: "NOTICE_DROPPED", at },
+    { type: "REQUEST_ASKED", at, request: { id: say(), kind: "permission", what: say(), since: START } },
+    { type: "REQUEST_ASKED", at, request: { id: say(), kind: "question", what: say(), since: START } },
+    { type: "REQUEST_ANSWERED", at, id: say() },
+    { type: "WENT_QUIET", at },
+    { type: "HEARD", at },
+  ];
+};
+
+const originWith = (say: Say): TaskInput => ({
+  facts: {
+    sessionID: say(),
+    parentSessionID: say(),
+    parentMessageID: say(),
+    parentAgent: "build",
+    parentTaskId: say(),
+    author: "build",
+    directory: say(),
+    description: say(),
+    prompt: say(),
+    agent: "general",
+    model: { providerID: "fake", modelID: "m1", variant: "high" },
+    startedAt: new Date(START).toISOString(),
+    batchId: say(),
+    isForked: false,
+    priority: 0,
+  },
+  run: { index: 0, messageID: say(), partID: say(), prompt: say(), startedAt: START },
+});
+
+/** What a walk chooses at each step. */
+export const picks = fc.array(fc.nat(), { minLength: 10, maxLength: 60 });
+
+/** Texts of any kind. There are few, so that the same one comes in several places. */
+export const READABLE = fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 8 });
+
+/** A journal of events that the machine accepts, as `chosen` picks them, with `words` wherever there is room for any. */
+export const journalFrom = (chosen: number[], words: string[]): Journal & { origin: TaskInput } => {
+  let said = 0;
+  const say = () => {
+    said += 1;
+    return words[(said * 7) % words.length] ?? "";
+  };
+  const origin = originWith(say);
+  let [snapshot] = initialTransition(taskMachine, origin);
+  const events = chosen.flatMap((pick, step): TaskEvent[] => {
+    const at = START + step * 700;
+    const offered = pool(say, snapshot.context.look).map((event) => ({ ...event, at }));
+    const accepted = offered.filter((event) => snapshot.can(event));
+    const event = accepted[pick % accepted.length];
+    if (!event) return [];
+    [snapshot] = transition(taskMachine, snapshot, event);
+    return [event];
+  });
+  const { value, context } = snapshot;
+  return { taskId: origin.facts.sessionID, origin, events, snapshot: { value, context } };
+};
