@@ -10,13 +10,11 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createMemoryStore } from "../src/services/store/memory-store.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { ownerOf } from "../test/store/owners.ts";
-import { type Figure, percentile, report, timed } from "./figures.ts";
+import { type Figure, memory, percentile, report, timed } from "./figures.ts";
 import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.ts";
 
 const CHANGES = 3_000;
@@ -115,19 +113,6 @@ const measureStart = async (tasks: number): Promise<Figure[]> => {
       goal: 1,
     },
   ];
-};
-
-// Node lends its collector only to those who ask for it by this flag, which may be set late.
-setFlagsFromString("--expose-gc");
-const collect: () => void = process.versions.bun
-  ? () => (globalThis as { Bun?: { gc(force: boolean): void } }).Bun?.gc(true)
-  : runInNewContext("gc");
-
-/** Megabytes in use after a thorough collection. */
-const memory = (): number => {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / 1e6;
 };
 
 const held = (store: Store): number => {

@@ -1,0 +1,212 @@
+/**
+ * `node bench/engine.ts` and the same with `bun`
+ *
+ * What the machines and the shell around them cost, with the store in memory and with the one on disk: events with many
+ * live tasks, a task's whole way from its launch to its reaping beside others, the memory of a live task, and a replay.
+ * Nothing is asked of a host: each effect is answered at once. Exits with 1 when a goal is missed. Takes about a minute.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { replay } from "../src/machines/replaying.ts";
+import type { Effect, SupervisorEvent } from "../src/machines/supervisor-events.ts";
+import type { TaskEvent, TaskInput } from "../src/machines/task-events.ts";
+import { createProgressLog } from "../src/services/progress.ts";
+import { createRuntime, type Runtime } from "../src/services/runtime.ts";
+import { createMemoryStore } from "../src/services/store/memory-store.ts";
+import { openStore } from "../src/services/store/open-store.ts";
+import type { Store } from "../src/services/store/store.ts";
+import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
+import { ownerOf } from "../test/store/owners.ts";
+import { type Figure, median, memory, report, timed } from "./figures.ts";
+import { RESULT } from "./stored-tasks.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
+
+const log = {
+  info: () => undefined,
+  error: (message: string, extra?: Record<string, unknown>) => {
+    throw new Error(`${message} ${JSON.stringify(extra)}`);
+  },
+};
+
+const inputOf = (index: number): TaskInput => {
+  const prompt = `${index}: ${"Look at each file. ".repeat(54)}`;
+  return {
+    facts: {
+      sessionID: `ses_${index}`,
+      parentSessionID: `ses_parent_${Math.floor(index / 20)}`,
+      parentMessageID: "msg_turn",
+      parentAgent: "build",
+      author: "build",
+      directory: "/project",
+      description: `look at files (${index})`,
+      prompt,
+      agent: "general",
+      startedAt: new Date(START).toISOString(),
+      batchId: "batch_1",
+      isForked: false,
+      priority: 0,
+    },
+    run: { index: 0, messageID: `msg_${index}`, partID: `prt_${index}`, prompt, startedAt: START },
+  };
+};
+
+/** The answer that a quick host would give to an effect of an outbox; those of tasks are answered by hand. */
+const answered = (effect: Effect): SupervisorEvent | undefined => {
+  const at = START;
+  switch (effect.type) {
+    case "read": {
+      const sender = { agent: "build", model: undefined };
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "PARENT_READ", at, sender } };
+    }
+    case "form": {
+      const runs = effect.owed.map(({ taskId, run }) => ({ taskId, run }));
+      const prompt = { messageID: `msg_notice_${runs[0]?.taskId}`, parts: [], runs, toasts: [] };
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "FORMED", at, prompt } };
+    }
+    case "send": {
+      const promptID = effect.prompt.messageID;
+      return {
+        type: "OUTBOX",
+        id: effect.parentSessionID,
+        event: { type: "PARENT_ANSWERED", at, promptID, createdAt: at },
+      };
+    }
+    default:
+      return undefined;
+  }
+};
+
+const start = (store: Store): Runtime =>
+  createRuntime({
+    clock: createVirtualClock(START),
+    store,
+    progress: createProgressLog(),
+    perform: answered,
+    onLost: () => undefined,
+    log,
+  });
+
+const launch = (runtime: Runtime, index: number) => {
+  runtime.dispatch({ type: "LAUNCH", at: START, task: inputOf(index) });
+  runtime.send(`ses_${index}`, { type: "PROMPT_ACCEPTED", at: START });
+};
+
+/** From an answer to the parent's having been told; the task is reaped by then. */
+const finish = (runtime: Runtime, index: number) => {
+  const id = `ses_${index}`;
+  runtime.send(id, { type: "HOST_IDLE", at: START });
+  runtime.send(id, { type: "LOOKED_ANSWERED", at: START, look: 1, completedAt: START, result: RESULT });
+  if (runtime.live(id)) throw new Error(`${id} was not reaped`);
+};
+
+const withLive = async <T>(open: () => Promise<Store>, live: number, measure: (runtime: Runtime) => T): Promise<T> => {
+  const store = await open();
+  const runtime = start(store);
+  for (let index = 0; index < live; index += 1) launch(runtime, index);
+  const measured = measure(runtime);
+  runtime.stop();
+  store.close();
+  return measured;
+};
+
+/** Hints and looks, round robin: what a busy host causes most. */
+const eventsPerSecond = (live: number, rounds: number) => (runtime: Runtime) => {
+  let look = 0;
+  const round = () => {
+    look += 1;
+    for (let index = 0; index < live; index += 1) {
+      runtime.send(`ses_${index}`, { type: "HOST_IDLE", at: START });
+      runtime.send(`ses_${index}`, { type: "LOOKED_BUSY", at: START, look });
+    }
+  };
+  round();
+  const took = timed(() => {
+    for (let count = 0; count < rounds; count += 1) round();
+  });
+  return (rounds * live * 2 * 1_000) / took;
+};
+
+/** Milliseconds for one task's way, beside so many others. */
+const wayBeside = (runtime: Runtime): number => {
+  const way = (index: number) => {
+    launch(runtime, index);
+    finish(runtime, index);
+  };
+  for (let index = 0; index < 50; index += 1) way(1_000_000 + index);
+  return median(Array.from({ length: 200 }, (_, index) => timed(() => way(2_000_000 + index))));
+};
+
+const ofStore = async (
+  name: string,
+  open: () => Promise<Store>,
+  leastEvents: number | undefined,
+): Promise<Figure[]> => {
+  const speed = await withLive(open, 200, eventsPerSecond(200, name === "in memory" ? 50 : 10));
+  const [few, many, most] = [
+    await withLive(open, 10, wayBeside),
+    await withLive(open, 200, wayBeside),
+    await withLive(open, 1_000, wayBeside),
+  ];
+  return [
+    {
+      what: `events with 200 live tasks, ${name}`,
+      value: speed,
+      unit: "/s",
+      ...(leastEvents === undefined ? {} : { atLeast: leastEvents }),
+    },
+    { what: `a task's way beside 10 live ones, ${name}`, value: few, unit: "ms" },
+    { what: `a task's way beside 200 live ones, ${name}`, value: many, unit: "ms" },
+    { what: `a task's way beside 200 against 10, ${name}`, value: many / few, unit: "x", goal: 3 },
+    { what: `a task's way beside 1,000 live ones, ${name}`, value: most, unit: "ms", goal: 2 },
+  ];
+};
+
+/** What a live task takes beside its texts, which the store has too. */
+const bytesPerTask = async (): Promise<Figure> => {
+  const live = 1_000;
+  const store = await onDisk();
+  const runtime = start(store);
+  launch(runtime, 0);
+  const before = memory();
+  for (let index = 1; index <= live; index += 1) launch(runtime, index);
+  const taken = ((memory() - before) * 1_000) / live;
+  if (runtime.liveTasks().length !== live + 1) throw new Error("some tasks do not live");
+  runtime.stop();
+  store.close();
+  return { what: "a live task, its store on disk", value: taken, unit: "kB" };
+};
+
+const replaySpeed = (): Figure => {
+  const looks = Array.from({ length: 500 }, (_, index): TaskEvent[] => [
+    { type: "HOST_IDLE", at: START },
+    { type: "LOOKED_BUSY", at: START, look: index + 1 },
+  ]).flat();
+  const journal: TaskEvent[] = [{ type: "SLOT_GRANTED", at: START }, { type: "PROMPT_ACCEPTED", at: START }, ...looks];
+  const fold = () => {
+    const { steps } = replay(inputOf(0), journal);
+    if (steps.some(({ refused }) => refused !== undefined)) throw new Error("the journal does not replay");
+  };
+  fold();
+  const took = median(Array.from({ length: 20 }, () => timed(fold)));
+  return { what: "replay", value: (journal.length * 1_000) / took, unit: "/s", atLeast: 10_000 };
+};
+
+let folders = 0;
+const onDisk = (): Promise<Store> => {
+  folders += 1;
+  return openStore({ folder: join(root, String(folders)), owner: ownerOf("bench", { startedAt: Date.now() }), log });
+};
+
+try {
+  report([
+    ...(await ofStore("in memory", async () => createMemoryStore(), 20_000)),
+    ...(await ofStore("on disk", onDisk, undefined)),
+    await bytesPerTask(),
+    replaySpeed(),
+  ]);
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}
