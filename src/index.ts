@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Plugin } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
 import { readOptions } from "./options.ts";
@@ -7,6 +8,7 @@ import { createEngine } from "./services/engine.ts";
 import { isDevelopment } from "./services/environment.ts";
 import { startStatusServer } from "./services/http/status-server.ts";
 import { createIds } from "./services/ids.ts";
+import { createWatching } from "./services/inspection/watching.ts";
 import { type Log, reasonOf } from "./services/log.ts";
 import { readEvent } from "./services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
@@ -22,6 +24,10 @@ const SERVICE = "opencode-taskchart";
 /** The directories that this process has open: the host starts the plugin once for each, and the status API shows all. */
 const sites = createSites();
 const source = createStatusSource(sites, systemClock, randomUUID);
+
+/** The same place seen from here and from the bundle, which is in `dist` too. Read only when somebody opens the page. */
+const page = (name: string) => readFileSync(new URL(`../dist/${name}.html`, import.meta.url), "utf8");
+const watching = createWatching(systemClock, page);
 
 /** Background tasks for OpenCode. Nothing here awaits the host: it waits for its plugins, so that would be a deadlock. */
 const server: Plugin = async (input, given) => {
@@ -44,6 +50,7 @@ const server: Plugin = async (input, given) => {
     },
   });
   const isHeadless = process.argv.includes("run");
+  const watch = await watching.watch(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
     store,
@@ -63,6 +70,7 @@ const server: Plugin = async (input, given) => {
         development: isDevelopment(),
       },
     },
+    inspect: watch?.inspect,
   });
   const leave = sites.add({ engine, store, host });
   const server = await startStatusServer({
@@ -73,7 +81,9 @@ const server: Plugin = async (input, given) => {
     clock,
     version: manifest.version,
     allowedOrigins: options.api.allowedOrigins,
+    pages: watching.pages,
   });
+  if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
   return {
     tool: tasksToolset({ engine, clock, prefix, isHeadless }),
     // A throw in here could hang the host, or break every session of it.
@@ -95,6 +105,7 @@ const server: Plugin = async (input, given) => {
     dispose: async () => {
       leave();
       engine.stop();
+      watch?.end();
       await server?.stop();
     },
   };

@@ -39,6 +39,12 @@ export const Options = z.strictObject({
         .describe("Origins of web pages that may read the status API, beside those of this machine."),
     })
     .prefault({}),
+  inspect: z
+    .union([z.boolean(), z.literal("stately")], 'must be true, false or "stately"')
+    .default(false)
+    .describe(
+      "Whether the charts can be watched live: `true` serves a page at /inspect of the status API, `stately` one at /inspect/stately that shows Stately's own.",
+    ),
   fork: z
     .strictObject({
       maxToolResultChars: z

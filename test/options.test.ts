@@ -12,6 +12,7 @@ test("without options every one has its default", () => {
     api: { allowedOrigins: [] },
     recovery: "continue",
     retention: {},
+    inspect: false,
   };
   expect(readOptions(undefined)).toEqual(defaults);
   expect(readOptions({})).toEqual(defaults);
@@ -24,6 +25,7 @@ test.each([
   [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
   [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
   [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
+  [{ inspect: "Stately" }, /option "inspect": must be true, false or "stately"/],
   [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, maxDepth/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
 ])("%j is a clear error that names the option", (given, message) => {

@@ -28,6 +28,7 @@ import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
 import { BEAT } from "./store/ownership.ts";
 import type { Retention, Store, TaskFilter } from "./store/store.ts";
+import type { Inspect } from "./supervision.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
@@ -80,6 +81,8 @@ export interface EngineParts {
     /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
     isHeadless: boolean;
   };
+  /** Is told of all that the machines do. Undefined: nobody watches them. */
+  inspect?: Inspect | undefined;
 }
 
 /** Milliseconds between two times that progress is stored: it changes often, and nothing depends on it. */
@@ -108,7 +111,7 @@ const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["t
 const isRouted = ({ type }: HostEvent): boolean => type !== "text" && type !== "toolCall" && type !== "step";
 
 /** Puts the machines, the services and the store together. */
-export const createEngine = ({ host, store, clock, ids, log, options }: EngineParts): Engine => {
+export const createEngine = ({ host, store, clock, ids, log, options, inspect }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
   const sightings = createSightings((sessionID) => {
@@ -154,7 +157,7 @@ export const createEngine = ({ host, store, clock, ids, log, options }: EnginePa
     }
   };
 
-  const runtime = createRuntime({ clock, store, progress, perform, onLost, log });
+  const runtime = createRuntime({ clock, store, progress, perform, onLost, log, inspect });
   const waiting = createWaiting(runtime, store, clock);
   const inBackground = (work: Promise<unknown>, fault: string) => {
     work.catch((error) => log.error(fault, { reason: reasonOf(error) }));

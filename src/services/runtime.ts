@@ -9,7 +9,7 @@ import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
 import { toTask } from "./projection.ts";
 import type { PromptsUnderWay, Store, TaskRecord } from "./store/store.ts";
-import { type Steps, startSupervision } from "./supervision.ts";
+import { type Inspect, type Steps, startSupervision } from "./supervision.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */
 export type Perform = (effect: Effect) => SupervisorEvent | Promise<SupervisorEvent | undefined> | undefined;
@@ -51,6 +51,8 @@ export interface RuntimeParts {
   /** Told of tasks that turned out to be another process's, while they were at work. */
   onLost(tasks: Task[]): void;
   log: Log;
+  /** Undefined: nobody watches the machines. */
+  inspect?: Inspect | undefined;
 }
 
 const broken = (at: number, reason: string): TaskEvent => ({
@@ -75,9 +77,17 @@ const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent
   }
 };
 
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What a machine's context says of times, epoch milliseconds. */
+interface Deadlines {
+  wakeAt: number | undefined;
+  opensAt?: number | undefined;
+}
+
 /** Starts the machines, with nothing to do yet. */
-export const createRuntime = ({ clock, store, progress, perform, onLost, log }: RuntimeParts): Runtime => {
-  const supervision = startSupervision(clock, log);
+export const createRuntime = ({ clock, store, progress, perform, onLost, log, inspect }: RuntimeParts): Runtime => {
+  const supervision = startSupervision(clock, log, inspect);
   const { tasks, outboxes } = supervision;
   const listeners = new Set<(task: Task) => void>();
   const mended = new Set<string>();
@@ -266,25 +276,35 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log }: 
     return () => void listeners.delete(listener);
   };
 
-  /** Everything in a machine's context that waits for a time, with the tick that is due then. */
-  const deadlines = (): { at: number; tick: SupervisorEvent }[] => {
-    const event = { type: "TICK", at: clock.now() } as const;
+  /** When a machine has something to do, as far as its context says. */
+  const deadlineOf = ({ wakeAt = NEVER, opensAt = NEVER }: Deadlines): number => Math.min(wakeAt, opensAt);
+
+  /** The earliest of all. Asked after every event: it makes nothing but the number. */
+  const nextDeadline = (): number => {
+    let next = NEVER;
+    for (const { context } of tasks.values()) next = Math.min(next, deadlineOf(context));
+    for (const { context } of outboxes.values()) next = Math.min(next, deadlineOf(context));
+    return next;
+  };
+
+  const ticksDue = (): SupervisorEvent[] => {
+    const at = clock.now();
+    const event = { type: "TICK", at } as const;
+    const due = (of: ReadonlyMap<string, { context: Deadlines }>) =>
+      [...of].flatMap(([id, { context }]) => (deadlineOf(context) <= at ? id : []));
     return [
-      ...[...tasks].map(([id, { context }]) => ({ at: context.wakeAt, tick: { type: "TASK", id, event } as const })),
-      ...[...outboxes].flatMap(([id, { context }]) =>
-        [context.wakeAt, context.opensAt].map((at) => ({ at, tick: { type: "OUTBOX", id, event } as const })),
-      ),
-    ].flatMap(({ at, tick }) => (at === undefined ? [] : { at, tick }));
+      ...due(tasks).map((id) => ({ type: "TASK", id, event }) as const),
+      ...due(outboxes).map((id) => ({ type: "OUTBOX", id, event }) as const),
+    ];
   };
 
   /** One timer for all deadlines: those are numbers in the machines' contexts, so nothing is lost with a timer. */
   const setAlarm = () => {
     callOffAlarm();
-    const next = Math.min(...deadlines().map(({ at }) => at));
-    if (stopped || next === Number.POSITIVE_INFINITY) return;
+    const next = nextDeadline();
+    if (stopped || next === NEVER) return;
     callOffAlarm = clock.after(Math.max(0, next - clock.now()), () => {
-      const now = clock.now();
-      for (const { at, tick } of deadlines()) if (at <= now) supervision.feed(tick);
+      for (const tick of ticksDue()) supervision.feed(tick);
       flush();
     });
   };

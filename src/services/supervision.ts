@@ -1,4 +1,4 @@
-import { createActor } from "xstate";
+import { type AnyActorRef, createActor, type InspectionEvent } from "xstate";
 import { isEmpty, type OutboxSnapshot } from "../machines/outbox.ts";
 import { outboxActor, outboxId, supervisorMachine, taskActor } from "../machines/supervisor.ts";
 import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
@@ -17,6 +17,15 @@ export interface Steps {
   /** Parents whose outbox has nothing to tell any more. */
   emptied: string[];
 }
+
+/** What XState tells of an actor: that it is there, got an event, took a step. */
+export type { InspectionEvent };
+
+/** The actor that it tells of. */
+export type InspectedActor = AnyActorRef;
+
+/** Is told of everything that the supervisor and its actors do, as they do it. */
+export type Inspect = (told: InspectionEvent) => void;
 
 /** The supervisor and its actors, as they run. */
 export interface Supervision {
@@ -59,10 +68,27 @@ const observed = <
     },
   });
 
+/** What watches must not harm what is watched: XState would take its throw for the actor's. It is told nothing more then. */
+const harmless = (inspect: Inspect, log: Log): Inspect => {
+  let failed = false;
+  return (told) => {
+    if (failed) return;
+    try {
+      inspect(told);
+    } catch (error) {
+      failed = true;
+      log.error("the machines can be watched no more", { reason: reasonOf(error) });
+    }
+  };
+};
+
 const nothing = (): Steps => ({ steps: [], effects: [], outboxes: new Map(), emptied: [] });
 
-/** Starts the supervisor. The only file outside `machines/` that imports XState. */
-export const startSupervision = (clock: Clock, log: Log): Supervision => {
+/**
+ * Starts the supervisor. The only file outside `machines/` that imports XState. Without `inspect` XState has nobody to
+ * tell, and tells nothing.
+ */
+export const startSupervision = (clock: Clock, log: Log, inspect?: Inspect): Supervision => {
   const tasks = new Map<string, TaskSnapshot>();
   const outboxes = new Map<string, OutboxSnapshot>();
   let taken = nothing();
@@ -85,7 +111,7 @@ export const startSupervision = (clock: Clock, log: Log): Supervision => {
   });
 
   const start = () => {
-    const actor = createActor(machine);
+    const actor = createActor(machine, inspect ? { inspect: harmless(inspect, log) } : {});
     // Without an observer, an error of the actor would be the whole process's.
     actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: reasonOf(error) }) });
     return actor.start();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/services/clock.ts";
+import type { LivePage } from "../../src/services/http/inspection/pages.ts";
 import { startStatusServer } from "../../src/services/http/status-server.ts";
 import { createSites } from "../../src/services/sites.ts";
 import { createStatusSource } from "../../src/services/status-source.ts";
@@ -10,30 +11,36 @@ import type { Stage } from "./stage.ts";
 
 /** The status API of a stage, over a real socket. */
 export interface Served {
+  url: string;
   /** What a path answers, parsed. */
   get(path: string): Promise<{ status: number; body: unknown }>;
   post(path: string, body: unknown): Promise<{ status: number; body: unknown }>;
   stop(): Promise<void>;
 }
 
-/** Serves what a stage's engine has, as the plugin does. */
-export const serve = async ({ engine, store, host }: Stage): Promise<Served> => {
+/** Serves what a stage's engine has, as the plugin does, and these pages beside it; from this port on, if it is given. */
+export const serve = async (
+  { engine, store, host }: Stage,
+  { pages = [], port }: { pages?: readonly LivePage[]; port?: number } = {},
+): Promise<Served> => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-served-"));
   const sites = createSites();
   sites.add({ engine, store, host });
   const server = await startStatusServer({
     source: createStatusSource(sites, systemClock, randomUUID),
     folder,
-    env: {},
+    env: port === undefined ? {} : { ASYNCAGENTS_API_PORT: String(port) },
     log: { info: () => undefined, error: (message) => console.error(message) },
     clock: systemClock,
     version: "0.0.0",
     allowedOrigins: [],
+    pages,
   });
   if (!server) throw new Error("the status API is not served");
   const { url, token } = server;
   const read = async (answer: Response) => ({ status: answer.status, body: (await answer.json()) as unknown });
   return {
+    url,
     get: async (path) => read(await fetch(url + path)),
     post: async (path, body) =>
       read(

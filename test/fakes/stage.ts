@@ -1,10 +1,11 @@
 import type { ToolContext } from "@opencode-ai/plugin";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import type { ForkLimits } from "../../src/services/fork.ts";
-import { createIds } from "../../src/services/ids.ts";
+import { createIds, type Ids } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
+import type { Inspect } from "../../src/services/supervision.ts";
 import type { Task } from "../../src/task.ts";
 import { tasksToolset } from "../../src/tools/toolset.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
@@ -61,6 +62,10 @@ export interface StageOptions {
   life?: Life;
   clock?: VirtualClock;
   host?: FakeHost;
+  /** Is told of all that the machines do. */
+  inspect?: Inspect;
+  /** Makes the ids of all processes. Default: each makes its own, with random ends. */
+  ids?: Ids;
 }
 
 const shared = (store: Store) => () => store;
@@ -77,7 +82,9 @@ export const createStage = ({
   openStore = shared(createMemoryStore()),
   life = createLife(),
   clock = createVirtualClock(),
+  inspect,
   host = createFakeHost(clock),
+  ids,
 }: StageOptions = {}): Stage => {
   if (!host.sessionIDs().includes(PARENT)) host.addSession(PARENT);
   const logged: string[] = [];
@@ -91,7 +98,7 @@ export const createStage = ({
       host: now.host(host),
       store: now.store(store),
       clock: now.clock(clock),
-      ids: createIds(clock),
+      ids: ids ?? createIds(clock),
       log,
       options: {
         maxDepth,
@@ -102,6 +109,7 @@ export const createStage = ({
         retention,
         notice: { prefix, maxResultChars, development },
       },
+      inspect,
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     return { life: now, store, engine, tools: tasksToolset({ engine, clock, prefix, isHeadless }) };

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import type { LivePage } from "../../src/services/http/inspection/pages.ts";
 import { type StatusServer, startStatusServer } from "../../src/services/http/status-server.ts";
 import { createFakeSource, type FakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
@@ -23,8 +24,8 @@ export interface Served {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** The JSON of an answer, that must have this status; 200 by default. */
   json(path: string, status?: number, init?: RequestInit): Promise<Record<string, unknown>>;
-  /** Subscribes to the events. */
-  events(): Promise<Events>;
+  /** Subscribes to the events, or to those of a page. */
+  events(path?: string): Promise<Events>;
 }
 
 /** A folder for one test. */
@@ -38,9 +39,11 @@ export const temporaryFolder = (): string => {
 export const serve = async ({
   env = {},
   allowedOrigins = [],
+  pages = [],
 }: {
   env?: Record<string, string>;
   allowedOrigins?: string[];
+  pages?: LivePage[];
 } = {}): Promise<Served> => {
   const clock = createVirtualClock();
   const source = createFakeSource(clock);
@@ -53,7 +56,7 @@ export const serve = async ({
   const folder = temporaryFolder();
   // A port of its own for each test: clients keep connections to the ports that they know.
   const port = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
-  const parts = { source, folder, env: { ...port, ...env }, log, clock, version: "1.2.3", allowedOrigins };
+  const parts = { source, folder, env: { ...port, ...env }, log, clock, version: "1.2.3", allowedOrigins, pages };
   const server = await startStatusServer(parts);
   if (!server) throw new Error(`the server did not start: ${errors.join("; ")}`);
   onTestFinished(() => server.stop());
@@ -74,10 +77,10 @@ export const serve = async ({
       expect({ path, status: answer.status, body }).toMatchObject({ status });
       return body as Record<string, unknown>;
     },
-    events: async () => {
+    events: async (path = "/v1/events") => {
       const leaving = new AbortController();
       onTestFinished(() => leaving.abort());
-      return readEvents(await ask("/v1/events", { signal: leaving.signal }), leaving);
+      return readEvents(await ask(path, { signal: leaving.signal }), leaving);
     },
   };
 };

@@ -4,6 +4,8 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { quoted } from "./access.ts";
 import type { Feed } from "./feed.ts";
+import type { LivePage } from "./inspection/pages.ts";
+import type { WatchFeed } from "./inspection/watch-feed.ts";
 import type { StatusSource } from "./source.ts";
 import type { Connection } from "./subscriber.ts";
 
@@ -25,6 +27,8 @@ export interface AppParts {
   token: string;
   /** Pages that may ask beside those of this machine. */
   allowedOrigins: readonly string[];
+  /** Pages that are served beside the API, with what feeds them. */
+  live: readonly { page: LivePage; feed: WatchFeed }[];
 }
 
 /** Ids of sessions and names of charts; what has another form exists nowhere. */

@@ -5,6 +5,7 @@ import { quoted, refusalOf } from "./access.ts";
 import type { App, AppEnv, AppParts } from "./answering.ts";
 import { registerCommands } from "./commands.ts";
 import { errorAnswer, preflight, withCors } from "./cors.ts";
+import { registerLivePage } from "./inspection/pages.ts";
 import { registerReads } from "./reads.ts";
 import * as routes from "./routes.ts";
 import { Unavailable } from "./source.ts";
@@ -38,6 +39,7 @@ export const createApp = (parts: AppParts): Answer => {
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
   registerReads(app, parts);
   registerCommands(app, parts);
+  for (const { page, feed } of parts.live) registerLivePage(app, page, feed, log);
   app.get("/v1/openapi.json", (c) => c.json(app.getOpenAPI31Document(document(version))));
 
   for (const [path, methods] of routes.METHODS) {

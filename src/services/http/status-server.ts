@@ -5,6 +5,8 @@ import { createApp } from "./app.ts";
 import { listenOnBun } from "./bun-server.ts";
 import { announce } from "./discovery.ts";
 import { createFeed } from "./feed.ts";
+import type { LivePage } from "./inspection/pages.ts";
+import { createWatchFeed } from "./inspection/watch-feed.ts";
 import { type Listening, LOOPBACK } from "./listening.ts";
 import { listenOnNode } from "./node-server.ts";
 import { onParting } from "./parting.ts";
@@ -33,6 +35,8 @@ export interface StatusServerParts {
   version: string;
   /** Origins of pages that may read, beside those of this machine. */
   allowedOrigins: readonly string[];
+  /** Pages to be served beside the API; default: none. */
+  pages?: readonly LivePage[];
 }
 
 /** Milliseconds that answers which are under way get, when the server ends. */
@@ -52,17 +56,20 @@ const listen = async (ports: number[], answer: ReturnType<typeof createApp>): Pr
 };
 
 const begin = async (parts: StatusServerParts): Promise<StatusServer> => {
-  const { source, folder, env, log, clock } = parts;
+  const { source, folder, env, log, clock, pages = [] } = parts;
   const token = randomBytes(32).toString("base64url");
   const feed = createFeed(source, clock, log);
-  const server = await listen(portsOf(env, log), createApp({ ...parts, feed, token }));
+  const live = pages.map((page) => ({ page, feed: createWatchFeed(page.watched, clock) }));
+  const server = await listen(portsOf(env, log), createApp({ ...parts, feed, live, token }));
   const { port } = server;
   const url = `http://${LOOPBACK}:${port}`;
 
   let closed: Promise<void> | undefined;
   const close = () => {
     // Begun first: whom the end of the streams tells to connect again must not reach us.
-    closed ??= Promise.all([server.close(GRACE), feed.stop()]).then(() => undefined);
+    closed ??= Promise.all([server.close(GRACE), feed.stop(), ...live.map((one) => one.feed.stop())]).then(
+      () => undefined,
+    );
     return closed;
   };
   const own = { port, pid: process.pid, startedAt: new Date().toISOString(), url, token };

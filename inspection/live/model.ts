@@ -1,0 +1,62 @@
+import { MOST_STEPS, type Showing, type ShownActor, type Step } from "../../src/services/inspection/showing.ts";
+
+/** All that the page knows, and what the person looks at. */
+export interface Model {
+  actors: Map<string, ShownActor>;
+  /** Oldest first. */
+  steps: Step[];
+  /** Key of the actor whose chart is shown. */
+  selected: string | undefined;
+  /** The person chose it: nothing else is shown by itself. */
+  chosen: boolean;
+  /** The moment that is shown; undefined: now. */
+  pinned: Step | undefined;
+}
+
+/** Nothing is known yet. */
+export const createModel = (): Model => ({
+  actors: new Map(),
+  steps: [],
+  selected: undefined,
+  chosen: false,
+  pinned: undefined,
+});
+
+const selectByItself = (model: Model) => {
+  const isThere = model.selected !== undefined && model.actors.has(model.selected);
+  if (isThere && model.chosen) return;
+  const actors = [...model.actors.values()];
+  const newestTask = actors.findLast(({ kind, gone }) => kind === "task" && !gone);
+  if (isThere && !newestTask) return;
+  model.selected = (newestTask ?? actors.findLast(({ kind }) => kind === "task") ?? actors[0])?.key;
+};
+
+/** Takes in what has come. As much is kept as the server keeps. */
+export const merge = (model: Model, { actors, steps }: Showing): void => {
+  for (const actor of actors) model.actors.set(actor.key, actor);
+  model.steps = [...model.steps, ...steps].slice(-MOST_STEPS);
+  const oldest = model.steps[0]?.number ?? 0;
+  for (const { key, gone, newest } of model.actors.values()) if (gone && newest < oldest) model.actors.delete(key);
+  if (model.pinned && model.pinned.number < oldest) model.pinned = undefined;
+  selectByItself(model);
+};
+
+/** Begins anew: the server may be another one. */
+export const begin = (model: Model, showing: Showing): void => {
+  model.actors.clear();
+  model.steps = [];
+  model.pinned = undefined;
+  merge(model, showing);
+};
+
+/** Where an actor is, or was at the moment that is shown, and how it came there. */
+export const standing = (
+  model: Model,
+): { actor: ShownActor; states: string[]; moved: ShownActor["moved"] } | undefined => {
+  const actor = model.selected === undefined ? undefined : model.actors.get(model.selected);
+  if (!actor) return undefined;
+  const { pinned } = model;
+  return pinned?.to === actor.key
+    ? { actor, states: pinned.states, moved: pinned }
+    : { actor, states: actor.states, moved: actor.moved };
+};

@@ -1,0 +1,87 @@
+import { accessSync, constants } from "node:fs";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { beforeAll, describe, onTestFinished } from "vitest";
+
+/** Where one may be: where `CHROMIUM` says, or where Debian and others put it. */
+const PLACES = process.env.CHROMIUM
+  ? [process.env.CHROMIUM]
+  : ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** It must not talk to anybody by itself; without a sandbox, since root may not have one. */
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const isThere = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const executablePath = PLACES.find(isThere);
+
+const MISSING = `There is no Chromium at ${PLACES.join(" or ")}: "apt-get install chromium" gets one, or CHROMIUM names one.`;
+
+/** Tests that need Chromium. Without it they are skipped, which is said; in CI they fail. */
+export const describeInChromium = (name: string, tests: () => void): void => {
+  if (executablePath) return void describe(name, tests);
+  if (!process.env.CI) {
+    console.warn(`Skipped: ${name}. ${MISSING}`);
+    return void describe.skip(`${name} (${MISSING})`, tests);
+  }
+  describe(name, () => {
+    beforeAll(() => {
+      throw new Error(MISSING);
+    });
+    tests();
+  });
+};
+
+/** A page in a browser of its own, with a profile of its own. */
+export interface Opened {
+  page: Page;
+  context: BrowserContext;
+  /** Every address that it asked for. */
+  requested: string[];
+  /** What went wrong in it: what its scripts threw, what they wrote as an error, what its policy forbade. */
+  faults: string[];
+}
+
+/** Opens an address for one test. `answers` stands for the internet: what is not in it cannot be reached. */
+export const openPage = async (
+  url: string,
+  {
+    width = 1280,
+    height = 820,
+    answers = {},
+  }: { width?: number; height?: number; answers?: Record<string, string> } = {},
+): Promise<Opened> => {
+  const browser = await chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
+  onTestFinished(() => browser.close());
+  const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce" });
+  const requested: string[] = [];
+  const faults: string[] = [];
+  await context.route("**/*", async (route) => {
+    const asked = route.request().url();
+    requested.push(asked);
+    if (new URL(asked).origin === new URL(url).origin) return route.continue();
+    const body = answers[asked];
+    return body === undefined ? route.abort() : route.fulfill({ body, contentType: "text/html" });
+  });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  await page.goto(url);
+  return { page, context, requested, faults };
+};

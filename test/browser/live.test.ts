@@ -1,0 +1,184 @@
+import { expect, onTestFinished, test } from "vitest";
+import { settled } from "../fakes/virtual-clock.ts";
+import { occupy } from "../http/ports.ts";
+import { describeInChromium, type Opened, openPage } from "./chromium.ts";
+import { watchedStage } from "./watched-stage.ts";
+
+const PATIENCE = 10_000;
+
+const watch = async (size: { width?: number; height?: number } = {}) => {
+  const watched = await watchedStage(true);
+  onTestFinished(watched.stop);
+  return { ...watched, open: () => openPage(`${watched.url}/inspect`, size) };
+};
+
+/** The states that are lit in the chart that is shown, each by its name in the drawing. */
+const lit = ({ page }: Opened) =>
+  page
+    .locator(".picture .lit")
+    .evaluateAll((states) => states.map((state) => state.querySelector("text")?.textContent));
+
+/** The states that the shown actor is said to be in. */
+const states = ({ page }: Opened) =>
+  page.locator(".states li").evaluateAll((pills) => pills.map((pill) => pill.getAttribute("data-state")));
+
+/** Each event of the sequence as `who → whom: what`. */
+const rows = ({ page }: Opened) =>
+  page.locator(".events [data-step]").evaluateAll((all) => all.map((row) => row.getAttribute("title")));
+
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+
+describeInChromium("the page that shows the charts live", () => {
+  test("a launched task appears and lights up as it moves: at work, completed, told", async () => {
+    const { stage, open } = await watch();
+    const opened = await open();
+    await until(() => opened.page.locator("#connection").textContent()).toBe("Live");
+    expect(await opened.page.locator("#chart h2").textContent()).toBe("supervisor");
+
+    const id = await stage.launch();
+    await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
+    expect(await states(opened)).toEqual(["lifecycle.running.working", "notice.none", "attention.none"]);
+    expect(await opened.page.locator(".moved b").textContent()).toBe("PROMPT_ACCEPTED");
+    expect(await opened.page.locator(".picture .taken text").allTextContents()).toEqual([
+      expect.stringContaining("PROMPT_ACCEPTED"),
+    ]);
+    expect(await opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
+      "running.working",
+    );
+
+    const sending = stage.host.holdNext("prompt");
+    stage.host.finish(id, "There are 12.");
+    await settled();
+    await until(() => states(opened)).toEqual(["lifecycle.completed", "notice.sending", "attention.none"]);
+    expect(await lit(opened)).toEqual(expect.arrayContaining(["completed", "sending"]));
+    sending.release();
+    await until(() => states(opened)).toEqual(["lifecycle.completed", "notice.none", "attention.none"]);
+    await until(() => opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
+      "at rest",
+    );
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("events stand in the order in which they were sent, with who sent them to whom", async () => {
+    const { stage, open } = await watch();
+    const opened = await open();
+    const id = await stage.launch();
+    await until(() => rows(opened)).toEqual([
+      "outside → supervisor: xstate.init",
+      "outside → supervisor: LAUNCH",
+      "supervisor → outbox …parent: xstate.init",
+      "supervisor → outbox …parent: PARENT_PRESENT (ignored)",
+      `supervisor → task ${id}: xstate.init`,
+      `supervisor → task ${id}: SLOT_GRANTED`,
+      `task ${id} → supervisor: EFFECT prompt`,
+      "outside → supervisor: HOST message",
+      "outside → supervisor: HOST busy",
+      "outside → supervisor: HOST message",
+      "outside → supervisor: TASK PROMPT_ACCEPTED",
+      `supervisor → task ${id}: PROMPT_ACCEPTED`,
+    ]);
+    const shown = async (row: number) => {
+      const box = await opened.page.locator(".events .arrow").nth(row).boundingBox();
+      return { left: box?.x ?? 0, width: box?.width ?? 0 };
+    };
+    const [toTask, back] = [await shown(5), await shown(6)];
+    expect(toTask).toEqual(back);
+    expect(toTask.width).toBeGreaterThan(0);
+
+    await opened.page.getByLabel("Of the selected actor only").check();
+    await until(async () => (await rows(opened)).every((row) => row?.includes(`task ${id}`))).toBe(true);
+  });
+
+  test("a page that is opened late shows where everything is, and what happened before", async () => {
+    const { stage, open } = await watch();
+    const id = await stage.launch();
+    stage.host.emit({
+      type: "asked",
+      sessionID: id,
+      request: { id: "per_1", kind: "permission", what: "run it", since: 1 },
+    });
+    const opened = await open();
+    await until(() => states(opened)).toEqual([
+      "lifecycle.running.working",
+      "notice.none",
+      "attention.awaitingUser.permission",
+    ]);
+    expect(await lit(opened)).toEqual(expect.arrayContaining(["working", "permission"]));
+    expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);
+  });
+
+  test("every state that an actor is in is in its chart", async () => {
+    const { stage, open } = await watch();
+    await stage.launch();
+    const opened = await open();
+    for (const kind of ["task", "outbox", "supervisor"]) {
+      await opened.page.locator("#actors button", { hasText: kind }).first().click();
+      await until(() => opened.page.locator("#chart h2").textContent()).toContain(kind);
+      expect((await lit(opened)).length).toBe((await states(opened)).length);
+    }
+  });
+
+  test("the past is shown where a person picks it, by keyboard too, and left with Escape", async () => {
+    const { stage, open } = await watch();
+    const id = await stage.launch();
+    const opened = await open();
+    const { page } = opened;
+    await until(() => states(opened)).toContain("lifecycle.running.working");
+    await page.locator(".events [data-step]", { hasText: "SLOT_GRANTED" }).click();
+    await until(() => states(opened)).toContain("lifecycle.running.launching");
+    expect(await page.locator(".past").textContent()).toContain("As it was at");
+    expect(await lit(opened)).toContain("launching");
+
+    await page.locator(".events").press("ArrowUp");
+    await until(() => states(opened)).toContain("lifecycle.running.queued");
+    stage.host.emit({ type: "idle", sessionID: id });
+    await until(async () => (await rows(opened)).some((row) => row?.endsWith("HOST_IDLE"))).toBe(true);
+    expect(await states(opened)).toContain("lifecycle.running.queued");
+    await page.keyboard.press("Escape");
+    await until(() => states(opened)).not.toContain("lifecycle.running.queued");
+    expect(await page.locator(".past").isVisible()).toBe(false);
+  });
+
+  test("it says when the connection is lost, and goes on by itself when there is one again", async () => {
+    const port = await occupy(0);
+    const first = await watchedStage(true, port);
+    await first.stage.launch();
+    const opened = await openPage(`${first.url}/inspect`);
+    const said = () => opened.page.locator("#connection").textContent();
+    await until(() => states(opened)).toContain("lifecycle.running.working");
+    await first.stop();
+    await until(said).toContain("The connection is lost");
+    expect(await states(opened)).toContain("lifecycle.running.working");
+
+    const second = await watchedStage(true, port);
+    onTestFinished(second.stop);
+    expect(second.url).toBe(first.url);
+    await until(said).toBe("Live");
+    await until(() => states(opened)).toEqual(["open"]);
+  });
+
+  test("nothing leaves this machine, and nothing of what was said is in the page", async () => {
+    const { stage, open } = await watch();
+    const opened = await open();
+    const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
+    stage.host.finish(id, "secret-result");
+    await stage.clock.advance(1_000);
+    await until(() => states(opened)).toContain("lifecycle.completed");
+    expect(await opened.page.content()).not.toContain("secret");
+    expect(opened.requested.filter((url) => !url.startsWith("http://127.0.0.1:"))).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test.each([
+    [1280, 820],
+    [800, 1000],
+    [420, 900],
+  ])("at %i × %i nothing is wider than the window", async (width, height) => {
+    const { stage, open } = await watch({ width, height });
+    for (let count = 0; count < 6; count += 1) await stage.launch();
+    const opened = await open();
+    await until(() => states(opened)).toContain("lifecycle.running.working");
+    expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    expect(await opened.page.locator(".picture .lit").first().isVisible()).toBe(true);
+  });
+});

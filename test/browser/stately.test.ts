@@ -1,0 +1,72 @@
+import { fileURLToPath } from "node:url";
+import type { StatelyInspectionEvent } from "@statelyai/inspect";
+import { expect, onTestFinished, test } from "vitest";
+import { bundleForBrowser } from "../../scripts/pages.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { describeInChromium, openPage } from "./chromium.ts";
+import { watchedStage } from "./watched-stage.ts";
+
+const PATIENCE = 10_000;
+const STATELY = "https://stately.ai/inspect";
+
+const statelyPage = () =>
+  `<!doctype html><script type="module">${bundleForBrowser(fileURLToPath(new URL("stately-page.ts", import.meta.url)))}</script>`;
+
+const open = async (answers: Record<string, string>) => {
+  const watched = await watchedStage("stately");
+  onTestFinished(watched.stop);
+  const opened = await openPage(`${watched.url}/inspect/stately`, { answers });
+  const received = async (): Promise<StatelyInspectionEvent[]> => {
+    const frame = opened.page.frames().find((one) => one.url() === STATELY);
+    return (await frame?.evaluate("received")) as StatelyInspectionEvent[];
+  };
+  const said = () => opened.page.locator("p").textContent();
+  return { ...watched, ...opened, received, said };
+};
+
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+
+describeInChromium("the page that shows Stately's own", () => {
+  test("that one is told what there is when it opens, and all that follows, in the words of its own package", async () => {
+    const { stage, received, said, faults } = await open({ [STATELY]: statelyPage() });
+    await until(said).toContain("is connected");
+    const id = await stage.launch();
+    const types = async () => (await received()).map((event) => ("event" in event ? event.event.type : event.type));
+    await until(types).toContain("PROMPT_ACCEPTED");
+    const task = (await received()).find((event) => event.type === "@xstate.actor" && event.name === id);
+    expect(task).toMatchObject({ type: "@xstate.actor", definition: expect.stringContaining("lifecycle") });
+    const newest = (await received()).findLast(
+      (event) => event.type === "@xstate.snapshot" && event.sessionId === task?.sessionId,
+    );
+    expect(newest).toMatchObject({ snapshot: { status: "active", value: { lifecycle: { running: "working" } } } });
+    expect(faults).toEqual([]);
+  });
+
+  test("it is shown nothing of what was said, and nobody else is asked for anything", async () => {
+    const { stage, url, received, said, requested } = await open({ [STATELY]: statelyPage() });
+    await until(said).toContain("is connected");
+    const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
+    stage.host.finish(id, "secret-result");
+    await settled();
+    await until(async () => JSON.stringify(await received())).toContain("LOOKED_ANSWERED");
+    expect(JSON.stringify(await received())).not.toContain("secret");
+    expect(new Set(requested)).toEqual(new Set([`${url}/inspect/stately`, `${url}/inspect/stately/events`, STATELY]));
+  });
+
+  test("without the internet it says what it waits for", async () => {
+    const { said } = await open({});
+    await until(said).toContain("Waiting for https://stately.ai");
+  });
+
+  test("a page that is not Stately's own gets nothing, whatever it says", async () => {
+    const { page, url, stage, said } = await open({ [STATELY]: "<!doctype html><p>not yet</p>" });
+    await stage.launch();
+    await page.evaluate(`window.postMessage({ type: "@statelyai.connected" }, "*")`);
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve))");
+    expect(await said()).toContain("Waiting");
+    for (const origin of ["https://stately.ai", "https://evil.example"]) {
+      const answer = await fetch(`${url}/inspect/stately/events`, { headers: { origin } });
+      expect({ origin, status: answer.status }).toEqual({ origin, status: 403 });
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { buildPage } from "../../scripts/pages.ts";
+import type { Options } from "../../src/options.ts";
+import { systemClock } from "../../src/services/clock.ts";
+import { createWatching } from "../../src/services/inspection/watching.ts";
+import { serve } from "../fakes/served.ts";
+import { createStage, type Stage } from "../fakes/stage.ts";
+import { occupy } from "../http/ports.ts";
+
+/** The whole product on a fake host, with its pages, over a real socket. */
+export interface WatchedStage {
+  stage: Stage;
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts it with the option `inspect` as given, on a port that is free. */
+export const watchedStage = async (inspect: Options["inspect"], port?: number): Promise<WatchedStage> => {
+  const watching = createWatching(systemClock, buildPage);
+  const log = { info: () => undefined, error: (message: string, extra: unknown) => console.error(message, extra) };
+  const watch = await watching.watch(inspect, "/home/me/project", log);
+  const stage = createStage(watch ? { inspect: watch.inspect } : {});
+  const { url, stop } = await serve(stage, { pages: watching.pages, port: port ?? (await occupy(0)) });
+  return {
+    stage,
+    url,
+    stop: async () => {
+      stage.engine.stop();
+      watch?.end();
+      await stop();
+    },
+  };
+};

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { text } from "./lab/reply.ts";
+import { inChild, launchFrom, told } from "./telling.ts";
+
+const built = new URL("../../dist/index.js", import.meta.url).href;
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ plugin: [built, { inspect: true }] });
+});
+
+afterAll(() => lab.stop());
+
+const url = (): string =>
+  JSON.parse(readFileSync(join(lab.options.home, "data", "opencode-taskchart", "server.json"), "utf8")).url;
+
+/** What a stream of events begins with, that has all that has happened by now. */
+const beginning = async (path: string): Promise<string> => {
+  const reading = new AbortController();
+  const { body } = await fetch(url() + path, { signal: reading.signal });
+  let heard = "";
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    heard += chunk;
+    if (heard.includes("\n\n")) break;
+  }
+  reading.abort();
+  return heard;
+};
+
+const complete = async (prompt: string): Promise<string> => {
+  const parent = await lab.session();
+  lab.model.when(inChild(prompt), text("a secret answer"));
+  const [id = ""] = await launchFrom(lab, parent, [prompt]);
+  await told(lab, parent, [id]);
+  return id;
+};
+
+test("the built plugin serves the page in the real OpenCode, and every step of a task, but nothing of what was said", async () => {
+  const id = await complete("count in secret");
+  const page = await fetch(`${url()}/inspect`);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(await page.text()).toContain('<template data-chart="task"><svg');
+  const steps = await beginning("/inspect/events");
+  expect(steps).toContain(id);
+  expect(steps).toContain("LOOKED_ANSWERED");
+  expect(steps).not.toContain("secret");
+});
+
+test("Stately's inspector is loaded from beside it when it is asked for", async () => {
+  await lab.restart({ plugin: [built, { inspect: "stately" }] });
+  const id = await complete("count once more");
+  expect(await (await fetch(`${url()}/inspect/stately`)).text()).toContain("https://stately.ai/inspect");
+  const messages = await beginning("/inspect/stately/events");
+  expect(messages).toContain('"@xstate.actor"');
+  expect(messages).not.toContain("secret");
+  expect(id).toMatch(/^ses_/);
+  expect((await fetch(`${url()}/inspect`)).status).toBe(404);
+});
+
+test("without the option there is neither", async () => {
+  await lab.restart({ plugin: [built, {}] });
+  await complete("count unseen");
+  for (const path of ["/inspect", "/inspect/events", "/inspect/stately", "/inspect/stately/events"]) {
+    expect({ path, status: (await fetch(url() + path)).status }).toEqual({ path, status: 404 });
+  }
+});
