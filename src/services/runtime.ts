@@ -276,14 +276,14 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     return () => void listeners.delete(listener);
   };
 
-  /** When a machine has something to do, as far as its context says. */
-  const deadlineOf = ({ wakeAt = NEVER, opensAt = NEVER }: Deadlines): number => Math.min(wakeAt, opensAt);
-
-  /** The earliest of all. Asked after every event: it makes nothing but the number. */
+  /** The earliest time at which a machine has something to do. Asked after every event: it makes nothing but the number. */
   const nextDeadline = (): number => {
     let next = NEVER;
-    for (const { context } of tasks.values()) next = Math.min(next, deadlineOf(context));
-    for (const { context } of outboxes.values()) next = Math.min(next, deadlineOf(context));
+    for (const { context } of tasks.values()) {
+      if (context.wakeAt !== undefined && context.wakeAt < next) next = context.wakeAt;
+    }
+    for (const { context } of outboxes.values())
+      next = Math.min(next, context.wakeAt ?? NEVER, context.opensAt ?? NEVER);
     return next;
   };
 
@@ -291,7 +291,14 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     const at = clock.now();
     const event = { type: "TICK", at } as const;
     const due = (of: ReadonlyMap<string, { context: Deadlines }>) =>
-      [...of].flatMap(([id, { context }]) => (deadlineOf(context) <= at ? id : []));
+      [...of].flatMap(
+        ([
+          id,
+          {
+            context: { wakeAt = NEVER, opensAt = NEVER },
+          },
+        ]) => (Math.min(wakeAt, opensAt) <= at ? id : []),
+      );
     return [
       ...due(tasks).map((id) => ({ type: "TASK", id, event }) as const),
       ...due(outboxes).map((id) => ({ type: "OUTBOX", id, event }) as const),
