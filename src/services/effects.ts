@@ -11,7 +11,10 @@ type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 
 /** Messages that are read at first: a run's end and its text are nearly always in the newest one. */
 const FEW = 4;
-/** Messages that are read when the newest have no text: an agent that takes more steps without a word is silent. */
+/**
+ * Messages that are read when the newest have no text, or no answer in them: an agent that takes more steps without a
+ * word is silent.
+ */
 const MANY = 200;
 
 const asError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
@@ -71,14 +74,14 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
     const seen = { messageID, hostError, storedAt: prompt.ok ? prompt.value.createdAt : undefined };
     const standing = settle({ ...seen, messages: few.value });
-    if (standing.is !== "answered" || standing.result !== "" || few.value.length < FEW)
-      return { ok: true, value: standing };
+    const isPlain = standing.is === "answered" ? standing.result !== "" : standing.is !== "unanswered";
+    if (isPlain || few.value.length < FEW) return { ok: true, value: standing };
     const many = await host.messages(sessionID, MANY);
     return many.ok ? { ok: true, value: settle({ ...seen, messages: many.value }) } : many;
   };
 
   const look = async (effect: Of<"look">): Promise<TaskEvent> => {
-    const { sessionID, messageID, look } = effect;
+    const { sessionID, messageID, look, abortedAt } = effect;
     // Asked before and after: its last task may end, and be told, while the host answers.
     const awaitedTasks = children.awaitsTasks(sessionID);
     const told = children.answerOf(sessionID, messageID);
@@ -104,6 +107,10 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
       case "failed":
         return { type: "LOOKED_FAILED", at, look, completedAt: standing.completedAt ?? at, error: standing.error };
       case "aborted":
+        // Until the continued run has begun, the host shows how it was cut off before.
+        if (standing.completedAt !== undefined && standing.completedAt === abortedAt) {
+          return { type: "LOOKED_UNANSWERED", at, look };
+        }
         return { type: "LOOKED_ABORTED", at, look, completedAt: standing.completedAt ?? at };
       case "unanswered":
         return { type: "LOOKED_UNANSWERED", at, look };
@@ -164,7 +171,9 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     }
     if (!stored.ok) return { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" };
     const storedAt = stored.value.createdAt;
-    const answers = newest.value.filter((message) => isAnswer(message, { messageID, storedAt }));
+    const answers = newest.value.filter((message) =>
+      isAnswer(message, { messageID, storedAt, messages: newest.value }),
+    );
     const isBusy = busy.value.has(parentSessionID);
     // An answer that stands still unfinished was cut off with its process.
     const answered = answers.some(({ completedAt }) => isBusy || completedAt !== undefined);

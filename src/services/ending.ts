@@ -89,8 +89,10 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     await cancel(running);
     const below = launchedBy(taskIds);
     if (below.length > 0) await clear(below);
+    // As they stand now: they have ended meanwhile, or another call has removed them, and has told of it.
+    const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
     store.remove(taskIds);
-    runtime.forget(removed);
+    runtime.forget(ended);
     return removed;
   };
 

@@ -51,12 +51,12 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     { fork, parentSessionID, parentMessageID }: LaunchRequest,
     wanted: NewSession,
   ): Promise<Outcome<ForkedSession>> => {
-    if (!fork) {
-      const created = await host.createSession(wanted);
-      if (!created.ok) return refuse(created.failure.message);
-      return { ok: true, value: { id: created.value.id, refusal: undefined } };
-    }
     try {
+      if (!fork) {
+        const created = await host.createSession(wanted);
+        if (!created.ok) return refuse(created.failure.message);
+        return { ok: true, value: { id: created.value.id, refusal: undefined } };
+      }
       return { ok: true, value: await parts.forkSession(parentSessionID, parentMessageID, wanted) };
     } catch (error) {
       return refuse(reasonOf(error));

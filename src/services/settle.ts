@@ -27,15 +27,28 @@ const ABORTED = "MessageAbortedError";
 /** The model goes on after these. */
 const UNFINISHED = new Set(["tool-calls", "unknown"]);
 
-/** True when the message answers the prompt, or a newer one and began when the prompt was there: it had it in sight. */
+/** Which prompt a message may answer, and the messages that it was found among. */
+type Asked = Pick<Sighting, "messageID"> & { storedAt: number; messages: SeenMessage[] };
+
+/**
+ * True when the host has another prompt behind ours. It orders messages by the time at which it stored them, then by id;
+ * of one that is not among the messages, only the id is known. An older id may be stored later: its sending failed.
+ */
+const isBehind = (promptID: string, { messageID, storedAt, messages }: Asked): boolean => {
+  const prompt = messages.find(({ id }) => id === promptID);
+  return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;
+};
+
+/** True when the message answers the prompt, or one behind it and began when the prompt was there: it had it in sight. */
 export const isAnswer = (
   { role, promptID, isSummary, createdAt }: SeenMessage,
-  { messageID, storedAt }: Pick<Sighting, "messageID" | "storedAt">,
+  { messageID, storedAt, messages }: Pick<Sighting, "messageID" | "storedAt"> & { messages: SeenMessage[] },
 ): boolean =>
   role === "assistant" &&
   !isSummary &&
   promptID !== undefined &&
-  (promptID === messageID || (storedAt !== undefined && promptID > messageID && createdAt >= storedAt));
+  (promptID === messageID ||
+    (storedAt !== undefined && createdAt >= storedAt && isBehind(promptID, { messageID, storedAt, messages })));
 
 const broughtDown = (error: HostError, completedAt: number | undefined): Standing =>
   error.name === ABORTED

@@ -155,6 +155,15 @@ describe("clear", () => {
     expect(stage.notices()).toHaveLength(told);
   });
 
+  test("tells of a running task as cancelled, and of nothing that it was before", async () => {
+    const stage = createStage();
+    await stage.launch();
+    const heard: string[] = [];
+    stage.engine.subscribe(({ status }) => heard.push(status));
+    await Promise.all([stage.call("clear"), stage.call("clear")]);
+    expect(heard.slice(heard.indexOf("cancelled"))).toEqual(["cancelled", "cancelled"]);
+  });
+
   test("lets go a read that waits for the task", async () => {
     const stage = createStage();
     const id = await stage.launch();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
@@ -243,6 +244,16 @@ describe("a fault of our own", () => {
       expect(stage.task(other).status).toBe("completed");
     },
   );
+
+  test("a throw where a session is made is the tool's error, and leaves no launch pending", async () => {
+    const ended: string[] = [];
+    const store = createMemoryStore();
+    const endLaunch = (messageID: string) => void ended.push(messageID);
+    const stage = createStage({ openStore: () => ({ ...store, endLaunch }) });
+    stage.host.throwNext("createSession", "kaboom");
+    await expect(stage.launch()).rejects.toThrow("kaboom. Try again.");
+    expect(ended).toHaveLength(1);
+  });
 
   test("a throw while a notice is sent delays it only", async () => {
     const stage = createStage();

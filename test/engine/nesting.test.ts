@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
@@ -85,6 +86,34 @@ test("an end below that is told while the host is being asked does not make the 
   stage.host.finish(lead, "With help: 12.");
   await stage.clock.advance(10_000);
   expect(stage.task(lead)).toMatchObject({ status: "completed", result: "With help: 12." });
+});
+
+test("a follow-up is answered, though a notice that was formed before it comes after it", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  stage.host.finish(own, "12");
+  await settled();
+  stage.host.finish(lead, "With help: 12.");
+  await settled();
+  stage.host.finish(lead, "With help: 12.");
+  await stage.clock.advance(10_000);
+  await stage.call("task", { resume: own, prompt: "And now?" }, { sessionID: lead });
+  await settled();
+  stage.host.failNext("prompt", unavailable);
+  stage.host.finish(own, "13");
+  await settled();
+  await stage.call("task", { resume: lead, prompt: "What is new?" });
+  await stage.clock.advance(5_000);
+  const [followUp, notice] = stage.host
+    .at(lead)
+    .messages.filter(({ role }) => role === "user")
+    .slice(-2);
+  expect(notice && followUp && notice.id < followUp.id).toBe(true);
+  stage.host.finish(lead, "Now 13.");
+  await stage.clock.advance(10_000);
+  expect(stage.task(lead)).toMatchObject({ status: "completed", result: "Now 13.", resumeCount: 1 });
+  expect(stage.host.at(lead).prompts.filter(({ messageID }) => messageID === followUp?.id)).toHaveLength(1);
 });
 
 test("a notice on its way into a session that is being cancelled leaves nothing running there", async () => {

@@ -121,6 +121,24 @@ describe("a task whose process died", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
+  test("and was aborted by the shutdown is not taken for cancelled while its prompt is on its way in again", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    stage.host.abortByPerson(id);
+    await stage.restart();
+    // The host takes the prompt, and does not begin with it for a while.
+    stage.host.habits(id, "lose", "work");
+    await adopted(stage);
+    stage.host.emit({ type: "idle", sessionID: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.backingOff");
+    await stage.clock.advance(5_000);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
   test("while it was being cancelled is cancelled", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();

@@ -103,3 +103,10 @@ test("the result is the last text, also when the last message has none", () => {
   const messages = [user(PROMPT), assistant({ text: "I found it." }), assistant({ id: "msg_4", text: "" })];
   expect(see({ messages })).toMatchObject({ is: "answered", result: "I found it." });
 });
+
+test("a prompt with an older id that was stored later is behind ours", () => {
+  const messages = [user(PROMPT), { ...user("msg_1"), createdAt: 2 }, assistant({ promptID: "msg_1", createdAt: 3 })];
+  expect(see({ messages })).toMatchObject({ is: "answered", result: "done" });
+  const earlier = [{ ...user("msg_1"), createdAt: 0 }, user(PROMPT), assistant({ promptID: "msg_1", createdAt: 3 })];
+  expect(see({ messages: earlier })).toEqual({ is: "unanswered" });
+});
