@@ -11,7 +11,7 @@ import type {
   NewSession,
   Toast,
 } from "../../src/services/host.ts";
-import { createIds } from "../../src/services/ids.ts";
+import { createIds, type Ids } from "../../src/services/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
 
 /**
@@ -107,8 +107,7 @@ const notFound = (what: string): HostResult<never> => ({
   failure: { kind: "notFound", name: "NotFoundError", message: `${what} not found` },
 });
 
-export const createFakeHost = (clock: Clock): FakeHost => {
-  const ids = createIds(clock);
+export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeHost => {
   const sessions = new Map<string, FakeSession>();
   const failures = new Map<Call, (HostFailure | Error)[]>();
   const holds = new Map<Call, Promise<void>[]>();

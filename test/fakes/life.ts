@@ -11,6 +11,8 @@ export interface Life {
   points: string[];
   isOver(): boolean;
   die(): void;
+  /** From now on the life ends at its `points`-th point, counted from here. */
+  dieAfter(points: number): void;
   /** Stops the process, as SIGSTOP does: timers that fire and answers that come wait until it wakes. */
   pause(): void;
   wake(): void;
@@ -28,13 +30,14 @@ const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal
 export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
   const points: string[] = [];
   let over = false;
+  let last = lastPoint;
   /** What waits for the process to wake; undefined while it is awake. */
   let asleep: (() => void)[] | undefined;
   const whenAwake = (then: () => void) => (asleep ? asleep.push(then) : then());
   const pass = (point: string): boolean => {
     if (over) return false;
     points.push(point);
-    over = points.length >= lastPoint;
+    over = points.length >= last;
     return !over;
   };
   return {
@@ -42,6 +45,9 @@ export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
     isOver: () => over,
     die: () => {
       over = true;
+    },
+    dieAfter: (more) => {
+      last = points.length + more;
     },
     pause: () => {
       asleep ??= [];

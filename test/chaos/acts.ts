@@ -1,0 +1,200 @@
+import type { TaskEvent } from "../../src/machines/task-events.ts";
+import { hasEnded, type Task } from "../../src/task.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { finish } from "./healing.ts";
+import type { Step } from "./schedule.ts";
+import { PEOPLE, type World } from "./world.ts";
+
+/** What each step does. */
+type Acts = { [Do in Step["do"]]: (world: World, step: Extract<Step, { do: Do }>) => Promise<void> | void };
+
+const pick = <T>(from: T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
+
+/** Those that a step is meant for; where there are none, all: what is refused is to be tried as well. */
+const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
+  const meant = tasks.filter(isMeant);
+  return meant.length > 0 ? meant : tasks;
+};
+
+const isRunning = (task: Task): boolean => !hasEnded(task);
+
+const sessions = ({ host }: World): string[] => host.sessionIDs();
+const isThere = (world: World, id: string): boolean => sessions(world).includes(id);
+const people = (world: World): string[] => PEOPLE.filter((id) => isThere(world, id));
+const busy = (world: World): string[] => sessions(world).filter((id) => world.host.at(id).busy);
+/** The tasks of sessions that are there. */
+const tasks = (world: World): Task[] =>
+  world.stage.store.list({}).filter(({ parentSessionID }) => isThere(world, parentSessionID));
+
+/** A session is deleted by somebody. */
+const remove = (world: World, sessionID: string) => {
+  world.tracks.isDeleted(sessionID);
+  world.agents.abort(sessionID);
+  world.host.delete(sessionID);
+};
+
+const launch = (world: World, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
+  const { turn, ...args } = more;
+  const prompt = `work on ${world.tracks.all().length + 1} at ${world.clock.now() % 10_000_000}`;
+  void world.agents.call(
+    sessionID,
+    "task",
+    { description: "find it", prompt, agent: "general", ...args },
+    turn === undefined ? {} : { turn },
+  );
+};
+
+/** What a tool call may do to a task. */
+const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RETRIEVED"]);
+
+/** Somebody who is not its parent asks something of a task. */
+const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
+  const stranger = people(world).find((id) => id !== task.parentSessionID);
+  if (!stranger) return;
+  const asked = () => world.stage.store.journal(task.sessionID).filter(({ type }) => ASKED.has(type)).length;
+  const before = asked();
+  const { sessionID: id } = task;
+  const args = tool === "resume" ? { resume: id, prompt: "And for me?" } : { task_id: id };
+  const answer = await Promise.race([
+    world.agents.call(stranger, tool === "resume" ? "task" : tool, args),
+    settled().then(() => undefined),
+  ]);
+  if (world.life().isOver()) return;
+  if (answer !== undefined) world.fault(`${stranger} was let at ${id}, which is not its task: ${answer}`);
+  if (asked() !== before) world.fault(`${id} was changed by ${stranger}, whose task it is not`);
+};
+
+export const acts: Acts = {
+  launch: (world, { parent, turn, fork }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) launch(world, sessionID, { turn: `msg_turn${turn}`, ...(fork ? { fork } : {}) });
+  },
+  launchBelow: (world, { task }) => {
+    const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
+    if (lead && isThere(world, lead)) launch(world, lead);
+  },
+  resume: (world, { task }) => {
+    const chosen = pick(
+      preferred(tasks(world), ({ status }) => status === "completed"),
+      task,
+    );
+    if (!chosen) return;
+    world.tracks.mayResume(chosen.sessionID);
+    void world.agents.call(chosen.parentSessionID, "task", { resume: chosen.sessionID, prompt: "And now?" });
+  },
+  cancel: (world, { task }) => {
+    const chosen = pick(preferred(tasks(world), isRunning), task);
+    if (!chosen) return;
+    world.tracks.mayEnd(chosen.sessionID);
+    void world.agents.call(chosen.parentSessionID, "cancel", { task_id: chosen.sessionID });
+  },
+  cancelAll: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID) return;
+    for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayEnd(task.sessionID);
+    void world.agents.call(sessionID, "cancel", { all: true });
+  },
+  clear: (world, { task }) => {
+    const chosen = pick(tasks(world), task);
+    if (!chosen) return;
+    world.tracks.mayGo(chosen.sessionID);
+    void world.agents.call(chosen.parentSessionID, "clear", { task_id: chosen.sessionID });
+  },
+  clearAll: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID) return;
+    for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayGo(task.sessionID);
+    void world.agents.call(sessionID, "clear", {});
+  },
+  read: (world, { task, whole, timeout, answer }) => {
+    const chosen = pick(preferred(tasks(world), isRunning), task);
+    if (!chosen) return;
+    const what = whole === "batch" ? { batch_id: chosen.batchId } : { task_id: chosen.sessionID };
+    void world.agents.call(chosen.parentSessionID, "output", { ...what, block: true, timeout }, { answer });
+  },
+  glance: (world, { task }) => {
+    const chosen = pick(tasks(world), task);
+    if (chosen) void world.agents.call(chosen.parentSessionID, "output", { task_id: chosen.sessionID });
+  },
+  meddle: async (world, { task, tool }) => {
+    const chosen = pick(tasks(world), task);
+    if (chosen) await meddle(world, chosen, tool);
+  },
+
+  abort: (world, { session }) => {
+    const sessionID = pick(busy(world).concat(people(world)), session);
+    if (!sessionID) return;
+    if (!PEOPLE.includes(sessionID)) world.tracks.mayEnd(sessionID);
+    world.agents.abort(sessionID);
+    if (world.host.at(sessionID).busy) world.host.abortByPerson(sessionID);
+  },
+  converse: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID && !world.host.at(sessionID).busy) world.host.converse(sessionID);
+  },
+  deleteChild: (world, { task }) => {
+    const sessionID = pick(tasks(world), task)?.sessionID;
+    if (sessionID && isThere(world, sessionID)) remove(world, sessionID);
+  },
+  deleteParent: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) remove(world, sessionID);
+  },
+
+  answer: (world, { session, idles, unwritten }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) finish(world, sessionID, { idles, unwritten });
+  },
+  fail: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "APIError", message: "401" });
+  },
+  ask: (world, { task, kind }) => {
+    const sessionID = pick(tasks(world).filter(isRunning), task)?.sessionID;
+    if (!sessionID) return;
+    const { clock, host } = world;
+    const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
+    host.emit({ type: "asked", sessionID, request });
+  },
+  reply: (world, { task }) => {
+    const sessionID = pick(tasks(world), task)?.sessionID;
+    const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.requests[0];
+    if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
+  },
+  hint: (world, { session, says }) => {
+    const sessionID = pick(sessions(world), session);
+    if (sessionID) world.host.emit({ type: says, sessionID });
+  },
+  behave: (world, { session, habit }) => {
+    const sessionID = pick(sessions(world), session);
+    if (sessionID) world.host.habits(sessionID, habit);
+  },
+  behaveChildren: ({ host }, { habit }) => host.childHabits(habit),
+
+  garble: ({ wire }, { faults }) => wire.expect(faults),
+  strike: ({ calls }, { do: _, times, ...fault }) => {
+    for (let time = 0; time < times; time += 1) calls.expect(fault);
+  },
+
+  time: ({ clock }, { ms }) => clock.advance(ms),
+  crash: (world, { down }) => world.reboot(down),
+  dieSoon: (world, { points }) => world.life().dieAfter(points),
+  close: async (world, { aborts }) => {
+    world.agents.part();
+    for (const sessionID of aborts ? busy(world) : []) world.host.abortByPerson(sessionID);
+    try {
+      world.stage.engine.stop();
+    } catch (error) {
+      if (!world.life().isOver()) throw error;
+    }
+    await settled();
+    await world.reboot(0);
+  },
+  pause: async (world, { ms }) => {
+    world.life().pause();
+    await world.clock.advance(ms);
+    world.life().wake();
+  },
+};

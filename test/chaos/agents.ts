@@ -1,0 +1,135 @@
+import { hasEnded } from "../../src/task.ts";
+import type { FakeHost } from "../fakes/fake-host.ts";
+import type { Stage } from "../fakes/stage.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import type { Sequence } from "./sequence.ts";
+import type { Tellings } from "./tellings.ts";
+import type { Tracks } from "./tracks.ts";
+
+/** A tool call that has not come back. */
+export interface OpenCall {
+  callID: string;
+  sessionID: string;
+  tool: string;
+  /** When it has to be back at the latest, epoch milliseconds: known of those that wait. */
+  until: number | undefined;
+  /** What becomes of its answer: in the conversation, or lost on the way. */
+  answer: "stored" | "lost";
+  abort: AbortController;
+}
+
+export interface CallOptions {
+  turn?: string;
+  answer?: OpenCall["answer"];
+}
+
+/** What the models of sessions do through the tools, and what the host makes of it. */
+export interface Agents {
+  /** Calls a tool, and goes on. Resolves with the answer, or undefined when it was refused; never when the process dies. */
+  call(
+    sessionID: string,
+    tool: string,
+    args: Record<string, unknown>,
+    options?: CallOptions,
+  ): Promise<string | undefined>;
+  open(): OpenCall[];
+  /** The turn of the session is aborted, and its tool calls with it. */
+  abort(sessionID: string): void;
+  /** All answers from now on come too late: OpenCode is about to end. */
+  part(): void;
+  /** OpenCode has ended. */
+  die(): void;
+}
+
+export interface AgentParts {
+  stage: Stage;
+  host: FakeHost;
+  clock: VirtualClock;
+  tracks: Tracks;
+  tellings: Tellings;
+  sequence: Sequence;
+  isOver(): boolean;
+}
+
+/** What an agent reads about the end of a task in the answer of the output tool. */
+const endedIn = (answer: string, taskId: string): boolean =>
+  answer.startsWith(`Task ${taskId}`)
+    ? /^Status: (completed|error|cancelled) after/m.test(answer)
+    : answer.split("\n").some((line) => new RegExp(`^- ${taskId}( \\S+)* · (completed|error|cancelled) · `).test(line));
+
+const LONGEST_WAIT = 60_000;
+
+export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, isOver }: AgentParts): Agents => {
+  const open = new Map<string, OpenCall>();
+  let count = 0;
+
+  const isThere = (sessionID: string): boolean => host.sessionIDs().includes(sessionID);
+
+  /** The runs that a call waits for, and whether they had ended when it began. */
+  const awaitedBy = (sessionID: string, { task_id, batch_id, block }: Record<string, unknown>) =>
+    block
+      ? stage.store
+          .list({ parentSessionID: sessionID })
+          .filter((task) => task.sessionID === task_id || task.batchId === batch_id)
+          .map((task) => ({ taskId: task.sessionID, run: task.resumeCount, wasOver: hasEnded(task) }))
+      : [];
+
+  /** The host takes the answer, or the error, of a call. */
+  const conclude = ({ callID, sessionID, tool }: OpenCall, stageOf: "stored" | "failed") => {
+    open.delete(callID);
+    if (!isThere(sessionID)) return;
+    host.at(sessionID).toolCalls.set(callID, stageOf);
+    host.emit({ type: "toolCall", sessionID, callID, tool, stage: stageOf });
+  };
+
+  const call: Agents["call"] = (sessionID, tool, args, { turn = "msg_turn", answer = "stored" } = {}) => {
+    count += 1;
+    const callID = `call_${count}`;
+    const until = args.block ? clock.now() + Number(args.timeout ?? LONGEST_WAIT) : undefined;
+    const made: OpenCall = { callID, sessionID, tool, until, answer, abort: new AbortController() };
+    open.set(callID, made);
+    const awaited = awaitedBy(sessionID, args);
+    sequence.say(sessionID, "call", "engine", `${tool} ${JSON.stringify(args)}`);
+    host.at(sessionID).toolCalls.set(callID, "begun");
+    host.emit({ type: "toolCall", sessionID, callID, tool, stage: "begun" });
+    const isGone = () => open.get(callID) !== made || isOver();
+    return new Promise((resolve) => {
+      stage.call(tool, args, { sessionID, messageID: turn, callID, abort: made.abort.signal }).then(
+        (text) => {
+          if (isGone()) return;
+          const isStored = made.answer === "stored" && !made.abort.signal.aborted && isThere(sessionID);
+          sequence.say("engine", isStored ? "answer" : "lost", sessionID, `${callID}: ${text}`);
+          for (const { taskId, run, wasOver } of isStored ? awaited : []) {
+            // Of a batch, a task may be resumed meanwhile: the answer tells of its newest run.
+            const now = tracks.of(taskId)?.resumeCount ?? run;
+            // An end that is owed, and in no notice yet, is owed no more once the task's waiter has read it.
+            const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
+            const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
+            const isRead = wasOver && now === run && !isOwed;
+            if (endedIn(text, taskId)) tellings.answered(taskId, now, isRead ? "byReading" : "byWaiting");
+          }
+          conclude(made, isStored ? "stored" : "failed");
+          resolve(text);
+        },
+        (error: unknown) => {
+          if (isGone()) return;
+          sequence.say("engine", "answer", sessionID, `${callID}: ${error instanceof Error ? error.message : error}`);
+          conclude(made, "failed");
+          resolve(undefined);
+        },
+      );
+    });
+  };
+
+  return {
+    call,
+    open: () => [...open.values()],
+    abort: (sessionID) => {
+      for (const made of open.values()) if (made.sessionID === sessionID) made.abort.abort();
+    },
+    part: () => {
+      for (const made of open.values()) made.answer = "lost";
+    },
+    die: () => open.clear(),
+  };
+};

@@ -1,0 +1,116 @@
+import type { Clock } from "../../src/services/clock.ts";
+import type { Host } from "../../src/services/host.ts";
+import { type FakeHost, refused, unavailable } from "../fakes/fake-host.ts";
+
+export type HostCall = keyof Host;
+
+/**
+ * What becomes of a call to the host.
+ * - `unavailable`, `refused`: it fails, and nothing is done
+ * - `unheard`: it is done, and seems to have failed
+ * - `throws`: a fault of our own adapter
+ * - `lateThere`, `lateBack`: the call, or its answer, is under way for a while
+ */
+export const CALL_FAULTS = ["unavailable", "refused", "unheard", "throws", "lateThere", "lateBack"] as const;
+
+export interface CallFault {
+  call: HostCall;
+  is: (typeof CALL_FAULTS)[number];
+  /** Milliseconds, of those that are late. */
+  ms: number;
+}
+
+/** The calls from the engine to the host, any of which may fail. */
+export interface Calls {
+  /** The next call of that name meets the fault. */
+  expect(fault: CallFault): void;
+  /** The host as it is reached in the life whose clock `clockNow` gives. */
+  to(host: FakeHost, clockNow: () => Clock): FakeHost;
+  mend(): void;
+  /** The calls that have met a fault. */
+  struck: ReadonlySet<string>;
+}
+
+/** Hears of each call, and of each fault. */
+export interface CallListener {
+  called(name: HostCall, args: unknown[]): void;
+  struck(name: HostCall, args: unknown[], fault: CallFault): void;
+}
+
+const CALLS: ReadonlySet<string> = new Set<HostCall>([
+  "agents",
+  "session",
+  "createSession",
+  "deleteSession",
+  "children",
+  "prompt",
+  "abort",
+  "busy",
+  "messages",
+  "fork",
+  "inherited",
+  "rewrite",
+  "deleteMessage",
+  "configure",
+  "conversation",
+  "sessionsSince",
+  "toolCall",
+  "rawMessages",
+  "message",
+  "reject",
+  "toast",
+]);
+
+const isCall = (name: string | symbol): name is HostCall => typeof name === "string" && CALLS.has(name);
+
+export const createCalls = (listener: CallListener): Calls => {
+  const faults = new Map<HostCall, CallFault[]>();
+  const struck = new Set<string>();
+
+  const meet = async (fault: CallFault, call: () => Promise<unknown>, clock: Clock): Promise<unknown> => {
+    const pass = () => new Promise<void>((resolve) => void clock.after(fault.ms, resolve));
+    switch (fault.is) {
+      case "unavailable":
+        return { ok: false, failure: unavailable };
+      case "refused":
+        return { ok: false, failure: refused };
+      case "throws":
+        throw new Error(`a fault in the call ${fault.call}`);
+      case "unheard":
+        await call();
+        return { ok: false, failure: unavailable };
+      case "lateThere":
+        await pass();
+        return call();
+      case "lateBack": {
+        const answer = await call();
+        await pass();
+        return answer;
+      }
+    }
+  };
+
+  return {
+    expect: (fault) => {
+      faults.set(fault.call, [...(faults.get(fault.call) ?? []), fault]);
+    },
+    to: (host, clockNow) =>
+      new Proxy(host, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name);
+          if (!isCall(name) || typeof member !== "function") return member;
+          return (...args: unknown[]): Promise<unknown> => {
+            const call = () => member.apply(target, args) as Promise<unknown>;
+            const fault = faults.get(name)?.shift();
+            listener.called(name, args);
+            if (!fault) return call();
+            struck.add(name);
+            listener.struck(name, args, fault);
+            return meet(fault, call, clockNow());
+          };
+        },
+      }),
+    mend: () => faults.clear(),
+    struck,
+  };
+};

@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { heal } from "./healing.ts";
+import { checkEnd, checkMoment } from "./invariants.ts";
+import { play } from "./play.ts";
+import { reportOf } from "./report.ts";
+import { type Schedule, schedules } from "./schedule.ts";
+import { createWorld, PEOPLE, type World } from "./world.ts";
+
+/** How a schedule went. */
+export interface Outcome {
+  /** What ought not to be, in words. */
+  faults: readonly string[];
+  /** The Mermaid diagram of all that happened. */
+  diagram(): string;
+  world: World;
+}
+
+/** Rejections that nobody handles, since this module was loaded. */
+const unhandled: string[] = [];
+process.on("unhandledRejection", (reason) => void unhandled.push(String(reason)));
+
+const kindOf = (participant: string): string => {
+  if (participant === "engine" || participant === "host") return participant;
+  return PEOPLE.includes(participant) ? `parent ${participant}` : `task ${participant}`;
+};
+
+/** Plays a schedule to its end, or to its first fault. The same schedule goes the same way each time. */
+export const playOut = async (
+  schedule: Schedule,
+  check: (world: World) => void = () => undefined,
+): Promise<Outcome> => {
+  const world = createWorld(schedule);
+  const rejectedBefore = unhandled.length;
+  const stopAtFault = () => {
+    check(world);
+    for (const reason of unhandled.slice(rejectedBefore)) world.fault(`nobody handles a rejection: ${reason}`);
+    if (world.faults.length > 0) throw new Error(world.faults[0]);
+  };
+  try {
+    await play(world, schedule, () => {
+      checkMoment(world);
+      stopAtFault();
+    });
+    await heal(world);
+    checkEnd(world);
+    stopAtFault();
+  } catch (error) {
+    if (world.faults.length === 0) world.fault(error instanceof Error ? String(error.stack) : String(error));
+  } finally {
+    world.life().die();
+    world.storage.remove();
+  }
+  return { faults: world.faults, diagram: () => world.sequence.diagram(kindOf), world };
+};
+
+export interface ChaosOptions {
+  runs: number;
+  seed: number;
+  /** Where in the seed's schedules to begin, as a report says it. */
+  path?: string | undefined;
+  /** Called after each schedule, those of the shrinking too. */
+  onPlayed?: (outcome: Outcome, schedule: Schedule) => void;
+  /** One more thing that must hold at each moment: it tells the world what does not. */
+  check?: (world: World) => void;
+}
+
+/** Plays random schedules. Resolves with the report on the first one with a fault, made as short as it gets; undefined: there was none. */
+export const chaos = async ({ runs, seed, path, onPlayed, check }: ChaosOptions): Promise<string | undefined> => {
+  const property = fc.asyncProperty(schedules, async (schedule) => {
+    const outcome = await playOut(schedule, check);
+    onPlayed?.(outcome, schedule);
+    if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
+  });
+  const found = await fc.check(property, { numRuns: runs, seed, ...(path === undefined ? {} : { path }) });
+  if (!found.failed) return undefined;
+  const [schedule] = found.counterexample ?? [];
+  if (!schedule) return `the schedules could not be made: ${String(found.errorInstance)}`;
+  const { faults, diagram } = await playOut(schedule, check);
+  return reportOf({ seed, path: found.counterexamplePath ?? "", schedule, faults, diagram: diagram() });
+};

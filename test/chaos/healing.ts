@@ -1,0 +1,76 @@
+import { isAtRest } from "../../src/machines/task.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { PEOPLE, type World } from "./world.ts";
+
+/** Everything works again, as it does on a good day. */
+const mend = (world: World) => {
+  const { host, wire, calls } = world;
+  world.life().wake();
+  world.life().dieAfter(Number.POSITIVE_INFINITY);
+  wire.mend();
+  calls.mend();
+  host.childHabits("work");
+  for (const id of host.sessionIDs()) host.habits(id, PEOPLE.includes(id) ? "reply" : "work");
+};
+
+/** A session's model says its last word, another one each time. */
+export const finish = ({ host }: World, sessionID: string, how: { idles?: number; unwritten?: boolean } = {}) =>
+  host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
+
+/** What asks is answered, and what works comes to its end. */
+const answerAll = (world: World) => {
+  const { host, stage } = world;
+  for (const id of host.sessionIDs()) {
+    const { requests } = stage.store.get(id)?.snapshot.context ?? { requests: [] };
+    for (const { id: requestID } of requests) host.emit({ type: "replied", sessionID: id, requestID });
+    if (host.at(id).busy) finish(world, id);
+  }
+};
+
+/** The timers of an engine at rest: its six watches, and no alarm. */
+const WATCHES = 6;
+
+/** Why the world has not come to rest, in words; undefined when it has. */
+export const unrest = ({ host, stage, agents, life }: World): string | undefined => {
+  const busy = host.sessionIDs().filter((id) => host.at(id).busy);
+  if (busy.length > 0) return `${busy.join(", ")} still work`;
+  const open = agents.open();
+  if (open.length > 0) return `${open.map(({ callID, tool }) => `${callID} (${tool})`).join(", ")} have not come back`;
+  const live = stage.store.list({}).filter(({ sessionID }) => {
+    const record = stage.store.get(sessionID);
+    return record !== undefined && !isAtRest(record.snapshot);
+  });
+  const timers = life().timers();
+  if (live.length === 0 && timers !== WATCHES)
+    return `${timers} timers are set, and ${WATCHES} is all that an engine at rest needs`;
+  if (live.length === 0) return undefined;
+  return live
+    .map(({ sessionID, state }) => {
+      const { value, context } = stage.store.get(sessionID)?.snapshot ?? {};
+      return `${sessionID} is ${state}, its notice ${String(value?.notice)}, waited for by ${context?.waiters.join(", ") || "none"}`;
+    })
+    .join("; ");
+};
+
+/** Pauses in which everything has to come to rest, milliseconds: the longest pause of an outbox is a minute. */
+const ROUNDS = [...Array<number>(6).fill(1_000), ...Array<number>(8).fill(5_000), ...Array<number>(20).fill(15_000)];
+
+/** Longer than events are late, and calls: what comes now finds everything at rest. */
+const AFTERWARDS = 8_500;
+
+/** Puts an end to all trouble, and waits until nothing more happens by itself. */
+export const heal = async (world: World): Promise<void> => {
+  mend(world);
+  if (world.life().isOver()) await world.reboot(0);
+  mend(world);
+  world.sequence.note("engine,host", "from here on all goes well");
+  await world.clock.advance(100);
+  for (const pause of ROUNDS) {
+    answerAll(world);
+    await settled();
+    if (unrest(world) === undefined) break;
+    await world.clock.advance(pause);
+    world.look();
+  }
+  await world.clock.advance(AFTERWARDS);
+};

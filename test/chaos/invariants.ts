@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from "node:util";
+import { initialTransition, transition } from "xstate";
+import { type StoredSnapshot, taskMachine } from "../../src/machines/task.ts";
+import { hasEnded, type Task } from "../../src/task.ts";
+import { unrest } from "./healing.ts";
+import type { World } from "./world.ts";
+
+/** A run is told at most once by a notice, and by none when a tool call waited for its end and told it. */
+const toldTwice = ({ tellings, tracks }: World): string[] =>
+  tracks.all().flatMap((task) =>
+    Array.from({ length: task.resumeCount + 1 }, (_, run) => {
+      const { notices, byWaiting } = tellings.of(task, run);
+      if (notices > 1) return `run ${run} of ${task.sessionID} is told by ${notices} notices`;
+      return notices > 0 && byWaiting > 0
+        ? `run ${run} of ${task.sessionID} is told by a notice, and by the answer of a call that waited for it`
+        : [];
+    }).flat(),
+  );
+
+/** A call that waits comes back in its time. */
+const overdue = ({ agents, clock }: World): string[] =>
+  agents
+    .open()
+    .filter(({ until }) => until !== undefined && clock.now() > until)
+    .map(({ callID }) => `${callID} still waits after its time`);
+
+/** What must hold at any moment. */
+export const checkMoment = (world: World): void => {
+  world.look();
+  for (const words of [...toldTwice(world), ...overdue(world)]) world.fault(words);
+};
+
+/** False for a session that was deleted, and for a task that was stopped or failed: nobody is there to be told. */
+const isListening = ({ host, tracks }: World, sessionID: string): boolean => {
+  if (!host.sessionIDs().includes(sessionID)) return false;
+  const task = tracks.of(sessionID);
+  return task === undefined || task.status === "completed";
+};
+
+const untold = (world: World, stored: Task[]): string[] =>
+  stored
+    .filter(({ parentSessionID }) => isListening(world, parentSessionID))
+    .flatMap((task) =>
+      Array.from({ length: task.resumeCount + 1 }, (_, run) => {
+        const { notices, byWaiting, byReading } = world.tellings.of(task, run);
+        return notices + byWaiting + byReading === 0
+          ? `${task.parentSessionID} was never told of run ${run} of ${task.sessionID} (${task.status})`
+          : [];
+      }).flat(),
+    );
+
+/** A notice that the host stored and no model was shown tells nobody. */
+const unread = (world: World): string[] => {
+  const { host, tellings } = world;
+  return host.sessionIDs().flatMap((id) => {
+    if (!isListening(world, id)) return [];
+    const { messages } = host.at(id);
+    return tellings.to(id).flatMap((messageID) => {
+      const stored = messages.find((message) => message.id === messageID);
+      if (!stored) return [];
+      const wasShown = messages.some(
+        ({ role, promptID, createdAt }) =>
+          role === "assistant" &&
+          promptID !== undefined &&
+          (promptID === messageID || (promptID > messageID && createdAt >= stored.createdAt)),
+      );
+      return wasShown ? [] : `${messageID} lies unread in ${id}`;
+    });
+  });
+};
+
+/** What is called completed was answered; and nothing was answered twice. */
+const misjudged = ({ host }: World, stored: Task[]): string[] =>
+  stored
+    .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
+    .flatMap(({ sessionID, status, result }) => {
+      const answers = host.at(sessionID).messages.filter(({ finish }) => finish === "stop");
+      const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
+      const isOnce = new Set(answers.map(({ promptID }) => promptID)).size === answers.length;
+      return [
+        ...(isTrue ? [] : [`${sessionID} is completed with "${result}", which nobody answered`]),
+        ...(isOnce ? [] : [`a prompt of ${sessionID} was answered twice`]),
+      ];
+    });
+
+const asStored = ({ value, context }: StoredSnapshot): unknown => JSON.parse(JSON.stringify({ value, context }));
+
+/** The journal leads from the launch to the stored snapshot. */
+const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID }) => {
+    const origin = storage.origin(sessionID);
+    const record = stage.store.get(sessionID);
+    if (!origin || !record) return `${sessionID} has no beginning`;
+    let [replayed] = initialTransition(taskMachine, origin);
+    for (const event of stage.store.journal(sessionID)) [replayed] = transition(taskMachine, replayed, event);
+    return isDeepStrictEqual(asStored(replayed), asStored(record.snapshot))
+      ? []
+      : `the journal of ${sessionID} does not replay to its snapshot`;
+  });
+
+/** Calls without which nobody finds out what a launch left that was cut off: then it stays for the next process. */
+const NEEDED_TO_CLEAN = ["sessionsSince", "session", "messages", "deleteSession"];
+
+/** What is over belongs to no process any more. */
+const leaks = ({ clock, storage, calls }: World): string[] => {
+  const { tasks, prompts, launches } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
+  return [
+    ...tasks.map(({ task }) => `${task.sessionID} still belongs to a process`),
+    ...prompts.map(({ parentSessionID }) => `a prompt to ${parentSessionID} is still stored as under way`),
+    ...(NEEDED_TO_CLEAN.some((name) => calls.struck.has(name)) ? [] : launches).map(
+      ({ messageID }) => `the launch ${messageID} is still stored as under way`,
+    ),
+  ];
+};
+
+/** What runs for a parent that is deleted. */
+const unsupervised = ({ host }: World, stored: Task[]): string[] =>
+  stored
+    .filter((task) => !hasEnded(task) && !host.sessionIDs().includes(task.parentSessionID))
+    .map(({ sessionID }) => `${sessionID} runs though its parent is deleted`);
+
+/** What must hold when all is over. */
+export const checkEnd = (world: World): void => {
+  checkMoment(world);
+  const restless = unrest(world);
+  if (restless) world.fault(`no rest: ${restless}`);
+  const stored = world.stage.store.list({});
+  const found = [
+    ...unsupervised(world, stored),
+    ...untold(world, stored),
+    ...unread(world),
+    ...misjudged(world, stored),
+    ...unreplayable(world, stored),
+    ...leaks(world),
+  ];
+  for (const words of found) world.fault(words);
+};

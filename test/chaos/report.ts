@@ -1,0 +1,25 @@
+import { type Schedule, wordsOf } from "./schedule.ts";
+
+/** A schedule that led to what ought not to be. */
+export interface Finding {
+  seed: number;
+  path: string;
+  schedule: Schedule;
+  faults: readonly string[];
+  diagram: string;
+}
+
+/** What a person needs to see a fault again: how to repeat it, what was done, and what happened. */
+export const reportOf = ({ seed, path, schedule: { store, recovery, steps }, faults, diagram }: Finding): string =>
+  [
+    faults.join("\n"),
+    "",
+    `Again: npm run chaos -- --seed ${seed} --path "${path}"`,
+    "",
+    `Store: ${store}. Recovery: ${recovery}. Steps:`,
+    ...steps.map((step, index) => `  ${index + 1}. ${wordsOf(step)}`),
+    "",
+    "```mermaid",
+    diagram,
+    "```",
+  ].join("\n");

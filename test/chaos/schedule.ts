@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import type { Habit } from "../fakes/fake-host.ts";
+import { CALL_FAULTS, type CallFault } from "./calls.ts";
+import type { WireFault } from "./wire.ts";
+
+/**
+ * One thing that happens. Numbers choose among what there is at that moment, counted round; where there is nothing to
+ * choose from, nothing happens. Times are milliseconds.
+ */
+export type Step =
+  // The agents, through the tools.
+  | { do: "launch"; parent: number; turn: number; fork: boolean }
+  | { do: "launchBelow"; task: number }
+  | { do: "resume"; task: number }
+  | { do: "cancel"; task: number }
+  | { do: "cancelAll"; parent: number }
+  | { do: "clear"; task: number }
+  | { do: "clearAll"; parent: number }
+  | { do: "read"; task: number; whole: "task" | "batch"; timeout: number; answer: "stored" | "lost" }
+  | { do: "glance"; task: number }
+  | { do: "meddle"; task: number; tool: "resume" | "cancel" | "clear" | "output" }
+  // People.
+  | { do: "abort"; session: number }
+  | { do: "converse"; parent: number }
+  | { do: "deleteChild"; task: number }
+  | { do: "deleteParent"; parent: number }
+  // The host and its models.
+  | { do: "answer"; session: number; idles: number; unwritten: boolean }
+  | { do: "fail"; session: number }
+  | { do: "ask"; task: number; kind: "permission" | "question" }
+  | { do: "reply"; task: number }
+  | { do: "hint"; session: number; says: "idle" | "busy" }
+  | { do: "behave"; session: number; habit: Habit }
+  | { do: "behaveChildren"; habit: Habit }
+  // What lies between.
+  | { do: "garble"; faults: WireFault[] }
+  | ({ do: "strike"; times: number } & CallFault)
+  // The process.
+  | { do: "time"; ms: number }
+  | { do: "crash"; down: number }
+  | { do: "dieSoon"; points: number }
+  | { do: "close"; aborts: boolean }
+  | { do: "pause"; ms: number };
+
+/** All that happens to one engine, its host and its store, and with what they began. */
+export interface Schedule {
+  store: "memory" | "file";
+  recovery: "continue" | "fail";
+  steps: Step[];
+}
+
+type StepOf<Do extends Step["do"]> = fc.Arbitrary<Extract<Step, { do: Do }>>;
+
+const one = <Do extends Step["do"]>(
+  name: Do,
+  fields: { [Key in keyof Omit<Extract<Step, { do: Do }>, "do">]: fc.Arbitrary<Extract<Step, { do: Do }>[Key]> },
+): StepOf<Do> => fc.record({ do: fc.constant(name), ...fields }) as unknown as StepOf<Do>;
+
+const parent = fc.nat(2);
+const which = fc.nat(5);
+const rarely = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
+/** Short of every patience, and beyond some of them. */
+const pause = fc.constantFrom(10, 300, 600, 1_000, 3_000, 8_000);
+
+const childHabit = fc.constantFrom<Habit>("work", "work", "reply", "ignore", "lose", "reject", "mute");
+
+const wireFault = fc.oneof(
+  fc.constant({ is: "lost" } as const),
+  fc.constant({ is: "doubled" } as const),
+  fc.constant({ is: "swapped" } as const),
+  fc.record({ is: fc.constantFrom("repeated", "late"), by: pause }),
+);
+
+const call = fc.constantFrom<CallFault["call"]>(
+  "prompt",
+  "prompt",
+  "busy",
+  "busy",
+  "messages",
+  "message",
+  "session",
+  "session",
+  "abort",
+  "children",
+  "createSession",
+  "deleteSession",
+  "agents",
+  "fork",
+  "inherited",
+  "configure",
+  "sessionsSince",
+  "toolCall",
+  "reject",
+  "toast",
+);
+
+/** A call that cannot be found out about counts as not stored, and its end is told once more: that is asked until known. */
+const strike = fc
+  .record({
+    do: fc.constant("strike" as const),
+    call,
+    is: fc.constantFrom(...CALL_FAULTS),
+    ms: pause,
+    times: fc.integer({ min: 1, max: 3 }),
+  })
+  .map((step) => (step.call === "toolCall" ? { ...step, is: "unavailable" as const } : step));
+
+const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
+  fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+
+const step: fc.Arbitrary<Step> = weighted([
+  [22, one("launch", { parent, turn: fc.nat(1), fork: rarely })],
+  [5, one("launchBelow", { task: which })],
+  [6, one("resume", { task: which })],
+  [4, one("cancel", { task: which })],
+  [1, one("cancelAll", { parent })],
+  [2, one("clear", { task: which })],
+  [1, one("clearAll", { parent })],
+  [
+    7,
+    one("read", {
+      task: which,
+      whole: fc.constantFrom("task", "task", "batch"),
+      timeout: fc.constantFrom(0, 500, 5_000, 30_000),
+      answer: fc.constantFrom("stored", "stored", "lost"),
+    }),
+  ],
+  [1, one("glance", { task: which })],
+  [2, one("meddle", { task: which, tool: fc.constantFrom("resume", "cancel", "clear", "output") })],
+  [3, one("abort", { session: which })],
+  [2, one("converse", { parent })],
+  [1, one("deleteChild", { task: which })],
+  [1, one("deleteParent", { parent })],
+  [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely })],
+  [3, one("fail", { session: which })],
+  [1, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
+  [1, one("reply", { task: which })],
+  [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
+  [4, one("behave", { session: which, habit: childHabit })],
+  [2, one("behaveChildren", { habit: childHabit })],
+  [6, one("garble", { faults: fc.array(wireFault, { minLength: 1, maxLength: 4 }) })],
+  [9, strike],
+  [14, one("time", { ms: fc.constantFrom(0, 60, 400, 600, 1_200, 2_100, 3_100, 6_000, 6_000, 12_000, 30_000) })],
+  [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
+  [3, one("dieSoon", { points: fc.integer({ min: 1, max: 12 }) })],
+  [1, one("close", { aborts: fc.boolean() })],
+  [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
+]);
+
+/** Schedules, most of them on the fast store. */
+export const schedules: fc.Arbitrary<Schedule> = fc.record({
+  store: fc.oneof(
+    { weight: 19, arbitrary: fc.constant("memory" as const) },
+    { weight: 1, arbitrary: fc.constant("file" as const) },
+  ),
+  recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
+  steps: fc.array(step, { minLength: 1, maxLength: 22, size: "max" }),
+});
+
+/** A step in words, such as `read task=2 whole=task timeout=500 answer=stored`. */
+export const wordsOf = ({ do: name, ...fields }: Step): string =>
+  [
+    name,
+    ...Object.entries(fields).map(
+      ([key, value]) => `${key}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`,
+    ),
+  ].join(" ");

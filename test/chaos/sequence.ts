@@ -1,0 +1,59 @@
+/** What is drawn: a call with its arrow, or what happens beside the lifelines. */
+type Line = { from: string; to: string; words: string; arrow: Arrow } | { over: string; words: string };
+
+/** `call` is answered, `answer` answers, `event` is told, `lost` does not arrive. */
+type Way = "call" | "answer" | "event" | "lost";
+type Arrow = "->>" | "-->>" | "-)" | "-x";
+
+const ARROWS: Record<Way, Arrow> = { call: "->>", answer: "-->>", event: "-)", lost: "-x" };
+
+/** Characters of one message; the rest is in the schedule. */
+const LONGEST = 90;
+
+/** A record of what happened, as a Mermaid sequence diagram. */
+export interface Sequence {
+  say(from: string, way: Way, to: string, words: string): void;
+  note(over: string, words: string): void;
+  /** The diagram, ready to be pasted. `kinds` names participants, such as `task`. */
+  diagram(kinds: (participant: string) => string): string;
+}
+
+/** Mermaid reads `;` as an end and `#` as an entity. */
+const plain = (words: string): string => {
+  const line = words.replace(/[;#]/g, ",").replace(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+};
+
+const drawn = (line: Line): string =>
+  "over" in line
+    ? `  note over ${line.over}: ${plain(line.words)}`
+    : `  ${line.from}${line.arrow}${line.to}: ${plain(line.words)}`;
+
+/** Says a line that comes several times in a row once. */
+const folded = (lines: string[]): string[] => {
+  const runs: { line: string; times: number }[] = [];
+  for (const line of lines) {
+    const last = runs.at(-1);
+    if (last?.line === line) last.times += 1;
+    else runs.push({ line, times: 1 });
+  }
+  return runs.map(({ line, times }) => (times > 1 ? `${line} (${times} times)` : line));
+};
+
+export const createSequence = (): Sequence => {
+  const lines: Line[] = [];
+  return {
+    say: (from, way, to, words) => void lines.push({ from, to, words, arrow: ARROWS[way] }),
+    note: (over, words) => void lines.push({ over, words }),
+    diagram: (kindOf) => {
+      const participants = new Set(
+        lines.flatMap((line) => ("over" in line ? line.over.split(",") : [line.from, line.to])),
+      );
+      return [
+        "sequenceDiagram",
+        ...[...participants].map((name) => `  participant ${name} as ${kindOf(name)}`),
+        ...folded(lines.map(drawn)),
+      ].join("\n");
+    },
+  };
+};

@@ -1,0 +1,97 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TaskInput } from "../../src/machines/task-events.ts";
+import type { Log } from "../../src/services/log.ts";
+import type { Database } from "../../src/services/store/database.ts";
+import { createKeptStore } from "../../src/services/store/kept-store.ts";
+import type { Owner } from "../../src/services/store/ownership.ts";
+import { migrate } from "../../src/services/store/schema.ts";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createConnector } from "../../src/services/store/store-connection.ts";
+import { createStoreFile } from "../../src/services/store/store-file.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
+
+const openDatabase = await loadSqlite();
+
+const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/** Where the lives of a process keep their tasks, one after the other. */
+export interface Storage {
+  /** Opens the store for the next life. Those before it count as dead. */
+  boot(clock: VirtualClock): Store;
+  /** What the task's machine began with. */
+  origin(taskId: string): TaskInput | undefined;
+  remove(): void;
+}
+
+/** A process of the same id as this one that began at another time: whatever began before it is gone. */
+const ownerOf = (life: number): Owner => ({
+  id: `life ${life}`,
+  pid: process.pid,
+  machine: "here",
+  startedAt: life,
+  directory: "/project",
+});
+
+const originIn = (database: Database, taskId: string): TaskInput | undefined => {
+  const row = database.prepare<{ origin: string | null }>("SELECT origin FROM task WHERE id = ?").get(taskId);
+  return row?.origin ? (JSON.parse(row.origin) as TaskInput) : undefined;
+};
+
+/** Made once: to empty it is faster than to make another. */
+const inMemory = (() => {
+  const database = openDatabase(":memory:");
+  migrate(database);
+  const tables = database
+    .prepare<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'newest_change'")
+    .all();
+  const empty = () => {
+    for (const { name } of tables) database.prepare(`DELETE FROM ${name}`).run();
+  };
+  return { database: { ...database, close: () => undefined }, empty };
+})();
+
+/** The tables of the store in memory, which all lives share. One schedule at a time can have it. */
+export const createMemoryStorage = (): Storage => {
+  const { database, empty } = inMemory;
+  let lives = 0;
+  return {
+    boot: (clock) => {
+      lives += 1;
+      return createSqliteStore({ database, owner: ownerOf(lives), now: clock.now });
+    },
+    origin: (taskId) => originIn(database, taskId),
+    remove: empty,
+  };
+};
+
+/** The store as it is shipped, in a file. */
+export const createFileStorage = (log: Log): Storage => {
+  const folder = mkdtempSync(join(FOLDER, "taskchart-chaos-"));
+  const path = join(folder, "tasks.db");
+  const stores: Store[] = [];
+  return {
+    boot: (clock) => {
+      const file = createStoreFile(path);
+      const connector = createConnector({ file, openDatabase, owner: ownerOf(stores.length + 1), clock, log });
+      const store = createKeptStore({ connector, connection: connector.connect(), clock, log, path });
+      stores.push(store);
+      return store;
+    },
+    origin: (taskId) => {
+      const database = openDatabase(path);
+      try {
+        return originIn(database, taskId);
+      } finally {
+        database.close();
+      }
+    },
+    remove: () => {
+      for (const store of stores) store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

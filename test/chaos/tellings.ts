@@ -1,0 +1,80 @@
+import type { Prompt } from "../../src/machines/task-events.ts";
+import type { Task } from "../../src/task.ts";
+import type { FakeHost } from "../fakes/fake-host.ts";
+import type { Tracks } from "./tracks.ts";
+
+/** How often, and how, a parent was told of one run's end. */
+interface Told {
+  /** Messages in the parent's conversation that tell it. */
+  notices: number;
+  /** Stored answers of tool calls that waited for the end, or took the place of the notice that was owed. */
+  byWaiting: number;
+  /** Stored answers of tool calls that showed an end which was told already, or was being told. */
+  byReading: number;
+}
+
+/** Who was told of what. */
+export interface Tellings {
+  /** A prompt is about to go to a session. */
+  prompted(prompt: Prompt): void;
+  /** The answer of a tool call that waited became part of the conversation. */
+  answered(taskId: string, run: number, way: "byWaiting" | "byReading"): void;
+  of(task: Task, run: number): Told;
+  /** The ids of the messages that tell a session of ends. */
+  to(sessionID: string): string[];
+}
+
+const ENDED = /^Task (\S+) (completed|failed|was cancelled)\.$/gm;
+
+const WORDS: Record<string, Task["status"]> = { completed: "completed", failed: "error", "was cancelled": "cancelled" };
+
+/** The ends that a prompt tells of, as its hidden parts say. */
+const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | undefined }[] =>
+  parts
+    .filter(({ synthetic, text }) => synthetic && text.startsWith("Automated notice."))
+    .flatMap(({ text }) => {
+      // A result may look like a notice, but it stands below.
+      const [, taskId = "", words = ""] = [...text.matchAll(ENDED)][0] ?? [];
+      return { taskId, status: WORDS[words] };
+    });
+
+const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
+
+export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: string) => void): Tellings => {
+  /** Runs by the message that tells them. */
+  const notices = new Map<string, { sessionID: string; runs: string[] }>();
+  const answers = new Map<string, Pick<Told, "byWaiting" | "byReading">>();
+
+  const isStored = (messageID: string, sessionID: string): boolean =>
+    host.sessionIDs().includes(sessionID) && host.at(sessionID).parts.has(messageID);
+
+  const answersOf = (key: string) => answers.get(key) ?? { byWaiting: 0, byReading: 0 };
+
+  return {
+    prompted: (prompt) => {
+      const { sessionID, messageID } = prompt;
+      const ends = endsIn(prompt);
+      if (ends.length === 0 || notices.has(messageID)) return;
+      const runs = ends.map(({ taskId, status }) => {
+        const task = tracks.of(taskId);
+        if (task?.parentSessionID !== sessionID) fault(`${sessionID} is told of ${taskId}, which is not its task`);
+        if (task && task.status !== status)
+          fault(`${sessionID} is told that ${taskId} is ${status}: it is ${task.status}`);
+        return keyOf(taskId, task?.resumeCount ?? 0);
+      });
+      notices.set(messageID, { sessionID, runs });
+    },
+    answered: (taskId, run, way) => {
+      const key = keyOf(taskId, run);
+      answers.set(key, { ...answersOf(key), [way]: answersOf(key)[way] + 1 });
+    },
+    of: ({ sessionID: taskId, parentSessionID }, run) => {
+      const key = keyOf(taskId, run);
+      const messages = [...notices].filter(
+        ([messageID, notice]) => notice.runs.includes(key) && isStored(messageID, parentSessionID),
+      );
+      return { notices: messages.length, ...answersOf(key) };
+    },
+    to: (sessionID) => [...notices].flatMap(([messageID, notice]) => (notice.sessionID === sessionID ? messageID : [])),
+  };
+};

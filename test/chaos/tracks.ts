@@ -1,0 +1,132 @@
+import { hasEnded, type Task } from "../../src/task.ts";
+
+/** What was seen of the tasks, and what people and agents asked for: nothing else may happen to a task. */
+export interface Tracks {
+  /** Takes a task as it stands now, and compares it with how it stood. */
+  see(task: Task): void;
+  /** The task as it was seen last. */
+  of(taskId: string): Task | undefined;
+  all(): Task[];
+  /** A session that was to stop, or is gone: it and all below it may end. */
+  mayEnd(sessionID: string): void;
+  /** A task that was cleared: it and all below it may be removed. */
+  mayGo(taskId: string): void;
+  /** A session that was deleted: all below it may be removed. */
+  isDeleted(sessionID: string): void;
+  /** A follow-up was asked for. */
+  mayResume(taskId: string): void;
+  /** The host was asked to abort the session. */
+  aborts(sessionID: string): void;
+  /** Compares with all tasks that are stored now. */
+  compare(stored: Task[]): void;
+}
+
+const failed = (task: Task | undefined): boolean => task?.status === "error" || task?.status === "cancelled";
+
+/** What may never change once a run has ended. */
+const endOf = ({ status, completedAt, result, error }: Task): string =>
+  JSON.stringify([status, completedAt, result, error]);
+
+const runOf = ({ sessionID, resumeCount }: Task): string => `${sessionID}/${resumeCount}`;
+
+/** Milliseconds in which the tasks of a lead that failed have to be on their way to their end. */
+const AT_ONCE = 1_000;
+
+/** `fault` takes what ought not to be, in words; `now` gives epoch milliseconds. */
+export const createTracks = (fault: (words: string) => void, now: () => number): Tracks => {
+  const tasks = new Map<string, Task>();
+  const ends = new Set<string>();
+  const removals = new Set<string>();
+  const deleted = new Set<string>();
+  const resumptions = new Map<string, number>();
+  const aborted = new Set<string>();
+  const gone = new Set<string>();
+  /** When a task was first seen to have failed or to be cancelled, and the runs that were under way below it. */
+  const failures = new Map<string, { at: number; below: Set<string> }>();
+
+  const above = (sessionID: string): string[] => {
+    const parent = tasks.get(sessionID)?.parentSessionID;
+    return parent === undefined ? [] : [parent, ...above(parent)];
+  };
+
+  const wasToEnd = (taskId: string): boolean =>
+    ends.has(taskId) || above(taskId).some((lead) => ends.has(lead) || failed(tasks.get(lead)));
+
+  const wasToGo = (taskId: string): boolean =>
+    removals.has(taskId) || above(taskId).some((lead) => removals.has(lead) || deleted.has(lead));
+
+  const compareRuns = (before: Task, task: Task) => {
+    const { sessionID: id, resumeCount } = task;
+    if (before.parentSessionID !== task.parentSessionID) fault(`${id} changed its parent`);
+    if (before.resumeCount === resumeCount) {
+      if (hasEnded(before) && endOf(before) !== endOf(task)) {
+        fault(`run ${resumeCount} of ${id} changed after its end: ${endOf(before)} became ${endOf(task)}`);
+      }
+      return;
+    }
+    if (resumeCount !== before.resumeCount + 1 || before.status !== "completed") {
+      fault(`${id} went from run ${before.resumeCount} (${before.status}) to run ${resumeCount}`);
+    }
+    if (resumeCount > (resumptions.get(id) ?? 0)) fault(`${id} was resumed though its parent did not ask for it`);
+  };
+
+  /** Nobody reads what the tasks of a lead that failed would answer: they end with it. */
+  const outlives = (task: Task): boolean =>
+    above(task.sessionID).some((lead) => {
+      const failure = failures.get(lead);
+      return failure?.below.has(runOf(task)) && now() > failure.at + AT_ONCE;
+    });
+
+  const noteFailure = (lead: string) => {
+    const below = [...tasks.values()].filter((task) => !hasEnded(task) && above(task.sessionID).includes(lead));
+    failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
+  };
+
+  const see: Tracks["see"] = (task) => {
+    const { sessionID: id, status, resumeCount } = task;
+    const before = tasks.get(id);
+    if (gone.has(id)) fault(`${id} is back after it was removed`);
+    if (before) compareRuns(before, task);
+    if ((status === "running" && resumeCount > 0) || (status === "resumed" && resumeCount === 0)) {
+      fault(`run ${resumeCount} of ${id} is ${status}`);
+    }
+    tasks.set(id, task);
+    if (failed(task) && !failures.has(id)) noteFailure(id);
+    if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
+      fault(`${id} works on though the task that launched it has failed`);
+    }
+    if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
+  };
+
+  return {
+    see,
+    of: (taskId) => tasks.get(taskId),
+    all: () => [...tasks.values()],
+    mayEnd: (sessionID) => void ends.add(sessionID),
+    mayGo: (taskId) => {
+      ends.add(taskId);
+      removals.add(taskId);
+    },
+    isDeleted: (sessionID) => {
+      ends.add(sessionID);
+      deleted.add(sessionID);
+    },
+    mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    aborts: (sessionID) => void aborted.add(sessionID),
+    compare: (stored) => {
+      for (const task of stored) see(task);
+      const kept = new Set(stored.map(({ sessionID }) => sessionID));
+      for (const id of tasks.keys()) {
+        if (kept.has(id) || gone.has(id)) continue;
+        gone.add(id);
+        if (!wasToGo(id)) fault(`${id} was removed though nobody asked for it`);
+      }
+      for (const id of aborted) {
+        const task = tasks.get(id);
+        if (task && !failed(task) && !wasToEnd(id))
+          fault(`the session of ${id} was aborted though nobody asked for it`);
+      }
+      aborted.clear();
+    },
+  };
+};

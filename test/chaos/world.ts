@@ -1,0 +1,138 @@
+import type { Prompt } from "../../src/machines/task-events.ts";
+import type { Log } from "../../src/services/log.ts";
+import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { type Agents, createAgents } from "./agents.ts";
+import { type Calls, createCalls } from "./calls.ts";
+import { type CountedLife, createCountedLife } from "./counted-life.ts";
+import { createPlainIds } from "./plain-ids.ts";
+import type { Schedule } from "./schedule.ts";
+import { createSequence, type Sequence } from "./sequence.ts";
+import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
+import { createTellings, type Tellings } from "./tellings.ts";
+import { createTracks, type Tracks } from "./tracks.ts";
+import { createWire, type Wire } from "./wire.ts";
+import { callWords, eventWords, isRoutine } from "./words.ts";
+
+/** The sessions of people. */
+export const PEOPLE = [PARENT, "ses_second", "ses_third"];
+
+/** The product on its fake host, all that may go wrong between them, and all that was seen. */
+export interface World {
+  clock: VirtualClock;
+  /** The host itself: what is done to it here meets no fault. */
+  host: FakeHost;
+  stage: Stage;
+  storage: Storage;
+  wire: Wire;
+  calls: Calls;
+  agents: Agents;
+  tracks: Tracks;
+  tellings: Tellings;
+  sequence: Sequence;
+  life(): CountedLife;
+  /** What ought not to be, in words. */
+  faults: readonly string[];
+  fault(words: string): void;
+  /** The process is gone, with its host. After `down` milliseconds another one starts. */
+  reboot(down: number): Promise<void>;
+  /** Compares what is stored with what was seen before. */
+  look(): void;
+}
+
+/** A line in the log that says that this plugin has a fault. A process that dies is none. */
+const isFault = (line: string): boolean =>
+  /\b(fault in|listener failed|could not be stored|beat failed|poll failed|damaged)\b/.test(line) &&
+  !/the process has died|a fault in the call/.test(line);
+
+export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): World => {
+  const sequence = createSequence();
+  const faults: string[] = [];
+  const fault = (words: string) => {
+    if (faults.includes(words)) return;
+    faults.push(words);
+    sequence.note("engine", `not as it ought to be: ${words}`);
+  };
+  const clock = createVirtualClock();
+  const ids = createPlainIds();
+  const host = createFakeHost(clock, ids);
+  for (const id of PEOPLE) host.addSession(id);
+  let life = createCountedLife();
+  const lifeClock = () => life.clock(clock);
+  const write = (message: string, extra?: Record<string, unknown>) => {
+    const line = `${message} ${JSON.stringify(extra ?? {})}`;
+    if (isFault(line)) fault(`the log says: ${line}`);
+  };
+  const log: Log = { info: write, error: write };
+  const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
+  const tracks = createTracks(fault, clock.now);
+  const tellings = createTellings(host, tracks, fault);
+
+  const wire = createWire((event, fault) => {
+    const way = fault?.is === "lost" ? "lost" : "event";
+    if (fault || event.type !== "text") sequence.say("host", way, "engine", eventWords(event, fault));
+  });
+
+  const calls = createCalls({
+    called: (name, args) => {
+      if (!isRoutine(name)) sequence.say("engine", "call", "host", callWords(name, args));
+      const [first] = args;
+      if (name === "prompt") tellings.prompted(first as Prompt);
+      if (name === "abort" && typeof first === "string") {
+        if (PEOPLE.includes(first)) fault(`${first}, a person's session, was aborted`);
+        tracks.aborts(first);
+        world.agents.abort(first);
+      }
+    },
+    struck: (name, args, by) => sequence.say("host", "lost", "engine", callWords(name, args, by)),
+  });
+
+  const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
+  const stage = createStage({ openStore: storage.boot, clock, ids, host: linked, life, recovery });
+  let said = 0;
+
+  const attend = () => {
+    const current = life;
+    stage.engine.subscribe((task) => {
+      if (current.isOver()) return;
+      if (tracks.of(task.sessionID)?.state !== task.state) {
+        sequence.note(task.sessionID, task.state === task.status ? task.status : `${task.state}`);
+      }
+      tracks.see(task);
+    });
+  };
+
+  const world: World = {
+    clock,
+    host,
+    stage,
+    storage,
+    wire,
+    calls,
+    agents: createAgents({ stage, host, clock, tracks, tellings, sequence, isOver: () => life.isOver() }),
+    tracks,
+    tellings,
+    sequence,
+    life: () => life,
+    faults,
+    fault,
+    reboot: async (down) => {
+      life.die();
+      world.agents.die();
+      host.crash();
+      sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
+      await clock.advance(down);
+      life = createCountedLife();
+      await stage.restart(life);
+      attend();
+    },
+    look: () => {
+      tracks.compare(stage.store.list({}));
+      for (const line of stage.logged.slice(said)) if (isFault(line)) fault(`the log says: ${line}`);
+      said = stage.logged.length;
+    },
+  };
+  attend();
+  return world;
+};
