@@ -18,10 +18,14 @@ afterAll(() => lab.stop());
 const url = (): string =>
   JSON.parse(readFileSync(join(lab.options.home, "data", "opencode-taskchart", "server.json"), "utf8")).url;
 
+/** On a connection of its own: one that is kept may lead to the server before the restart, which had the same port. */
+const ask = (path: string, signal?: AbortSignal): Promise<Response> =>
+  fetch(url() + path, { headers: { connection: "close" }, ...(signal ? { signal } : {}) });
+
 /** What a stream of events begins with, that has all that has happened by now. */
 const beginning = async (path: string): Promise<string> => {
   const reading = new AbortController();
-  const { body } = await fetch(url() + path, { signal: reading.signal });
+  const { body } = await ask(path, reading.signal);
   let heard = "";
   for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     heard += chunk;
@@ -41,7 +45,7 @@ const complete = async (prompt: string): Promise<string> => {
 
 test("the built plugin serves the page in the real OpenCode, and every step of a task, but nothing of what was said", async () => {
   const id = await complete("count in secret");
-  const page = await fetch(`${url()}/inspect`);
+  const page = await ask("/inspect");
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   expect(await page.text()).toContain('<template data-chart="task"><svg');
   const steps = await beginning("/inspect/events");
@@ -53,18 +57,18 @@ test("the built plugin serves the page in the real OpenCode, and every step of a
 test("Stately's inspector is loaded from beside it when it is asked for", async () => {
   await lab.restart({ plugin: [built, { inspect: "stately" }] });
   const id = await complete("count once more");
-  expect(await (await fetch(`${url()}/inspect/stately`)).text()).toContain("https://stately.ai/inspect");
+  expect(await (await ask("/inspect/stately")).text()).toContain("https://stately.ai/inspect");
   const messages = await beginning("/inspect/stately/events");
   expect(messages).toContain('"@xstate.actor"');
   expect(messages).not.toContain("secret");
   expect(id).toMatch(/^ses_/);
-  expect((await fetch(`${url()}/inspect`)).status).toBe(404);
+  expect((await ask("/inspect")).status).toBe(404);
 });
 
 test("without the option there is neither", async () => {
   await lab.restart({ plugin: [built, {}] });
   await complete("count unseen");
   for (const path of ["/inspect", "/inspect/events", "/inspect/stately", "/inspect/stately/events"]) {
-    expect({ path, status: (await fetch(url() + path)).status }).toEqual({ path, status: 404 });
+    expect({ path, status: (await ask(path)).status }).toEqual({ path, status: 404 });
   }
 });
