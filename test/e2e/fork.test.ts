@@ -124,8 +124,9 @@ test("when OpenCode cannot fork, the task's model gets the conversation as text,
   const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
   expect(notice.hidden).toContain("forked answer");
   lab.model.when("list the forked", [calls([ours("list")]), text("listed")]);
-  await lab.ask(parent, "list the forked");
-  expect((await lab.texts(parent)).findLast((line) => line.includes("ses_"))).toContain("(forked)");
+  await lab.prompt(parent, "list the forked");
+  const isListed = (line: string) => line.startsWith("tool asyncagents_list") && line.includes("(forked)");
+  await lab.until(async () => (await lab.texts(parent)).some(isListed), { what: "it is listed as forked" });
 });
 
 /** In a fork the parent's words are in sight too: only its own prompt, last of all, tells it from the parent. */
