@@ -17,12 +17,12 @@ import { createRuntime, type Runtime } from "../src/services/runtime.ts";
 import { createMemoryStore } from "../src/services/store/memory-store.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
+import { START, taskInput } from "../test/fakes/task-input.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/store/owners.ts";
 import { type Figure, median, memory, report, timed } from "./figures.ts";
 import { RESULT } from "./stored-tasks.ts";
 
-const START = Date.UTC(2026, 0, 1);
 const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
 
 const log = {
@@ -35,27 +35,12 @@ const log = {
 /** Numbers from here on are of tasks that come and go, beside those of the first parent. */
 const NEWCOMERS = 1_000_000;
 
-const inputOf = (index: number): TaskInput => {
-  const prompt = `${index}: ${"Look at each file. ".repeat(54)}`;
-  return {
-    facts: {
-      sessionID: `ses_${index}`,
-      parentSessionID: `ses_parent_${Math.floor((index % NEWCOMERS) / 20)}`,
-      parentMessageID: "msg_turn",
-      parentAgent: "build",
-      author: "build",
-      directory: "/project",
-      description: `look at files (${index})`,
-      prompt,
-      agent: "general",
-      startedAt: new Date(START).toISOString(),
-      batchId: "batch_1",
-      isForked: false,
-      priority: 0,
-    },
-    run: { index: 0, messageID: `msg_${index}`, partID: `prt_${index}`, prompt, startedAt: START },
-  };
-};
+const inputOf = (index: number): TaskInput =>
+  taskInput(`ses_${index}`, {
+    parentSessionID: `ses_parent_${Math.floor((index % NEWCOMERS) / 20)}`,
+    description: `look at files (${index})`,
+    prompt: `${index}: ${"Look at each file. ".repeat(54)}`,
+  });
 
 /** The answer that a quick host would give to an effect of an outbox; those of tasks are answered by hand. */
 const answered = (effect: Effect): SupervisorEvent | undefined => {

@@ -2,29 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AnyStateNode, initialTransition, transition } from "xstate";
 import { isAtRest, refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
-import type { TaskEffect, TaskEvent, TaskInput } from "../../src/machines/task-events.ts";
+import type { TaskEffect, TaskEvent } from "../../src/machines/task-events.ts";
 import { TaskStatus } from "../../src/task.ts";
+import { START, taskInput } from "../fakes/task-input.ts";
 
-const START = Date.UTC(2026, 0, 1);
-
-const input: TaskInput = {
-  facts: {
-    sessionID: "ses_child",
-    parentSessionID: "ses_parent",
-    parentMessageID: "msg_turn",
-    parentAgent: "build",
-    author: "build",
-    directory: "/project",
-    description: "count files",
-    prompt: "Count the files.",
-    agent: "general",
-    startedAt: new Date(START).toISOString(),
-    batchId: "batch_1",
-    isForked: false,
-    priority: 0,
-  },
-  run: { index: 0, messageID: "msg_1", partID: "prt_1", prompt: "Count the files.", startedAt: START },
-};
+const input = taskInput("ses_child");
 
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;
 

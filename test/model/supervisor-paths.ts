@@ -3,8 +3,7 @@ import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import { supervisorMachine } from "../../src/machines/supervisor.ts";
 import type { SupervisorEvent } from "../../src/machines/supervisor-events.ts";
 import { beginning } from "../../src/machines/task.ts";
-import type { TaskInput } from "../../src/machines/task-events.ts";
-import { input, START } from "./task-events.ts";
+import { START, taskInput } from "../fakes/task-input.ts";
 
 export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
 
@@ -16,9 +15,7 @@ export type SupervisorStep = SupervisorEvent | ActorFault;
 
 /** The first is launched here. The second is one that a process which is gone has left behind, with its notice under way. */
 export const [FIRST, SECOND] = ["first", "second"] as const;
-export const PARENT = input.facts.parentSessionID;
-
-const inputOf = (sessionID: string): TaskInput => ({ ...input, facts: { ...input.facts, sessionID } });
+export const PARENT = "ses_parent";
 
 const fault: ActorFault = { type: `xstate.error.actor.${FIRST}`, actorId: FIRST, error: new Error("a fault of ours") };
 
@@ -29,8 +26,8 @@ const stepsIn = ({ value, context: { tasks, outboxes } }: SupervisorSnapshot): S
   // An outbox without tasks and without anything to tell goes at once.
   if (live.length === 0 && PARENT in outboxes) return [{ type: "REAP_OUTBOX", id: PARENT }];
   return [
-    ...(FIRST in tasks ? [] : [{ type: "LAUNCH", at: START, task: inputOf(FIRST) } as const]),
-    ...(SECOND in tasks ? [] : [{ type: "RESTORE", snapshot: beginning(inputOf(SECOND)) } as const]),
+    ...(FIRST in tasks ? [] : [{ type: "LAUNCH", at: START, task: taskInput(FIRST) } as const]),
+    ...(SECOND in tasks ? [] : [{ type: "RESTORE", snapshot: beginning(taskInput(SECOND)) } as const]),
     ...live.flatMap((id): SupervisorStep[] => [
       { type: "TASK", id, event: { type: id === FIRST ? "CANCEL" : "RETRIEVED", at: START } },
       { type: "HOST", at: START, event: { type: "idle", sessionID: id } },

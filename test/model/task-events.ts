@@ -1,28 +1,10 @@
 import type { TaskSnapshot } from "../../src/machines/task.ts";
 import { isAtRest, stateOf } from "../../src/machines/task.ts";
-import type { PendingRequest, Recovery, TaskEvent, TaskInput } from "../../src/machines/task-events.ts";
-
-export const START = Date.UTC(2026, 0, 1);
+import type { PendingRequest, Recovery, TaskEvent } from "../../src/machines/task-events.ts";
+import { START, taskInput } from "../fakes/task-input.ts";
 
 /** What the task of every path begins with. */
-export const input: TaskInput = {
-  facts: {
-    sessionID: "ses_0001",
-    parentSessionID: "ses_parent",
-    parentMessageID: "msg_turn",
-    parentAgent: "build",
-    author: "build",
-    directory: "/project",
-    description: "find it",
-    prompt: "Find it.",
-    agent: "general",
-    startedAt: new Date(START).toISOString(),
-    batchId: "batch_turn",
-    isForked: false,
-    priority: 0,
-  },
-  run: { index: 0, messageID: "msg_1", partID: "prt_1", prompt: "Find it.", startedAt: START },
-};
+export const input = taskInput("ses_0001");
 
 const error = { name: "APIError", message: "the model's provider says no" };
 const fault = { ...error, kind: "host" } as const;

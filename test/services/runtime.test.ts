@@ -6,6 +6,7 @@ import { createProgressLog } from "../../src/services/progress.ts";
 import { createRuntime } from "../../src/services/runtime.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { createStage } from "../fakes/stage.ts";
+import { taskInput } from "../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 
 /** `forms` says what each request to form is answered with; by default a prompt. */
@@ -31,22 +32,7 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
     },
   });
   const at = clock.now();
-  const facts = {
-    sessionID: "ses_1",
-    parentSessionID: "ses_parent",
-    parentMessageID: "msg_turn",
-    parentAgent: "build",
-    author: "build",
-    directory: "/project",
-    description: "find it",
-    prompt: "Find it.",
-    agent: "general",
-    startedAt: new Date(at).toISOString(),
-    batchId: "b",
-    isForked: false,
-    priority: 0,
-  };
-  const run = { index: 0, messageID: "msg_1", partID: "prt_1", prompt: "Find it.", startedAt: at };
+  const { facts, run } = taskInput("ses_1", {}, at);
   runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
   const end = () => {
     runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });

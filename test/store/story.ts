@@ -5,9 +5,9 @@ import type { TaskEvent } from "../../src/machines/task-events.ts";
 import { toTask } from "../../src/services/projection.ts";
 import type { Change, TaskRecord } from "../../src/services/store/store.ts";
 import { noProgress, type TaskFacts } from "../../src/task.ts";
+import { START, taskInput } from "../fakes/task-input.ts";
 
-/** When stories begin, epoch milliseconds. */
-export const START = Date.UTC(2026, 0, 1);
+export { START };
 
 /** A task's life, as a machine tells it: each chapter is the change that a runtime would store. */
 export interface Story {
@@ -40,25 +40,9 @@ const merged = (changes: Change[]): Change => ({
   prompts: [],
 });
 
-export const tell = (id: string, { after = 0, prompt = "Find it.", ...given }: StoryOptions = {}): Story => {
+export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): Story => {
   const at = START + after;
-  const run = { index: 0, messageID: `msg_${id}`, partID: `prt_${id}`, prompt, startedAt: at };
-  const facts: TaskFacts = {
-    sessionID: id,
-    parentSessionID: "ses_parent",
-    parentMessageID: "msg_turn",
-    parentAgent: "build",
-    author: "build",
-    directory: "/project",
-    description: "find it",
-    prompt,
-    agent: "general",
-    startedAt: new Date(at).toISOString(),
-    batchId: "batch",
-    isForked: false,
-    priority: 0,
-    ...given,
-  };
+  const { facts, run } = taskInput(id, given, at);
   let snapshot: TaskSnapshot = initialTransition(taskMachine, { facts, run })[0];
   const past: TaskEvent[] = [];
 
