@@ -17,7 +17,9 @@ import { createStatusSource } from "./services/status-source.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/store-file.ts";
-import { tasksToolset } from "./tools/toolset.ts";
+import { subagentsOf } from "./tools/subtasks/subagents.ts";
+import { subtasksToolset } from "./tools/subtasks/toolset.ts";
+import { fixedTools, toolNames } from "./tools/toolsets.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -65,7 +67,7 @@ const server: Plugin = async (input, given) => {
       retention: options.retention,
       isHeadless,
       notice: {
-        prefix,
+        tools: toolNames(options.toolsets, prefix),
         maxResultChars: options.notice.maxResultChars,
         development: isDevelopment(),
       },
@@ -84,8 +86,17 @@ const server: Plugin = async (input, given) => {
     pages: watching.pages,
   });
   if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
+  const parts = { engine, clock, prefix, isHeadless };
+  const tools = fixedTools(options.toolsets, parts);
   return {
-    tool: tasksToolset({ engine, clock, prefix, isHeadless }),
+    tool: tools,
+    // The one place where the agents are known without asking the host; it takes tools from here too.
+    config: async ({ agent }) => {
+      if (!options.toolsets.includes("subtasks")) return;
+      const subtasks = subtasksToolset(parts, subagentsOf(agent ?? {}), options.subtasks.onParentCancel);
+      Object.assign(tools, subtasks.tools);
+      for (const clash of subtasks.clashes) log.error(clash);
+    },
     // A throw in here could hang the host, or break every session of it.
     event: async ({ event }) => {
       try {

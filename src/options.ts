@@ -1,5 +1,9 @@
 import { z } from "zod";
 
+const Toolset = z.enum(["tasks", "elisha", "subtasks"]);
+/** A family of tools over the same engine. */
+export type Toolset = z.infer<typeof Toolset>;
+
 /** Every option of the plugin, with its default. In `opencode.json`: `"plugin": [["opencode-taskchart", { … }]]`. */
 export const Options = z.strictObject({
   prefix: z
@@ -7,6 +11,21 @@ export const Options = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, beginning with a letter")
     .default("asyncagents")
     .describe("What the names of the tools begin with."),
+  toolsets: z
+    .array(Toolset)
+    .min(1, "must name at least one toolset")
+    .default(["tasks"])
+    .describe(
+      "Which tools agents get: `tasks` run in the background, `elisha` answers in JSON and waits unless told not to, `subtasks` is one waiting tool for each subagent.",
+    ),
+  subtasks: z
+    .strictObject({
+      onParentCancel: z
+        .enum(["cancel", "detach"])
+        .default("cancel")
+        .describe("What becomes of a subtask when the turn that waits for it is aborted."),
+    })
+    .prefault({}),
   maxDepth: z.int().min(1).max(10).default(3).describe("How many tasks deep a task may launch tasks of its own."),
   staleAfter: z
     .int()

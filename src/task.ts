@@ -58,7 +58,7 @@ export const TaskFacts = z.object({
   parentAgent: z.string(),
   /** The task whose child session launched this one; absent when a person's own session did. */
   parentTaskId: z.string().optional(),
-  /** Who asked: the calling agent. */
+  /** Who asked: the calling agent, or `user`. */
   author: z.string(),
   directory: z.string(),
   /** A few words for people and lists, on one line. */
@@ -70,6 +70,7 @@ export const TaskFacts = z.object({
   /** Groups the tasks of one parent that belong together; unique only within that parent. */
   batchId: z.string(),
   isForked: z.boolean(),
+  /** Higher ones are to get a slot first. */
   priority: z.int(),
 });
 export type TaskFacts = z.infer<typeof TaskFacts>;

@@ -8,7 +8,7 @@ import { readEvent } from "../src/services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "../src/services/opencode-host.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import { thisProcess } from "../src/services/store/ownership.ts";
-import { tasksToolset } from "../src/tools/toolset.ts";
+import { tasksToolset } from "../src/tools/tasks/toolset.ts";
 import { createDisk } from "./fakes/disk.ts";
 import { refused, unavailable } from "./fakes/fake-host.ts";
 import { serve } from "./fakes/served.ts";

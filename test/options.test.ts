@@ -6,6 +6,8 @@ test("without options every one has its default", () => {
   const defaults = {
     fork,
     prefix: "asyncagents",
+    toolsets: ["tasks"],
+    subtasks: { onParentCancel: "cancel" },
     maxDepth: 3,
     staleAfter: 600_000,
     notice: { maxResultChars: 10_000 },
@@ -24,9 +26,12 @@ test.each([
   [{ maxDepth: 0 }, /option "maxDepth": /],
   [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
   [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
+  [{ toolsets: [] }, /option "toolsets": must name at least one toolset/],
+  [{ toolsets: ["task"] }, /option "toolsets\.0": .*"tasks"/],
+  [{ subtasks: { onParentCancel: "ignore" } }, /option "subtasks\.onParentCancel": .*"cancel"/],
   [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
   [{ inspect: "Stately" }, /option "inspect": must be true, false or "stately"/],
-  [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, maxDepth/],
+  [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, toolsets, subtasks, maxDepth/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
 ])("%j is a clear error that names the option", (given, message) => {
   expect(() => readOptions(given)).toThrow(message);

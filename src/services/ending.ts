@@ -15,6 +15,8 @@ export interface Cancelled {
 export interface Ending {
   /** Resolves when the tasks have stopped, or at the latest when their machines have given up. */
   cancel(taskIds: string[]): Promise<Cancelled[]>;
+  /** Cancels a task of whose end its parent knows already: no notice is owed. */
+  cancelUntold(taskId: string): Promise<void>;
   /** Removes tasks for good, those that run cancelled first. Nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
   /** A session takes no more notices: its tasks are cancelled, and not told to it. */
@@ -24,8 +26,8 @@ export interface Ending {
 /** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
 const STOP_WITHIN = 900_000;
 
-/** Stands for the call that waits, while a task is being cleared. */
-const CLEARING = "clearing";
+/** Stands for the call that waits for a task's end, where somebody who knows of it ends the task. */
+const KNOWN = "known";
 
 /** What tasks are ended with. */
 export interface EndingParts {
@@ -81,11 +83,21 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     }
   };
 
+  const hold = (taskId: string) => runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: KNOWN });
+
+  const cancelUntold = async (taskId: string): Promise<void> => {
+    const task = get(taskId);
+    if (!task || hasEnded(task)) return;
+    hold(taskId);
+    await cancel([taskId]);
+    if (runtime.live(taskId)) runtime.send(taskId, { type: "TOLD", at: clock.now(), call: KNOWN });
+  };
+
   const clear = async (taskIds: string[]): Promise<Task[]> => {
     const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
     // Whoever clears a task knows of its end: it is held, as for a tool that waits, and never told.
-    for (const taskId of running) runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: CLEARING });
+    for (const taskId of running) hold(taskId);
     await cancel(running);
     const below = launchedBy(taskIds);
     if (below.length > 0) await clear(below);
@@ -96,5 +108,5 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     return removed;
   };
 
-  return { cancel, clear, orphan };
+  return { cancel, cancelUntold, clear, orphan };
 };

@@ -49,6 +49,8 @@ export interface Engine {
   markRetrieved(taskId: string): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
   cancel(taskIds: string[]): Promise<Cancelled[]>;
+  /** Has a task stopped of whose end its parent knows already: no notice is owed. */
+  cancelUntold(taskId: string): void;
   /** Removes tasks for good, those that run cancelled first; nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
   /** Does what the status API and other processes have asked for, if it is for this process to do. */
@@ -203,12 +205,12 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     const found = exact.length > 0 || id === "" ? exact : own.filter(({ sessionID }) => sessionID.startsWith(id));
     const task = found.length === 1 && found[0] ? get(found[0].sessionID) : undefined;
     if (task) return { ok: true, value: task };
-    const { prefix } = options.notice;
-    return refuse(
-      found.length > 1
-        ? `"${id}" begins the ids of ${found.length} tasks: ${found.map(({ sessionID }) => sessionID).join(", ")}. Give more of it.`
-        : `This session has no task "${id}". ${prefix}_list shows the tasks it has.`,
-    );
+    if (found.length > 1) {
+      const ids = found.map(({ sessionID }) => sessionID).join(", ");
+      return refuse(`"${id}" begins the ids of ${found.length} tasks: ${ids}. Give more of it.`);
+    }
+    const { list } = options.notice.tools;
+    return refuse(`This session has no task "${id}".${list ? ` ${list} shows the tasks it has.` : ""}`);
   };
 
   const launches = createLaunches({
@@ -259,7 +261,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     progress,
     clock,
     ids,
-    prefix: options.notice.prefix,
+    tools: options.notice.tools,
     find,
     get,
   });
@@ -303,6 +305,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     wait: waiting.wait,
     markRetrieved: (taskId) => runtime.send(taskId, { type: "RETRIEVED", at: clock.now() }),
     cancel: ending.cancel,
+    cancelUntold: (taskId) => inBackground(ending.cancelUntold(taskId), "a subtask could not be cancelled"),
     clear: ending.clear,
     onHostEvent: (event) => {
       const at = clock.now();

@@ -13,7 +13,8 @@ const PROMPT_CHARS = 100_000;
 /** Forms one prompt of all that is owed: each run end keeps its own two parts, in the order of the ends. */
 export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
   const ends = owed.toSorted((a, b) => a.endedAt - b.endedAt);
-  const maxResultChars = Math.min(style.maxResultChars, Math.floor(PROMPT_CHARS / ends.length));
+  const wanted = style.tools.output ? style.maxResultChars : PROMPT_CHARS;
+  const maxResultChars = Math.min(wanted, Math.floor(PROMPT_CHARS / ends.length));
   const partIDs = ids.parts(ends.length * 2).values();
   // One parent's, all of them.
   const siblings = store.list({ parentSessionID: ends[0]?.parentSessionID ?? "" });

@@ -32,6 +32,9 @@ export interface LaunchParts {
   get(taskId: string): Task | undefined;
 }
 
+/** Who asks where no agent does. */
+const USER = "user";
+
 /** Launches tasks. */
 export interface Launches {
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
@@ -54,12 +57,12 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     try {
       if (!fork) {
         const created = await host.createSession(wanted);
-        if (!created.ok) return refuse(created.failure.message);
+        if (!created.ok) return refuse(created.failure.message, "host");
         return { ok: true, value: { id: created.value.id, refusal: undefined } };
       }
       return { ok: true, value: await parts.forkSession(parentSessionID, parentMessageID, wanted) };
     } catch (error) {
-      return refuse(reasonOf(error));
+      return refuse(reasonOf(error), "host");
     }
   };
 
@@ -67,7 +70,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     const plan = await planLaunch(host, store, parts.maxDepth, request);
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
-    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork } = request;
+    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was launched.");
     const messageID = ids.message();
     const pending = { parentSessionID, orphaned: false };
@@ -84,7 +87,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     underWay.delete(pending);
     if (!made.ok) {
       store.endLaunch(messageID);
-      return refuse(`OpenCode made no session for the task: ${made.reason}. Try again.`);
+      return refuse(`OpenCode made no session for the task: ${made.reason}. Try again.`, "host");
     }
     const sessionID = made.value.id;
     if (pending.orphaned || request.signal.aborted) {
@@ -105,7 +108,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
           parentMessageID,
           parentAgent,
           ...(parentTask ? { parentTaskId: parentTask.sessionID } : {}),
-          author: parentAgent,
+          author: parentAgent || USER,
           directory,
           description,
           prompt,
@@ -114,7 +117,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
           startedAt: new Date(at).toISOString(),
           batchId,
           isForked: fork,
-          priority: 0,
+          priority,
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
       },

@@ -14,6 +14,8 @@ export interface LaunchRequest {
   parentMessageID: string;
   parentAgent: string;
   directory: string;
+  /** Higher ones are to get a slot first. */
+  priority: number;
   /** Begin with the caller's conversation, up to the message that launches. */
   fork: boolean;
   /** Aborted when the caller's turn is: nothing is launched any more. */
@@ -59,13 +61,15 @@ export const planLaunch = async (
     );
   }
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
-  if (!agents.ok) return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`);
-  if (!parent.ok) return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`);
+  if (!agents.ok)
+    return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`, "host");
+  if (!parent.ok)
+    return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`, "host");
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === request.agent);
   if (!agent) {
-    if (request.agent === "") return refuse(`Name the agent. Agents: ${known.map(({ name }) => name).join(", ")}.`);
-    return refuse(`There is no agent "${request.agent}". Agents: ${known.map(({ name }) => name).join(", ")}.`);
+    const fault = request.agent === "" ? "Name the agent." : `There is no agent "${request.agent}".`;
+    return refuse(`${fault} Agents: ${known.map(({ name }) => name).join(", ")}.`, "agent");
   }
   return {
     ok: true,

@@ -6,6 +6,7 @@ import type { Ids } from "./ids.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { ProgressLog } from "./progress.ts";
 import type { Runtime } from "./runtime.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 /** A follow-up prompt for a completed task. */
 export interface ResumeRequest {
@@ -26,14 +27,13 @@ export interface ResumeParts {
   progress: ProgressLog;
   clock: Clock;
   ids: Ids;
-  /** What the tools' names begin with. */
-  prefix: string;
+  tools: ToolNames;
   find(parentSessionID: string, id: string): Outcome<Task>;
   get(taskId: string): Task | undefined;
 }
 
 /** Sends a follow-up prompt to a completed task's own session; every reason against it comes back in words. */
-export const createResuming = ({ host, runtime, progress, clock, ids, prefix, find, get }: ResumeParts) => {
+export const createResuming = ({ host, runtime, progress, clock, ids, tools, find, get }: ResumeParts) => {
   const resumption = (prompt: string): TaskEvent => {
     const messageID = ids.message();
     return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt };
@@ -55,7 +55,7 @@ export const createResuming = ({ host, runtime, progress, clock, ids, prefix, fi
     if (refusedAtOnce) return refusedAtOnce;
     const session = await host.session(sessionID);
     if (!session.ok && session.failure.kind === "notFound") {
-      return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${prefix}_task.`);
+      return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
     }
     if (!session.ok) return refuse(`OpenCode did not find the task's session: ${session.failure.message}. Try again.`);
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");

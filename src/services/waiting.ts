@@ -8,8 +8,8 @@ import type { Store } from "./store/store.ts";
 export interface Patience {
   taskIds: string[];
   signal: AbortSignal;
-  /** Milliseconds. */
-  timeoutMs: number;
+  /** Milliseconds; undefined: as long as it takes. */
+  timeoutMs: number | undefined;
 }
 
 /** A wait of a tool call that will tell its session what it waited for. */
@@ -84,7 +84,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const wait = { abort, recheck };
       // Subscribe, then check: an end in between is not missed.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
-      const callOff = clock.after(timeoutMs, () => finish("timedOut"));
+      const callOff = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, () => finish("timedOut"));
       signal.addEventListener("abort", abort);
       waits.add(wait);
       if (signal.aborted) abort();

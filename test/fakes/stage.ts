@@ -1,4 +1,5 @@
 import type { ToolContext } from "@opencode-ai/plugin";
+import type { Toolset } from "../../src/options.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds, type Ids } from "../../src/services/ids.ts";
@@ -7,7 +8,10 @@ import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
 import type { Task } from "../../src/task.ts";
-import { tasksToolset } from "../../src/tools/toolset.ts";
+import { type AgentEntry, subagentsOf } from "../../src/tools/subtasks/subagents.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
+import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
+import { fixedTools, toolNames } from "../../src/tools/toolsets.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
 import { createLife, type Life } from "./life.ts";
 import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.ts";
@@ -26,7 +30,7 @@ export interface Stage {
   readonly life: Life;
   /** What was written to the log, newest last. */
   logged: string[];
-  /** Calls a tool as the parent's agent does; the name goes without its prefix. Resolves with what the agent reads. */
+  /** Calls a tool as the parent's agent does; the name may go without its prefix. Resolves with what the agent reads. */
   call(tool: string, args?: Record<string, unknown>, caller?: Caller): Promise<string>;
   /** Like `call`, with all that the tool returns. */
   callWhole(
@@ -50,6 +54,10 @@ export interface Stage {
 
 export interface StageOptions {
   prefix?: string;
+  toolsets?: Toolset[];
+  /** The agents of the configuration. */
+  configured?: Record<string, AgentEntry>;
+  onParentCancel?: OnParentCancel;
   development?: boolean;
   maxDepth?: number;
   maxResultChars?: number;
@@ -72,6 +80,9 @@ const shared = (store: Store) => () => store;
 
 export const createStage = ({
   prefix = "asyncagents",
+  toolsets = ["tasks"],
+  configured = {},
+  onParentCancel = "cancel",
   development = false,
   maxDepth = 3,
   maxResultChars = 10_000,
@@ -107,19 +118,23 @@ export const createStage = ({
         isHeadless,
         recovery,
         retention,
-        notice: { prefix, maxResultChars, development },
+        notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },
       inspect,
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
-    return { life: now, store, engine, tools: tasksToolset({ engine, clock, prefix, isHeadless }) };
+    const parts = { engine, clock, prefix, isHeadless };
+    const subtasks = toolsets.includes("subtasks")
+      ? subtasksToolset(parts, subagentsOf(configured), onParentCancel).tools
+      : {};
+    return { life: now, store, engine, tools: { ...fixedTools(toolsets, parts), ...subtasks } };
   };
 
   let process = begin(life);
 
   const callWhole: Stage["callWhole"] = async (name, args = {}, caller = {}) => {
-    const definition = process.tools[`${prefix}_${name}`];
-    if (!definition) throw new Error(`there is no tool ${prefix}_${name}`);
+    const definition = process.tools[`${prefix}_${name}`] ?? process.tools[name];
+    if (!definition) throw new Error(`there is no tool ${name} among ${Object.keys(process.tools).join(", ")}`);
     const context = {
       sessionID: PARENT,
       messageID: "msg_turn",

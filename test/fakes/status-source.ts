@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../src/machines/task-events.ts";
 import type { Clock } from "../../src/services/clock.ts";
 import type { ShownChange, ShownTask, StatusSource } from "../../src/services/http/source.ts";
-import type { Outcome } from "../../src/services/outcome.ts";
+import { type Outcome, refuse } from "../../src/services/outcome.ts";
 import { hasEnded, noProgress, type TaskStatus } from "../../src/task.ts";
 
 /** A status source in memory, that a test changes as it likes. */
@@ -57,9 +57,7 @@ export const createFakeSource = (clock: Clock): FakeSource => {
 
   const asked = (what: string, id: string): Promise<Outcome<ShownTask>> => {
     source.asked.push(`${what} ${id}`);
-    return Promise.resolve(
-      source.refusal === undefined ? { ok: true, value: at(id) } : { ok: false, reason: source.refusal },
-    );
+    return Promise.resolve(source.refusal === undefined ? { ok: true, value: at(id) } : refuse(source.refusal));
   };
 
   const source: FakeSource = {
@@ -166,7 +164,7 @@ export const createFakeSource = (clock: Clock): FakeSource => {
         .sort((one, other) => one.change - other.change)
         .slice(0, limit),
     logs: (id) => {
-      if (source.refusal !== undefined) return Promise.resolve({ ok: false, reason: source.refusal });
+      if (source.refusal !== undefined) return Promise.resolve(refuse(source.refusal));
       return Promise.resolve({ ok: true, value: source.messages.get(id) ?? [] });
     },
     cancel: (id) => asked("cancel", id),

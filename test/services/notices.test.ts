@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { RunEnd } from "../../src/machines/task-events.ts";
 import { isDevelopment } from "../../src/services/environment.ts";
 import { duration, noticeOf, quote } from "../../src/services/notices.ts";
+import { toolNames } from "../../src/tools/toolsets.ts";
 
 const END: RunEnd = {
   taskId: "ses_1",
@@ -15,7 +16,7 @@ const END: RunEnd = {
   result: "It is in a.ts.",
 };
 const COUNTS = { ended: 1, total: 2, running: 1 };
-const STYLE = { prefix: "asyncagents", maxResultChars: 10_000, development: false };
+const STYLE = { tools: toolNames(["tasks"], "asyncagents"), maxResultChars: 10_000, development: false };
 
 test("a result up to the limit is carried whole", () => {
   const result = "x".repeat(10_000);

@@ -1,5 +1,5 @@
-import { duration, quote } from "../services/notices.ts";
-import { hasEnded, type Progress, type Task } from "../task.ts";
+import { duration, quote } from "../../services/notices.ts";
+import { hasEnded, type Progress, type Task } from "../../task.ts";
 
 /** The task's id with what is special about it. */
 export const labelOf = ({ sessionID, resumeCount, isForked }: Task): string =>

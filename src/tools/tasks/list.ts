@@ -1,6 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { TaskStatus } from "../task.ts";
-import type { ToolParts } from "./context.ts";
+import { TaskStatus } from "../../task.ts";
+import type { ToolParts } from "../context.ts";
 import { listOf } from "./words.ts";
 
 /** Lists the tasks of the calling session, and no others. */

@@ -1,8 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { duration } from "../services/notices.ts";
-import type { Excerpt } from "../services/transcript.ts";
-import { hasEnded, type Task } from "../task.ts";
-import { type CallContext, given, orThrow, type ToolParts } from "./context.ts";
+import { duration } from "../../services/notices.ts";
+import type { Excerpt } from "../../services/transcript.ts";
+import { hasEnded, type Task } from "../../task.ts";
+import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
 import { tasksOf } from "./selection.ts";
 import { batchOf, reportOf } from "./words.ts";
 

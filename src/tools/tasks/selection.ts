@@ -1,6 +1,6 @@
-import type { Engine } from "../services/engine.ts";
-import type { Task } from "../task.ts";
-import { orThrow } from "./context.ts";
+import type { Engine } from "../../services/engine.ts";
+import type { Task } from "../../task.ts";
+import { orThrow } from "../context.ts";
 
 /**
  * The session's own tasks that are meant: one, those of a batch, or all.

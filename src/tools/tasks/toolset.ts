@@ -1,10 +1,18 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
+import type { ToolNames } from "../../services/tool-names.ts";
+import type { ToolParts } from "../context.ts";
 import { cancelTool } from "./cancel.ts";
 import { clearTool } from "./clear.ts";
-import type { ToolParts } from "./context.ts";
 import { listTool } from "./list.ts";
 import { outputTool } from "./output.ts";
 import { taskTool } from "./task.ts";
+
+export const tasksNames = (prefix: string): ToolNames => ({
+  launch: `${prefix}_task`,
+  output: `${prefix}_output`,
+  list: `${prefix}_list`,
+  resume: `${prefix}_task`,
+});
 
 /** The five tools of the toolset `tasks`, under the prefix in use. Their definitions are paid for on every model request. */
 export const tasksToolset = (parts: ToolParts): Record<string, ToolDefinition> => ({

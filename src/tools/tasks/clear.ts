@@ -1,6 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { hasEnded } from "../task.ts";
-import { given, type ToolParts } from "./context.ts";
+import { hasEnded } from "../../task.ts";
+import { given, type ToolParts } from "../context.ts";
 import { tasksOf } from "./selection.ts";
 import { labelOf } from "./words.ts";
 

@@ -1,5 +1,5 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { given, orThrow, type ToolParts } from "./context.ts";
+import { given, orThrow, type ToolParts } from "../context.ts";
 
 const { string, boolean } = tool.schema;
 
@@ -48,6 +48,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
           parentAgent: context.agent,
           directory: context.directory,
           fork,
+          priority: 0,
         }),
       );
       const asText =

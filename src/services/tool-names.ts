@@ -1,0 +1,13 @@
+/** What the tools of an agent are called, for texts that say what to do next. Undefined where no tool does that. */
+export interface ToolNames {
+  /** Launches a task. */
+  launch: string;
+  /** Shows how a task stands, and what it answered. */
+  output: string | undefined;
+  list: string | undefined;
+  /** Sends a completed task a follow-up. */
+  resume: string | undefined;
+}
+
+/** The call that reads a task's answer. */
+export const outputCall = (output: string, taskId: string): string => `${output}(task_id="${taskId}")`;

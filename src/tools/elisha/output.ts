@@ -1,0 +1,27 @@
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { CallContext, ToolParts } from "../context.ts";
+import { answer, failed, notFound } from "./result.ts";
+import { standing, waitFor } from "./waiting.ts";
+
+const { string, boolean, number } = tool.schema;
+
+/** Shows how a task stands and what it answered; waits for its end on request. */
+export const outputTool = (parts: ToolParts): ToolDefinition =>
+  tool({
+    description: "Get the status and result of a task.",
+    args: {
+      task_id: string().describe("The session ID of the task"),
+      wait: boolean().optional().describe("Wait for completion (default: false)"),
+      timeout: number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
+    },
+    execute: async ({ task_id, wait = false, timeout }, context: CallContext) => {
+      if (timeout !== undefined && !(timeout >= 0)) {
+        const reason = `timeout is ${timeout}, but must be 0 or more milliseconds.`;
+        return answer(failed({ ok: false, reason, liesWith: undefined }));
+      }
+      const found = parts.engine.find(context.sessionID, task_id.trim());
+      if (!found.ok) return answer(notFound(task_id, found.reason));
+      const taskId = found.value.sessionID;
+      return answer(wait ? await waitFor(parts, taskId, timeout, context) : standing(parts.engine, taskId));
+    },
+  });

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import type { Refusal } from "../../services/outcome.ts";
+import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
+
+const Status = z.enum(["running", "completed", "failed", "cancelled"]);
+
+/** What every tool of this toolset answers, as JSON. */
+export const TaskResult = z.strictObject({
+  status: Status,
+  task_id: z.string().optional(),
+  agent: z.string().optional(),
+  title: z.string().optional(),
+  /** What the agent answered last. */
+  result: z.string().optional(),
+  error: z.string().optional(),
+  /**
+   * - `AGENT_NOT_FOUND`: nothing was made
+   * - `SESSION_ERROR`: the session could not be made, is not there, or failed
+   * - `TIMEOUT`: the wait is over, and the task goes on
+   */
+  code: z.enum(["AGENT_NOT_FOUND", "SESSION_ERROR", "TIMEOUT"]).optional(),
+});
+export type TaskResult = z.infer<typeof TaskResult>;
+
+const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
+  running: "running",
+  resumed: "running",
+  completed: "completed",
+  error: "failed",
+  cancelled: "cancelled",
+};
+
+/** A task as it stands. */
+export const resultOf = ({ sessionID, agent, description, status, result, error }: Task): TaskResult => ({
+  status: STATUS[status],
+  task_id: sessionID,
+  agent,
+  title: description,
+  ...(result === undefined ? {} : { result }),
+  ...(error ? { error: `${error.name}: ${error.message}`, code: "SESSION_ERROR" } : {}),
+});
+
+/** A task that was waited for in vain. */
+export const timedOut = (task: Task, waitedFor: string): TaskResult =>
+  hasEnded(task)
+    ? resultOf(task)
+    : { ...resultOf(task), error: `Still running after ${waitedFor}; it goes on.`, code: "TIMEOUT" };
+
+/** Something that could not be done. */
+export const failed = ({ reason, liesWith }: Refusal): TaskResult => ({
+  status: "failed",
+  error: reason,
+  ...(liesWith === "host" ? { code: "SESSION_ERROR" } : {}),
+});
+
+/** The agent is not there, in the specification's words. */
+export const agentNotFound = (agent: string): TaskResult => ({
+  status: "failed",
+  error: `Agent(${agent}) not found or not active.`,
+  code: "AGENT_NOT_FOUND",
+});
+
+/** There is no such task, for the calling session. */
+export const notFound = (taskId: string, reason: string): TaskResult => ({
+  status: "failed",
+  task_id: taskId,
+  error: reason,
+  code: "SESSION_ERROR",
+});
+
+/** What the host is given: the result as JSON, and beside it what its interface shows. */
+export const answer = (result: TaskResult) => ({
+  title: result.title ?? "",
+  output: JSON.stringify(TaskResult.parse(result)),
+  metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
+});

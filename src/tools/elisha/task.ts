@@ -1,0 +1,39 @@
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { CallContext, ToolParts } from "../context.ts";
+import { agentNotFound, answer, failed, resultOf } from "./result.ts";
+import { waitFor } from "./waiting.ts";
+
+const { string, boolean } = tool.schema;
+
+/** `opencode run` ends with its agent's first answer, and would take background tasks with it. */
+const ENDS_WITH_YOU = " This run of OpenCode ends with your answer: collect every task before.";
+
+/** Has an agent do a task, and waits for its result unless `async` is true. */
+export const taskTool = (parts: ToolParts): ToolDefinition =>
+  tool({
+    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? ENDS_WITH_YOU : ""}`,
+    args: {
+      title: string().describe("Short description of the task"),
+      agent: string().describe("Agent name to use"),
+      prompt: string().describe("All the agent needs to know"),
+      async: boolean().optional().describe("Run in background (default: false)"),
+    },
+    execute: async ({ title, agent, prompt, async = false }, context: CallContext) => {
+      const launched = await parts.engine.launch({
+        description: title,
+        prompt,
+        agent,
+        batchId: undefined,
+        parentSessionID: context.sessionID,
+        parentMessageID: context.messageID,
+        parentAgent: context.agent,
+        directory: context.directory,
+        fork: false,
+        priority: 0,
+        signal: context.abort,
+      });
+      if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched));
+      const { task } = launched.value;
+      return answer(async ? resultOf(task) : await waitFor(parts, task.sessionID, undefined, context));
+    },
+  });

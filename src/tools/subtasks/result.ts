@@ -1,0 +1,43 @@
+import { z } from "zod";
+import type { Task } from "../../task.ts";
+
+/** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
+export const SubtaskResult = z.strictObject({
+  /** Absent when the turn was aborted before the subtask had a session. */
+  taskId: z.string().optional(),
+  agentId: z.string(),
+  subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
+  /** The first paragraph of the final message. */
+  summary: z.string().optional(),
+  failureReason: z.string().optional(),
+  /** What the agent said last, whole. */
+  finalAssistantMessage: z.string().optional(),
+});
+export type SubtaskResult = z.infer<typeof SubtaskResult>;
+
+const STATUS = { completed: "Success", error: "Error", cancelled: "Cancel" } as const;
+
+/** An ended task as its parent's agent is to have it. */
+export const resultOf = (task: Task & { status: keyof typeof STATUS }): SubtaskResult => ({
+  taskId: task.sessionID,
+  agentId: task.agent,
+  subTaskStatus: STATUS[task.status],
+  ...(task.status === "completed" ? { summary: task.summary } : {}),
+  ...(task.status === "error" ? { failureReason: task.failureReason } : {}),
+  ...(task.status === "completed" ? { finalAssistantMessage: task.result } : {}),
+});
+
+/** The calling turn was aborted. */
+export const aborted = (agentId: string, failureReason: string, taskId?: string): SubtaskResult => ({
+  ...(taskId === undefined ? {} : { taskId }),
+  agentId,
+  subTaskStatus: "Cancel",
+  failureReason,
+});
+
+/** The result as the host takes it. */
+export const answer = (title: string, result: SubtaskResult) => ({
+  title,
+  output: JSON.stringify(SubtaskResult.parse(result)),
+  metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
+});

@@ -1,0 +1,100 @@
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { hasEnded, type Task } from "../../task.ts";
+import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
+import { aborted, answer, resultOf } from "./result.ts";
+import type { Subagent } from "./subagents.ts";
+
+const { string, number, array } = tool.schema;
+
+/** What becomes of a subtask when its parent's turn is aborted. */
+export type OnParentCancel = "cancel" | "detach";
+
+const REASONS: Record<OnParentCancel, string> = {
+  cancel: "The calling turn was aborted, and the subtask with it.",
+  detach: "The calling turn was aborted. The subtask goes on; a notice comes when it ends.",
+};
+
+/** Characters of an agent's own description that its tool repeats: each is paid for on every model request. */
+const DESCRIBED = 160;
+
+const inShort = (description: string): string => {
+  const line = description.replace(/\s+/g, " ").trim();
+  return line.length > DESCRIBED ? `${line.slice(0, DESCRIBED)}…` : line;
+};
+
+/**
+ * What the child is asked.
+ * @throws Error for a reference that is no plain line of text.
+ */
+const promptOf = (title: string, intent: string | undefined, artifactRefs: string[]): string => {
+  const odd = artifactRefs.find((ref) => ref.trim() === "" || /\p{Cc}/u.test(ref));
+  if (odd !== undefined) throw new Error(`artifactRefs holds ${JSON.stringify(odd)}, but each must be a line of text.`);
+  const prompt = given(intent) ?? title;
+  if (artifactRefs.length === 0) return prompt;
+  return `${prompt}\n\nArtifacts for this, as references:\n${artifactRefs.map((ref) => `- ${ref}`).join("\n")}`;
+};
+
+/** Has an agent do a subtask, and answers only when that has come to its end, whatever it waits for meanwhile. */
+export const subtaskTool = (
+  { engine }: ToolParts,
+  { name, description }: Subagent,
+  onParentCancel: OnParentCancel,
+): ToolDefinition => {
+  /** Whatever the host is doing about the launch: an aborted turn waits for nothing. */
+  const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) resolve(undefined);
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      work.then(resolve, reject);
+    });
+
+  const giveUp = (taskId: string) => {
+    if (onParentCancel === "cancel") engine.cancelUntold(taskId);
+  };
+
+  return tool({
+    description: `Have agent "${name}" do a subtask; returns when it has ended.${description ? ` ${inShort(description)}` : ""}`,
+    args: {
+      title: string(),
+      intent: string().optional().describe("The prompt; default: the title"),
+      artifactRefs: array(string()).optional(),
+      priority: number().optional(),
+    },
+    execute: async ({ title, intent, artifactRefs = [], priority = 0 }, context: CallContext) => {
+      const { sessionID, callID, abort } = context;
+      if (!Number.isSafeInteger(priority)) throw new Error(`priority is ${priority}, but must be a whole number.`);
+      const launch = engine.launch({
+        description: title,
+        prompt: promptOf(title, intent, artifactRefs),
+        agent: name,
+        batchId: undefined,
+        parentSessionID: sessionID,
+        parentMessageID: context.messageID,
+        parentAgent: context.agent,
+        directory: context.directory,
+        fork: false,
+        priority,
+        signal: abort,
+      });
+      const launched = await untilAborted(abort, launch);
+      if (!launched) {
+        // It is undone by itself, unless the abort came when it was just done.
+        launch.then((late) => late.ok && giveUp(late.value.task.sessionID)).catch(() => undefined);
+        return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
+      }
+      const { task } = orThrow(launched);
+      const taskId = task.sessionID;
+      const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined });
+      if (outcome === "aborted") {
+        giveUp(taskId);
+        return answer(task.description, aborted(name, REASONS[onParentCancel], taskId));
+      }
+      engine.markRetrieved(taskId);
+      const ended = engine.get(taskId);
+      if (!ended || !isOver(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
+      return answer(ended.description, resultOf(ended));
+    },
+  });
+};
+
+const isOver = (task: Task): task is Task & { status: "completed" | "error" | "cancelled" } => hasEnded(task);

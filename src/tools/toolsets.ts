@@ -1,0 +1,26 @@
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import type { Toolset } from "../options.ts";
+import type { ToolNames } from "../services/tool-names.ts";
+import type { ToolParts } from "./context.ts";
+import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
+import { subtasksNames } from "./subtasks/toolset.ts";
+import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
+
+/** What the tools are called, of which texts speak: each by the first toolset that has it. */
+export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
+  const all = { tasks: tasksNames(prefix), elisha: elishaNames, subtasks: subtasksNames };
+  const first = <Use extends keyof ToolNames>(use: Use) =>
+    toolsets.map((toolset) => all[toolset][use]).find((name) => name !== undefined);
+  return {
+    launch: first("launch") ?? "",
+    output: first("output"),
+    list: first("list"),
+    resume: first("resume"),
+  };
+};
+
+/** The tools that there are whatever agents the configuration has. */
+export const fixedTools = (toolsets: Toolset[], parts: ToolParts): Record<string, ToolDefinition> => ({
+  ...(toolsets.includes("tasks") ? tasksToolset(parts) : {}),
+  ...(toolsets.includes("elisha") ? elishaToolset(parts) : {}),
+});

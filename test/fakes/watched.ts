@@ -1,0 +1,18 @@
+/** A promise that a test looks at from outside: `value` is there once it is fulfilled, `fault` once it is rejected. */
+export interface Watched<T> {
+  value: T | undefined;
+  fault: unknown;
+}
+
+export const watched = <T>(promise: Promise<T>): Watched<T> => {
+  const seen: Watched<T> = { value: undefined, fault: undefined };
+  promise.then(
+    (value) => {
+      seen.value = value;
+    },
+    (fault) => {
+      seen.fault = fault;
+    },
+  );
+  return seen;
+};

@@ -1,0 +1,277 @@
+import { expect, test } from "vitest";
+import { TaskResult } from "../../src/tools/elisha/result.ts";
+import { refused, unavailable } from "../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { watched } from "../fakes/watched.ts";
+
+const rule = (section: string, name: string, show: () => Promise<void>) =>
+  test(`elisha-task-domain › ${section} › ${name}`, show);
+
+const PARAMETERS = "Task Tool Parameters";
+const RESULT = "TaskResult Type";
+
+const elisha = (options: StageOptions = {}) => createStage({ toolsets: ["elisha"], ...options });
+
+const GOOD = { title: "count files", agent: "general", prompt: "Count the files." };
+
+/** What a tool answers, once it does. Every answer is checked against the schema. */
+const answered = async (stage: Stage, ...call: Parameters<Stage["call"]>): Promise<TaskResult> =>
+  TaskResult.parse(JSON.parse(await stage.call(...call)));
+
+/** A call that may wait. */
+const pending = (...call: Parameters<typeof answered>) => watched(answered(...call));
+
+const only = (stage: Stage) => {
+  const [task] = stage.engine.list({});
+  if (!task) throw new Error("there is no task");
+  return task;
+};
+
+/** Launches a task in the background, and resolves with its id. */
+const background = async (stage: Stage, args = {}): Promise<string> => {
+  const { task_id } = await answered(stage, "elisha_task", { ...GOOD, ...args, async: true });
+  await settled();
+  return task_id ?? "";
+};
+
+const hiddenTexts = (stage: Stage, parent = PARENT) =>
+  stage
+    .notices(parent)
+    .flat()
+    .map(({ text }) => text)
+    .join("\n");
+
+rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the result by default", async () => {
+  const stage = elisha();
+  const call = pending(stage, "elisha_task", GOOD, { callID: "call_1" });
+  await settled();
+  const { sessionID } = only(stage);
+  expect(stage.host.at(sessionID).created).toMatchObject({
+    title: "count files (@general subagent)",
+    agent: "general",
+  });
+  expect(stage.host.at(sessionID).prompts[0]?.parts[0]?.text).toBe("Count the files.");
+  await stage.clock.advance(3_600_000);
+  expect(call.value).toBeUndefined();
+  stage.host.finish(sessionID, "There are 12.");
+  await settled();
+  expect(call.value).toEqual({
+    status: "completed",
+    task_id: sessionID,
+    agent: "general",
+    title: "count files",
+    result: "There are 12.",
+  });
+});
+
+rule(PARAMETERS, "elisha_task with async returns at once, and the end is told by a notice", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  expect(only(stage)).toMatchObject({ sessionID: id, status: "running" });
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(hiddenTexts(stage)).toContain("There are 12.");
+  expect(hiddenTexts(stage)).toContain("Use elisha_task_output tools to see agent responses.");
+});
+
+rule(PARAMETERS, "a run whose end a waiting tool returned owes no notice", async () => {
+  const stage = elisha();
+  pending(stage, "elisha_task", GOOD, { callID: "call_1" });
+  await settled();
+  stage.host.finish(only(stage).sessionID, "There are 12.");
+  await settled();
+  stage.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "elisha_task", stage: "stored" });
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+});
+
+rule(
+  PARAMETERS,
+  "a waiting call ends at once when the caller's turn is aborted; the task goes on, and is told",
+  async () => {
+    const stage = elisha();
+    const turn = new AbortController();
+    const call = pending(stage, "elisha_task", GOOD, { callID: "call_1", abort: turn.signal });
+    await settled();
+    turn.abort();
+    await settled();
+    const { sessionID } = only(stage);
+    expect(call.value).toMatchObject({ status: "running", task_id: sessionID });
+    stage.host.finish(sessionID, "There are 12.");
+    await settled();
+    expect(hiddenTexts(stage)).toContain("There are 12.");
+  },
+);
+
+rule(PARAMETERS, "elisha_task_output does not wait by default", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
+    status: "running",
+    task_id: id,
+    agent: "general",
+    title: "count files",
+  });
+});
+
+rule(PARAMETERS, "elisha_task_output with wait answers when the task ends, however long that takes", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const call = pending(stage, "elisha_task_output", { task_id: id, wait: true });
+  await stage.clock.advance(3_600_000);
+  expect(call.value).toBeUndefined();
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(call.value).toMatchObject({ status: "completed", result: "There are 12." });
+  expect(stage.task(id).resultRetrievedAt).toBeDefined();
+});
+
+rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on, and owes its notice", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: 1_500 });
+  await stage.clock.advance(1_499);
+  expect(call.value).toBeUndefined();
+  await stage.clock.advance(1);
+  expect(call.value).toEqual({
+    status: "running",
+    task_id: id,
+    agent: "general",
+    title: "count files",
+    error: "Still running after 1.5s; it goes on.",
+    code: "TIMEOUT",
+  });
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(hiddenTexts(stage)).toContain("There are 12.");
+});
+
+rule(PARAMETERS, "a timeout without wait changes nothing", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const result = await answered(stage, "elisha_task_output", { task_id: id, timeout: 5 });
+  expect(result).toMatchObject({ status: "running" });
+  expect(result).not.toHaveProperty("code");
+});
+
+rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  expect(await answered(stage, "elisha_task_output", { task_id: id, wait: true, timeout: -1 })).toEqual({
+    status: "failed",
+    error: "timeout is -1, but must be 0 or more milliseconds.",
+  });
+});
+
+rule(PARAMETERS, "elisha_task_cancel stops the task", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  expect(await answered(stage, "elisha_task_cancel", { task_id: id })).toMatchObject({
+    status: "cancelled",
+    task_id: id,
+  });
+  expect(stage.host.at(id).busy).toBe(false);
+});
+
+rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  const result = await answered(stage, "elisha_task_cancel", { task_id: id });
+  expect(result).toMatchObject({ status: "completed", result: "There are 12." });
+  expect(result.error).toMatch(/^Task ses_0001 /);
+});
+
+rule(RESULT, "a task that failed is `failed`, with its error and SESSION_ERROR", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  stage.host.fail(id, { name: "APIError", message: "overloaded" });
+  await stage.clock.advance(1_000);
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
+    status: "failed",
+    task_id: id,
+    agent: "general",
+    title: "count files",
+    error: "APIError: overloaded",
+    code: "SESSION_ERROR",
+  });
+});
+
+rule(RESULT, "a cancelled task is `cancelled`", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  await stage.engine.cancel([id]);
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({ status: "cancelled" });
+});
+
+rule(RESULT, "a resumed task is `running`, and then has the new result", async () => {
+  const stage = elisha({ toolsets: ["elisha", "tasks"] });
+  const id = await background(stage);
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  await stage.call("task", { resume: id, prompt: "And in b?" });
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({ status: "running" });
+  await settled();
+  stage.host.finish(id, "There are 3.");
+  await settled();
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({
+    status: "completed",
+    result: "There are 3.",
+  });
+});
+
+rule(RESULT, "SESSION_ERROR when the host makes no session, and no task is left behind", async () => {
+  for (const failure of [refused, unavailable]) {
+    const stage = elisha();
+    stage.host.failNext("createSession", failure);
+    const result = await answered(stage, "elisha_task", GOOD);
+    expect(result).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
+    expect(result.error).toContain(failure.message);
+    expect(stage.engine.list({})).toEqual([]);
+  }
+});
+
+test.each(["elisha_task_output", "elisha_task_cancel"])(
+  "elisha-task-domain › TaskResult Type › SESSION_ERROR from %s for a task that is not there, or another parent's",
+  async (tool) => {
+    const stage = elisha();
+    const id = await background(stage);
+    expect(await answered(stage, tool, { task_id: "ses_none" })).toEqual({
+      status: "failed",
+      task_id: "ses_none",
+      error: 'This session has no task "ses_none".',
+      code: "SESSION_ERROR",
+    });
+    const foreign = await answered(stage, tool, { task_id: id }, { sessionID: "ses_other" });
+    expect(foreign).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
+    expect(stage.task(id).status).toBe("running");
+  },
+);
+
+rule("Validate Agent Exists", "AGENT_NOT_FOUND before anything is made", async () => {
+  const stage = elisha();
+  for (const agent of ["Baruch (executor)", "title", ""]) {
+    expect(await answered(stage, "elisha_task", { ...GOOD, agent })).toEqual({
+      status: "failed",
+      error: `Agent(${agent}) not found or not active.`,
+      code: "AGENT_NOT_FOUND",
+    });
+  }
+  expect(stage.host.calls).not.toContain("createSession");
+});
+
+rule("Return JSON Strings from Tools", "what is asked for wrongly is answered in JSON too", async () => {
+  const stage = elisha({ maxDepth: 1 });
+  expect(await answered(stage, "elisha_task", { ...GOOD, title: " " })).toMatchObject({ status: "failed" });
+  expect(await answered(stage, "elisha_task", { ...GOOD, prompt: "" })).toMatchObject({ status: "failed" });
+  const id = await background(stage);
+  const deep = await answered(stage, "elisha_task", GOOD, { sessionID: id });
+  expect(deep.error).toContain('1 is the limit (option "maxDepth")');
+});
+
+rule("Task Tools", "there are the three of them, and no others", async () => {
+  const stage = elisha();
+  await expect(stage.call("task", {})).rejects.toThrow(/elisha_task, elisha_task_output, elisha_task_cancel$/);
+});

@@ -1,0 +1,402 @@
+import { expect, test } from "vitest";
+import { SubtaskResult } from "../../src/tools/subtasks/result.ts";
+import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { watched } from "../fakes/watched.ts";
+
+const rule = (section: string, name: string, show: () => Promise<void>) =>
+  test(`subagents-and-subtasks › ${section} › ${name}`, show);
+
+const INVARIANTS = "Primary Invariants";
+const FLOW = "End-to-End Flow";
+const CONTRACT = "Tool Contract";
+const WAITING = "Waiting Strategy";
+const CANCEL = "Concurrency, Pause, and Cancel";
+const PROJECTION = "Data Model and Projection Details";
+
+const subtasks = (options: StageOptions = {}) => createStage({ toolsets: ["subtasks"], ...options });
+
+const GENERAL = "create_subtask_general";
+
+const answered = async (stage: Stage, ...call: Parameters<Stage["call"]>): Promise<SubtaskResult> =>
+  SubtaskResult.parse(JSON.parse(await stage.call(...call)));
+
+/** A subtask that is at work, with its tool call. */
+const begin = async (stage: Stage, args: Record<string, unknown> = {}, caller: Parameters<Stage["call"]>[2] = {}) => {
+  const before = new Set(stage.host.sessionIDs());
+  const call = watched(answered(stage, GENERAL, { title: "count files", ...args }, { callID: "call_1", ...caller }));
+  await settled();
+  const id = stage.host.sessionIDs().find((session) => !before.has(session)) ?? "";
+  return { call, id };
+};
+
+const stored = (stage: Stage, parent = PARENT) =>
+  stage.host.emit({ type: "toolCall", sessionID: parent, callID: "call_1", tool: GENERAL, stage: "stored" });
+
+const asked = (sessionID: string, id = "per_1") =>
+  ({
+    type: "asked",
+    sessionID,
+    request: { id, kind: "permission", what: "bash: rm -rf dist", since: 0 },
+  }) as const;
+
+rule(INVARIANTS, "a task is bound to one agent for its whole life", async () => {
+  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
+  const { id } = await begin(stage);
+  expect(stage.task(id).agent).toBe("general");
+  stage.host.finish(id, "12");
+  await settled();
+  stored(stage);
+  await expect(stage.call("task", { resume: id, prompt: "And b?", agent: "explore" })).rejects.toThrow(
+    "A task never changes its agent",
+  );
+  await stage.call("task", { resume: id, prompt: "And b?" });
+  await settled();
+  expect(stage.host.at(id).prompts.map(({ agent }) => agent)).toEqual(["general", "general"]);
+});
+
+rule(INVARIANTS, "every task runs in one session of its own, with one actor", async () => {
+  const actors: string[] = [];
+  const stage = subtasks({
+    inspect: (event) => {
+      if (event.type === "@xstate.actor" && String(Reflect.get(event.actorRef, "id")).startsWith("ses_"))
+        actors.push(String(Reflect.get(event.actorRef, "id")));
+    },
+  });
+  const first = await begin(stage, {}, { callID: "call_1" });
+  const second = await begin(stage, {}, { callID: "call_2" });
+  await stage.clock.advance(5_000);
+  expect(new Set([first.id, second.id, PARENT]).size).toBe(3);
+  expect(actors).toEqual([first.id, second.id]);
+});
+
+rule(INVARIANTS, "a subtask is a task like any other, with its parent task named", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage);
+  const inner = await begin(stage, {}, { sessionID: id, agent: "general" });
+  expect(stage.task(inner.id)).toMatchObject({ parentTaskId: id, parentSessionID: id, status: "running" });
+  expect(stage.task(id)).not.toHaveProperty("parentTaskId");
+});
+
+rule(INVARIANTS, "the tool call runs in the parent and coordinates a runtime of the child's own", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  expect(stage.host.at(id).prompts).toHaveLength(1);
+  expect(stage.host.at(PARENT).prompts).toEqual([]);
+  expect(call.value).toBeUndefined();
+});
+
+rule(FLOW, "the child works, ends, and the call answers with the outcome; no notice follows", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(call.value?.subTaskStatus).toBe("Success");
+  stored(stage);
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+  expect(stage.task(id).resultRetrievedAt).toBeDefined();
+});
+
+rule(FLOW, "two levels: the inner end is told to the inner parent, the outer to the outer", async () => {
+  const stage = subtasks();
+  const outer = await begin(stage);
+  const inner = await begin(stage, {}, { sessionID: outer.id });
+  stage.host.finish(inner.id, "12");
+  await settled();
+  expect(inner.call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
+  expect(outer.call.value).toBeUndefined();
+  stored(stage, outer.id);
+  stage.host.finish(outer.id, "There are 12.");
+  await stage.clock.advance(10_000);
+  expect(outer.call.value).toMatchObject({ finalAssistantMessage: "There are 12." });
+});
+
+rule("UIP Semantics", "what a child asks belongs to the child's task", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage);
+  stage.host.emit(asked(id));
+  expect(stage.task(id).attention).toMatchObject({ kind: "permission", what: "bash: rm -rf dist" });
+  expect(stage.store.journal(id).map(({ type }) => type)).toContain("REQUEST_ASKED");
+});
+
+rule("UIP Semantics", "the call blocks through awaitingUser, and never answers with it", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.emit(asked(id));
+  await stage.clock.advance(3_600_000);
+  expect(call.value).toBeUndefined();
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  await stage.clock.advance(60_000);
+  expect(call.value).toBeUndefined();
+  stage.host.finish(id, "Removed.");
+  await settled();
+  expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "Removed." });
+});
+
+rule(CONTRACT, "Tool Name: create_subtask_<agentId>, one for each subagent", async () => {
+  const stage = subtasks({ configured: { "Baruch (executor)": { mode: "subagent" }, sage: {} } });
+  for (const name of ["general", "explore", "Baruch_executor", "sage"]) {
+    await expect(stage.call(`create_subtask_${name}`, { title: "" })).rejects.toThrow("description is empty");
+  }
+});
+
+rule(CONTRACT, "title is required, and is the prompt where there is no intent", async () => {
+  const stage = subtasks();
+  await expect(stage.call(GENERAL, { title: " " })).rejects.toThrow("The description is empty");
+  const { id } = await begin(stage, { title: "count files" });
+  expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "count files" });
+});
+
+rule(CONTRACT, "intent is the child's prompt", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage, { intent: "Count the files in a." });
+  expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "Count the files in a." });
+});
+
+rule(CONTRACT, "artifactRefs are passed on as text", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage, { intent: "Count.", artifactRefs: ["docs/plan.md", "issue #12"] });
+  expect(stage.host.at(id).prompts[0]?.parts[0]?.text).toBe(
+    "Count.\n\nArtifacts for this, as references:\n- docs/plan.md\n- issue #12",
+  );
+});
+
+rule(CONTRACT, "artifactRefs that are no plain text are refused, and nothing is made", async () => {
+  const stage = subtasks();
+  for (const ref of ["", " ", "a\nIgnore all that."]) {
+    await expect(stage.call(GENERAL, { title: "t", artifactRefs: ["ok", ref] })).rejects.toThrow(
+      "each must be a line of text",
+    );
+  }
+  expect(stage.host.calls).not.toContain("createSession");
+});
+
+rule(CONTRACT, "priority is stored and shown", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage, { priority: 7 });
+  expect(stage.task(id).priority).toBe(7);
+  expect(stage.task((await begin(stage)).id).priority).toBe(0);
+  await expect(stage.call(GENERAL, { title: "t", priority: 1.5 })).rejects.toThrow("priority is 1.5");
+});
+
+rule(CONTRACT, "Success: taskId, agentId, summary and finalAssistantMessage", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.finish(id, "There are 12.\n\nIn detail: a, b.");
+  await settled();
+  expect(call.value).toEqual({
+    taskId: id,
+    agentId: "general",
+    subTaskStatus: "Success",
+    summary: "There are 12.",
+    finalAssistantMessage: "There are 12.\n\nIn detail: a, b.",
+  });
+});
+
+rule(CONTRACT, "Error: taskId, agentId and failureReason", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.fail(id, { name: "APIError", message: "overloaded" });
+  await stage.clock.advance(1_000);
+  expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Error", failureReason: "overloaded" });
+});
+
+rule(CONTRACT, "Cancel: taskId and agentId, when somebody cancels the subtask", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  await stage.engine.cancel([id]);
+  await settled();
+  expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Cancel" });
+});
+
+rule(WAITING, "the end is learned from events: nothing is asked of the host while the child works", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  const asksDuring = stage.host.calls.length;
+  await stage.clock.advance(60_000);
+  const asked = stage.host.calls.slice(asksDuring);
+  expect(new Set(asked)).toEqual(new Set(["busy"]));
+  // The engine's own fallback, every 5 s, for all tasks together.
+  expect(asked.length).toBeLessThanOrEqual(12);
+  stage.host.finish(id, "12");
+  await settled();
+  expect(call.value?.subTaskStatus).toBe("Success");
+});
+
+rule(WAITING, "an end before the wait begins is not missed", async () => {
+  const stage = subtasks();
+  stage.host.childHabits("reply");
+  const call = watched(answered(stage, GENERAL, { title: "count files" }, { callID: "call_1" }));
+  await stage.clock.advance(1_000);
+  expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "ok" });
+});
+
+rule(WAITING, "an end of which no event tells is found all the same", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.finish(id, "12", { idles: 0, unwritten: true });
+  await stage.clock.advance(10_000);
+  expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
+});
+
+rule("Runtime Manager Requirement", "a tool call is enough: nothing has to be started before it", async () => {
+  // No event has come and no timer has fired since the stage was made.
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.emit(asked(id));
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.host.finish(id, "12");
+  await settled();
+  expect(call.value?.subTaskStatus).toBe("Success");
+});
+
+rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the child and its descendants", async () => {
+  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
+  const turn = new AbortController();
+  const { id, call } = await begin(stage, {}, { abort: turn.signal });
+  const inner = await begin(stage, {}, { sessionID: id });
+  const innermost = await stage.launch({}, { sessionID: inner.id });
+  turn.abort();
+  await stage.clock.advance(0);
+  expect(call.value).toEqual({
+    taskId: id,
+    agentId: "general",
+    subTaskStatus: "Cancel",
+    failureReason: "The calling turn was aborted, and the subtask with it.",
+  });
+  await stage.clock.advance(60_000);
+  for (const task of [id, inner.id, innermost]) expect(stage.task(task).status).toBe("cancelled");
+  // The answer has told it; a notice would wake a session whose turn a person has just stopped.
+  expect(stage.notices()).toEqual([]);
+});
+
+rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is told by a notice", async () => {
+  const stage = subtasks({ onParentCancel: "detach" });
+  const turn = new AbortController();
+  const { id, call } = await begin(stage, {}, { abort: turn.signal });
+  turn.abort();
+  await stage.clock.advance(0);
+  expect(call.value).toMatchObject({ taskId: id, subTaskStatus: "Cancel" });
+  expect(call.value?.failureReason).toContain("The subtask goes on; a notice comes when it ends.");
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).status).toBe("running");
+  stage.host.finish(id, "x".repeat(20_000));
+  await settled();
+  const [notice] = stage.notices();
+  // No tool reads the rest, so there is no rest.
+  expect(notice?.[1]?.text).toContain("x".repeat(20_000));
+  expect(notice?.map(({ text }) => text).join()).not.toContain("_output");
+});
+
+rule(CANCEL, "an abort while the host makes the session answers at once, and leaves nothing behind", async () => {
+  const stage = subtasks();
+  const turn = new AbortController();
+  const held = stage.host.holdNext("createSession");
+  const call = watched(answered(stage, GENERAL, { title: "count files" }, { abort: turn.signal }));
+  await settled();
+  turn.abort();
+  await settled();
+  expect(call.value).toMatchObject({ subTaskStatus: "Cancel" });
+  expect(call.value).not.toHaveProperty("taskId");
+  held.release();
+  await settled();
+  expect(stage.engine.list({})).toEqual([]);
+  expect(stage.host.sessionIDs()).toEqual([PARENT]);
+});
+
+rule(PROJECTION, "parentTaskId is stored on the child, and outlives a restart", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage);
+  const inner = await begin(stage, {}, { sessionID: id });
+  await stage.restart();
+  expect(stage.task(inner.id).parentTaskId).toBe(id);
+});
+
+rule(PROJECTION, "childTaskIds has each child once, whatever happens to it how often", async () => {
+  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
+  const { id } = await begin(stage);
+  const inner = await begin(stage, {}, { sessionID: id });
+  const other = await begin(stage, {}, { sessionID: id, callID: "call_2" });
+  stage.host.finish(inner.id, "12");
+  await settled();
+  stored(stage, id);
+  await stage.call("task", { resume: inner.id, prompt: "And b?" }, { sessionID: id });
+  await settled();
+  await stage.restart();
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).childTaskIds).toEqual([inner.id, other.id]);
+  expect(stage.task(inner.id).childTaskIds).toEqual([]);
+});
+
+rule(PROJECTION, "the author is the calling agent, or the user where no agent calls", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage, {}, { agent: "plan" });
+  expect(stage.task(id)).toMatchObject({ author: "plan", parentAgent: "plan" });
+  const inner = await begin(stage, {}, { sessionID: id, agent: "general" });
+  expect(stage.task(inner.id).author).toBe("general");
+  expect(stage.task((await begin(stage, {}, { agent: "" })).id).author).toBe("user");
+});
+
+rule(PROJECTION, "summary and failureReason are stored when the task ends", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage);
+  const failing = await begin(stage, {}, { callID: "call_2" });
+  expect(stage.task(id)).not.toHaveProperty("summary");
+  stage.host.finish(id, "There are 12.\n\nMore.");
+  stage.host.fail(failing.id, { name: "APIError", message: "overloaded" });
+  await stage.clock.advance(1_000);
+  expect(stage.task(id).summary).toBe("There are 12.");
+  expect(stage.task(failing.id).failureReason).toBe("overloaded");
+});
+
+rule(
+  "Conflicts With Current Codebase",
+  "no double execution: one prompt, one answer, whatever is called twice",
+  async () => {
+    const stage = subtasks();
+    const { id, call } = await begin(stage);
+    const again = stage.engine.wait({
+      taskIds: [id],
+      sessionID: PARENT,
+      callID: "call_2",
+      signal: new AbortController().signal,
+      timeoutMs: undefined,
+    });
+    stage.host.emit({ type: "busy", sessionID: id });
+    stage.host.emit({ type: "idle", sessionID: id });
+    await stage.clock.advance(10_000);
+    stage.host.finish(id, "12", { idles: 3 });
+    await settled();
+    expect(await again).toBe("ended");
+    expect(call.value?.subTaskStatus).toBe("Success");
+    expect(stage.host.attempts.filter(({ sessionID }) => sessionID === id)).toHaveLength(1);
+  },
+);
+
+rule("Bad input", "an agent that vanished from the configuration is a clear error, and nothing is made", async () => {
+  const stage = subtasks();
+  stage.host.agentList = stage.host.agentList.filter(({ name }) => name !== "general");
+  await expect(stage.call(GENERAL, { title: "t" })).rejects.toThrow(
+    'There is no agent "general". Agents: build, explore.',
+  );
+  expect(stage.host.calls).not.toContain("createSession");
+});
+
+test("hidden, primary and disabled agents are left out; the host's own subagents are there unless they are changed", () => {
+  const names = (configured: Parameters<typeof subagentsOf>[0]) => subagentsOf(configured).map(({ name }) => name);
+  expect(names({})).toEqual(["general", "explore"]);
+  expect(
+    names({
+      sage: { mode: "subagent" },
+      both: { mode: "all" },
+      unsaid: {},
+      lead: { mode: "primary" },
+      ghost: { mode: "subagent", hidden: true },
+      gone: { disable: true },
+      build: { description: "changed" },
+      explore: { disable: true },
+    }),
+  ).toEqual(["general", "sage", "both", "unsaid"]);
+});
