@@ -63,6 +63,7 @@ const server: Plugin = async (input, given) => {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
       fork: options.fork,
+      attention: { timeout: options.attention.timeout },
       recovery: options.recovery,
       retention: options.retention,
       isHeadless,

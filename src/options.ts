@@ -32,6 +32,17 @@ export const Options = z.strictObject({
     .min(1_000)
     .default(600_000)
     .describe("Milliseconds without a sign of life after which a running task is shown as stale."),
+  attention: z
+    .strictObject({
+      timeout: z
+        .int()
+        .min(1_000)
+        .optional()
+        .describe(
+          "Milliseconds after which a permission or a question that nobody answers is rejected, and the task goes on; default: never.",
+        ),
+    })
+    .prefault({}),
   recovery: z
     .enum(["continue", "fail"])
     .default("continue")

@@ -24,12 +24,28 @@ export const TaskError = z.object({
 });
 export type TaskError = z.infer<typeof TaskError>;
 
+/** A permission or a question that waits for a person's answer. */
+export const OpenRequest = z.object({
+  id: z.string(),
+  kind: z.enum(["permission", "question"]),
+  /** What is asked, in words. */
+  what: z.string(),
+  since: z.iso.datetime(),
+  /** Of a question: what is asked in turn, what can be chosen, whether more than one, and whether something else. */
+  questions: z
+    .array(z.object({ question: z.string(), options: z.array(z.string()), multiple: z.boolean(), custom: z.boolean() }))
+    .optional(),
+});
+export type OpenRequest = z.infer<typeof OpenRequest>;
+
 /** What holds a task up: a request that waits for a person, or silence. */
 export const Attention = z.object({
   kind: z.enum(["permission", "question", "stale"]),
   /** What is asked, in words; empty for `stale`. */
   what: z.string(),
   since: z.iso.datetime(),
+  /** All that is asked, oldest first; the first one is told of above. Absent for `stale`. */
+  requests: z.array(OpenRequest).optional(),
 });
 export type Attention = z.infer<typeof Attention>;
 

@@ -12,6 +12,7 @@ test("without options every one has its default", () => {
     staleAfter: 600_000,
     notice: { maxResultChars: 10_000 },
     api: { allowedOrigins: [] },
+    attention: {},
     recovery: "continue",
     retention: {},
     inspect: false,

@@ -4,12 +4,13 @@ import { CommandError } from "./command.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** The values of a command's options, and the one argument that it takes beside them, if there is one. */
-export const readArguments = <const Given extends Options>(args: string[], options: Given) => {
+/** The values of a command's options, and the words beside them: at most `most`. */
+export const readArguments = <const Given extends Options>(args: string[], options: Given, most = 1) => {
   const parsed = attempt(() => parseArgs({ args, options, allowPositionals: true }));
-  const [argument, unexpected] = parsed.positionals;
+  const [argument, ...further] = parsed.positionals;
+  const unexpected = parsed.positionals[most];
   if (unexpected !== undefined) throw new CommandError(`"${unexpected}" is one argument too many.`);
-  return { values: parsed.values, argument };
+  return { values: parsed.values, argument, further };
 };
 
 const attempt = <T>(work: () => T): T => {

@@ -1,10 +1,15 @@
 import manifest from "../../package.json" with { type: "json" };
+import { answerCommand } from "./answer.ts";
 import { type Command, CommandError, EXIT, type ExitCode } from "./command.ts";
 import { exportCommand } from "./export.ts";
 import { replayCommand } from "./replay.ts";
 import type { Screen } from "./screen.ts";
 
-const COMMANDS: Readonly<Record<string, Command>> = { replay: replayCommand, export: exportCommand };
+const COMMANDS: Readonly<Record<string, Command>> = {
+  answer: answerCommand,
+  replay: replayCommand,
+  export: exportCommand,
+};
 
 const ASKS_HELP: ReadonlySet<string | undefined> = new Set([undefined, "help", "--help", "-h"]);
 

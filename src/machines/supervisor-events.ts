@@ -28,6 +28,10 @@ export type HostEvent =
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }
+  /** A session stands below another. */
+  | { type: "child"; sessionID: string; parentID: string }
+  /** A session's conversation was summed up, to make room. */
+  | { type: "compacted"; sessionID: string }
   /** A message began, or changed. */
   | { type: "message"; sessionID: string; message: SeenMessage }
   /** A text part of a message, as far as it is written. */

@@ -17,6 +17,17 @@ export interface HostError {
   message: string;
 }
 
+/** One of the questions of a request. */
+export interface Question {
+  question: string;
+  /** What can be chosen. */
+  options: string[];
+  /** More than one may be chosen. */
+  multiple: boolean;
+  /** Something else may be said. */
+  custom: boolean;
+}
+
 /** A permission or a question that a child asks of a person. */
 export interface PendingRequest {
   id: string;
@@ -25,6 +36,8 @@ export interface PendingRequest {
   what: string;
   /** Epoch milliseconds. */
   since: number;
+  /** Absent for a permission. */
+  questions?: Question[];
 }
 
 /** How a run ended: everything its notice says. Fixed when the run ends, so that a later run cannot change it. */
@@ -47,7 +60,8 @@ export interface RunEnd {
 export interface Prompt {
   sessionID: string;
   messageID: string;
-  parts: { id: string; text: string; synthetic?: boolean }[];
+  /** `synthetic` is hidden from people, `ignored` from models. */
+  parts: { id: string; text: string; synthetic?: boolean; ignored?: boolean }[];
   /** Passed on every prompt: a prompt without an agent flips the session to the default one. */
   agent: string | undefined;
   model: ModelRef | undefined;

@@ -1,8 +1,10 @@
+import type { Answer } from "../answer.ts";
 import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
-import type { PendingRequest, Recovery, RunEnd, TaskEvent } from "../machines/task-events.ts";
+import type { Recovery, RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import { startAdoption } from "./adoption.ts";
+import { createAttention } from "./attention.ts";
 import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
@@ -15,6 +17,7 @@ import type { Ids } from "./ids.ts";
 import { createLaunches, type Launched } from "./launches.ts";
 import type { LaunchRequest } from "./launching.ts";
 import { createLeftovers } from "./leftovers.ts";
+import { createLineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
 import { type Outcome, refuse } from "./outcome.ts";
@@ -53,6 +56,8 @@ export interface Engine {
   cancelUntold(taskId: string): void;
   /** Removes tasks for good, those that run cancelled first; nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
+  /** Answers what a task asks, for a person; never for a model. */
+  answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
   /** Does what the status API and other processes have asked for, if it is for this process to do. */
   fulfilRequests(): void;
   /** Takes what the host tells. Never throws. */
@@ -80,6 +85,10 @@ export interface EngineParts {
     recovery: Recovery;
     /** Which ended tasks stay. */
     retention: Retention;
+    attention: {
+      /** Milliseconds after which what nobody answers is rejected; undefined: never. */
+      timeout: number | undefined;
+    };
     /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
     isHeadless: boolean;
   };
@@ -109,8 +118,10 @@ const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["t
   "CHECK_FAILED",
 ]);
 
+const UNROUTED: ReadonlySet<HostEvent["type"]> = new Set(["text", "toolCall", "step", "child", "compacted"]);
+
 /** The other kinds are counted and remembered beside the machines, and there are many of them. */
-const isRouted = ({ type }: HostEvent): boolean => type !== "text" && type !== "toolCall" && type !== "step";
+const isRouted = ({ type }: HostEvent): boolean => !UNROUTED.has(type);
 
 /** Puts the machines, the services and the store together. */
 export const createEngine = ({ host, store, clock, ids, log, options, inspect }: EngineParts): Engine => {
@@ -226,13 +237,6 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     get,
   });
 
-  /** The host shows what its own children ask, but a forked session is nobody's child. */
-  const onAskedByFork = async (request: PendingRequest): Promise<void> => {
-    const message = `A forked task asks: ${request.kind}: ${request.what}`;
-    const done = options.isHeadless ? await host.reject(request) : await host.toast({ message, variant: "info" });
-    if (!done.ok) log.error("a forked task's request reached nobody", { request, reason: done.failure.message });
-  };
-
   const onDeleted = async (sessionID: string) => {
     launches.orphan(sessionID);
     completing.forget(sessionID);
@@ -265,8 +269,22 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     find,
     get,
   });
-  const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume });
+  const lineage = createLineage(store);
+  const attention = createAttention({
+    host,
+    store,
+    runtime,
+    lineage,
+    clock,
+    ids,
+    log,
+    isHeadless: options.isHeadless,
+    timeout: options.attention.timeout,
+  });
+  const { answer } = attention;
+  const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
+    attention.stop,
     waiting.stop,
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
@@ -293,6 +311,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
   return {
     launch: launches.launch,
     resume,
+    answer,
     fulfilRequests,
     get,
     list,
@@ -314,9 +333,8 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       waiting.note(event);
       if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
-      if (event.type === "asked" && store.get(event.sessionID)?.task.isForked) {
-        inBackground(onAskedByFork(event.request), "a forked task's request could not be shown");
-      }
+      lineage.note(event);
+      attention.note(event);
       if (event.type === "deleted") {
         inBackground(onDeleted(event.sessionID), "the tasks of a deleted session could not be cleared");
       }

@@ -1,3 +1,4 @@
+import type { Answer } from "../answer.ts";
 import type { SeenMessage, ToolCallStage } from "../machines/supervisor-events.ts";
 import type { PendingRequest, Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
@@ -114,6 +115,8 @@ export interface Host {
   /** All messages of a session in the host's own form, oldest first. */
   rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
+  /** Gives a person's answer to a permission or a question; `notFound` when it is not open any more. */
+  answer(request: PendingRequest, answer: Answer): Promise<HostResult<void>>;
   /** Says no to a permission or a question. */
   reject(request: PendingRequest): Promise<HostResult<void>>;
   toast(toast: Toast): Promise<HostResult<void>>;

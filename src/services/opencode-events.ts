@@ -1,6 +1,8 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
+import type { Question } from "../machines/task-events.ts";
 import { isOwnText, type OpencodeEvent, readError, readMessage, stageOf } from "./opencode-host.ts";
 
+type AskedQuestion = Extract<OpencodeEvent, { type: "question.asked" }>["properties"]["questions"][number];
 type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
 
 const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
@@ -17,6 +19,14 @@ const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | und
   return undefined;
 };
 
+/** Where it is not said, one is chosen, or something else is said. */
+const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): Question => ({
+  question,
+  options: options.map(({ label }) => label),
+  multiple: multiple === true,
+  custom: custom !== false,
+});
+
 /** What an event of OpenCode means to us; undefined for the many that mean nothing. `at` is epoch milliseconds. */
 export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefined => {
   switch (event.type) {
@@ -31,6 +41,13 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
       const { sessionID, error } = event.properties;
       return sessionID === undefined ? undefined : { type: "error", sessionID, error: readError(error) };
     }
+    case "session.created":
+    case "session.updated": {
+      const { id, parentID } = event.properties.info;
+      return parentID ? { type: "child", sessionID: id, parentID } : undefined;
+    }
+    case "session.compacted":
+      return { type: "compacted", sessionID: event.properties.sessionID };
     case "session.deleted":
       return { type: "deleted", sessionID: event.properties.info.id };
     case "message.updated": {
@@ -47,7 +64,8 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
     case "question.asked": {
       const { id, sessionID, questions } = event.properties;
       const what = questions.map(({ question }) => question).join(" ");
-      return { type: "asked", sessionID, request: { id, kind: "question", what, since: at } };
+      const request = { id, kind: "question", what, since: at, questions: questions.map(readQuestion) } as const;
+      return { type: "asked", sessionID, request };
     }
     case "permission.replied":
     case "question.replied":

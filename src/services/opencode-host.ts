@@ -312,6 +312,16 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
       map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
+    answer: async ({ id, kind }, { reply = "reject", message, answers }) =>
+      done(
+        await (kind === "permission"
+          ? ask((signal) =>
+              client.permission.reply({ requestID: id, reply, ...(message ? { message } : {}) }, { signal }),
+            )
+          : answers
+            ? ask((signal) => client.question.reply({ requestID: id, answers }, { signal }))
+            : ask((signal) => client.question.reject({ requestID: id }, { signal }))),
+      ),
     reject: async ({ id, kind }) =>
       done(
         await (kind === "permission"

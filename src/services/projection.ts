@@ -6,7 +6,10 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 const attentionOf = ({ requests, quietSince }: TaskContext): Attention | undefined => {
   const request = requests[0];
-  if (request) return { kind: request.kind, what: request.what, since: iso(request.since) };
+  if (request) {
+    const all = requests.map((asked) => ({ ...asked, since: iso(asked.since) }));
+    return { kind: request.kind, what: request.what, since: iso(request.since), requests: all };
+  }
   return quietSince === undefined ? undefined : { kind: "stale", what: "", since: iso(quietSince) };
 };
 

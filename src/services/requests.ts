@@ -1,3 +1,4 @@
+import type { Answer } from "../answer.ts";
 import type { Task } from "../task.ts";
 import type { Cancelled } from "./ending.ts";
 import { type Log, reasonOf } from "./log.ts";
@@ -13,16 +14,21 @@ export interface RequestParts {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<Cancelled[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
+  answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
 }
 
 /** Fulfils what other processes, and the status API, have asked of the tasks that this process supervises. */
-export const createFulfilling = ({ store, log, get, cancel, resume }: RequestParts) => {
+export const createFulfilling = ({ store, log, get, cancel, resume, answer }: RequestParts) => {
   const fulfil = async ({ taskId, request }: AskedRequest): Promise<RequestAnswer> => {
     const task = get(taskId);
     if (!task) return { refused: `There is no task ${taskId} any more.` };
     if (request.kind === "cancel") {
       const [cancelled] = await cancel([taskId]);
       return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
+    }
+    if (request.kind === "answer") {
+      const answered = await answer(taskId, request.answer);
+      return answered.ok ? {} : { refused: answered.reason };
     }
     const { signal } = new AbortController();
     const { parentSessionID } = task;

@@ -89,6 +89,7 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
     },
     cancel: (taskId) => request(taskId, { kind: "cancel" }),
     resume: (taskId, prompt) => request(taskId, { kind: "resume", prompt }),
+    answer: (taskId, answer) => request(taskId, { kind: "answer", answer }),
     machines: charts,
     onChange: sites.onChange,
   };

@@ -4,13 +4,14 @@ import { opencodeTaskchart } from "./command-line.ts";
 
 test.each([[[]], [["--help"]], [["help"]]])("%j lists the commands", async (args) => {
   const { code, out, error } = await opencodeTaskchart(args);
-  expect(out).toMatch(/^Usage: opencode-taskchart <command>\n\n {2}replay {2}.*\n {2}export {2}/);
+  expect(out).toMatch(/^Usage: opencode-taskchart <command>\n\n {2}answer {2}.*\n {2}replay {2}.*\n {2}export {2}/);
   expect({ code, error }).toEqual({ code: 0, error: "" });
 });
 
 test.each([
   [["replay", "--help"], "Usage: opencode-taskchart replay <task-id>"],
   [["help", "export"], "Usage: opencode-taskchart export <task-id>"],
+  [["answer", "--help"], "Usage: opencode-taskchart answer"],
   [["--version"], manifest.version],
 ])("%j is answered on standard output", async (args, words) => {
   const { code, out, error } = await opencodeTaskchart(args);
@@ -19,7 +20,7 @@ test.each([
 });
 
 test.each([
-  [["play"], 'There is no command "play". Commands: replay, export.'],
+  [["play"], 'There is no command "play". Commands: answer, replay, export.'],
   [["replay"], "Say which task: its id, or --file with an exported journal."],
   [["export"], "Say which task: its id."],
   [["replay", "ses_a", "ses_b"], '"ses_b" is one argument too many.'],

@@ -61,6 +61,20 @@ describe("what a person asks one process of a task that another one supervises",
     expect(supervising.notices()).toHaveLength(1);
   });
 
+  test("answers what it asks there", async () => {
+    const id = await supervising.launch();
+    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: 0 } as const;
+    supervising.host.emit({ type: "asked", sessionID: id, request });
+    await settled();
+    const { answer, after } = await answered(source.answer(id, { reply: "once" }));
+    expect(answer).toMatchObject({ ok: true, value: { sessionID: id, status: "running" } });
+    expect(answer).not.toHaveProperty("value.attention");
+    expect(after).toBeLessThanOrEqual(2_000);
+    expect(supervising.host.answers).toEqual([{ id: "per_1", reply: "once" }]);
+    const again = await answered(source.answer(id, { requestId: "per_1", reply: "once" }));
+    expect(again.answer).toMatchObject({ ok: false, reason: expect.stringContaining("is not open") });
+  });
+
   test("resumes it wherever it is at rest, and it is that process's from then on", async () => {
     const id = await supervising.complete("12");
     await supervising.clock.advance(1_000);

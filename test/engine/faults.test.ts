@@ -310,11 +310,16 @@ describe("a fault of our own", () => {
         throw new Error("kaboom");
       },
     } as never);
+    // Thrown once, where the supervisor passes it on.
+    let kaboom: Error | undefined = new Error("kaboom");
     stage.engine.onHostEvent({
       type: "asked",
       sessionID: other,
       get request() {
-        throw new Error("kaboom");
+        const thrown = kaboom;
+        kaboom = undefined;
+        if (thrown) throw thrown;
+        return { id: "per_1", kind: "permission", what: "bash", since: 0 };
       },
     } as never);
     await stage.clock.advance(60_000);

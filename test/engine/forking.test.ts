@@ -41,9 +41,7 @@ test("what a forked task asks is shown in a toast, in the list and when it is re
   const id = await stage.launch({ fork: true });
   stage.host.emit({ type: "asked", sessionID: id, request: asks });
   await settled();
-  expect(stage.host.toasts.map(({ message }) => message)).toEqual([
-    "A forked task asks: permission: bash: rm -rf build",
-  ]);
+  expect(stage.host.toasts.map(({ message }) => message)).toEqual(['"find it" asks permission for bash: rm -rf build']);
   expect(await stage.call("list")).toContain("waits for a person");
   expect(stage.host.rejected).toEqual([]);
 });

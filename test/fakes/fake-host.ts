@@ -1,3 +1,4 @@
+import type { Answer } from "../../src/answer.ts";
 import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor-events.ts";
 import type { HostError, PendingRequest, Prompt } from "../../src/machines/task-events.ts";
 import type { Clock } from "../../src/services/clock.ts";
@@ -29,7 +30,7 @@ interface FakeSession extends HostSession {
   /** `toolResult` marks a message whose text is one, which a fork may cut. */
   messages: (HostMessage & { toolResult?: boolean })[];
   /** Parts of stored user messages by message id. */
-  parts: Map<string, { id: string; text: string; synthetic?: boolean }[]>;
+  parts: Map<string, Prompt["parts"]>;
   prompts: Prompt[];
   busy: boolean;
   habits: Habit[];
@@ -51,7 +52,11 @@ export interface FakeHost extends Host {
   /** Every prompt that was sent, those that failed on the way included. */
   attempts: Prompt[];
   toasts: Toast[];
+  /** The requests that were to be rejected, those that were not open included. */
   rejected: string[];
+  /** The answers that requests were given, with their ids. */
+  answers: (Answer & { id: string })[];
+  openRequests: ReadonlyMap<string, string>;
   addSession(id: string, session?: Partial<HostSession> & { habit?: Habit }): void;
   at(sessionID: string): FakeSession;
   sessionIDs(): string[];
@@ -115,11 +120,27 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   const attempts: Prompt[] = [];
   const toasts: Toast[] = [];
   const rejected: string[] = [];
+  const answers: (Answer & { id: string })[] = [];
+  /** The session that asks, by the request's id. */
+  const openRequests = new Map<string, string>();
   let childHabits: Habit[] = ["work"];
   let count = 0;
   let listener: (event: HostEvent) => void = () => undefined;
 
-  const emit = (event: HostEvent) => listener(event);
+  const emit = (event: HostEvent) => {
+    // A test may send what is no request, in order to break what takes it.
+    if (event.type === "asked" && event.request) openRequests.set(event.request.id, event.sessionID);
+    if (event.type === "replied") openRequests.delete(event.requestID);
+    listener(event);
+  };
+
+  const settleRequest = (id: string, answer: Answer): HostResult<void> => {
+    const sessionID = openRequests.get(id);
+    if (sessionID === undefined) return notFound("request");
+    answers.push({ id, ...answer });
+    emit({ type: "replied", sessionID, requestID: id });
+    return ok(undefined);
+  };
 
   const session = (id: string): FakeSession => {
     const found = sessions.get(id);
@@ -254,6 +275,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     attempts,
     toasts,
     rejected,
+    answers,
+    openRequests,
     addSession: (id, { habit = "reply", ...given } = {}) => add(id, { ...given, habits: [habit] }),
     at: session,
     sessionIDs: () => [...sessions.keys()],
@@ -432,10 +455,11 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);
         return found ? ok(found) : notFound("message");
       }),
+    answer: ({ id }: PendingRequest, answer) => call("answer", () => settleRequest(id, answer)),
     reject: ({ id }: PendingRequest) =>
       call("reject", () => {
         rejected.push(id);
-        return ok(undefined);
+        return settleRequest(id, { reply: "reject" });
       }),
     toast: (toast) =>
       call("toast", () => {

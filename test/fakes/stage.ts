@@ -63,6 +63,7 @@ export interface StageOptions {
   maxResultChars?: number;
   fork?: ForkLimits;
   isHeadless?: boolean;
+  attentionTimeout?: number;
   recovery?: "continue" | "fail";
   retention?: Retention;
   /** Opens the store of a process. Default: one in memory, that all processes share. */
@@ -88,6 +89,7 @@ export const createStage = ({
   maxResultChars = 10_000,
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
   isHeadless = false,
+  attentionTimeout,
   recovery = "continue",
   retention = {},
   openStore = shared(createMemoryStore()),
@@ -116,6 +118,7 @@ export const createStage = ({
         staleAfter: 600_000,
         fork,
         isHeadless,
+        attention: { timeout: attentionTimeout },
         recovery,
         retention,
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },

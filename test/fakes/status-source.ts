@@ -169,6 +169,7 @@ export const createFakeSource = (clock: Clock): FakeSource => {
     },
     cancel: (id) => asked("cancel", id),
     resume: (id, prompt) => asked(`resume with ${JSON.stringify(prompt)}`, id),
+    answer: (id, answer) => asked(`answer ${JSON.stringify(answer)}`, id),
     machines: () => ({ task: { id: "task", states: { running: {} } }, outbox: { id: "outbox" } }),
     onChange: (listener) => {
       listeners.add(listener);

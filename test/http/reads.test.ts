@@ -126,6 +126,7 @@ test("openapi.json describes every route with the schemas of its answers", async
     "/v1/task-groups/{id}",
     "/v1/tasks",
     "/v1/tasks/{id}",
+    "/v1/tasks/{id}/answers",
     "/v1/tasks/{id}/cancel",
     "/v1/tasks/{id}/events",
     "/v1/tasks/{id}/logs",

@@ -62,7 +62,7 @@ test("nothing is changed without the token, or with a wrong one", async () => {
     `Bearer ${server.token.slice(1)}`,
   ];
   for (const authorization of wrong) {
-    for (const action of ["cancel", "resume"]) {
+    for (const action of ["cancel", "resume", "answers"]) {
       const answer = await post(`/v1/tasks/${sessionID}/${action}`, served, { authorization }, '{"prompt":"Go."}');
       expect({ authorization, status: answer.status }).toEqual({ authorization, status: 401 });
       expect(await answer.json()).toMatchObject({ status: 401, error: expect.stringContaining("server.json") });
@@ -99,6 +99,43 @@ test("with the token a task is cancelled and resumed; what is wrong about it is 
   const refused = await post(`${path}/resume`, served, {}, '{"prompt":"Go."}');
   expect(await refused.json()).toEqual({ status: 409, error: source.refusal });
   expect((await post(`${path}/cancel`, served)).status).toBe(409);
+  expect(served.errors).toEqual([]);
+});
+
+test("with the token what a task asks is answered; what is wrong about an answer is said", async () => {
+  const served = await serve();
+  const { source } = served;
+  const { sessionID } = source.launch();
+  const path = `/v1/tasks/${sessionID}/answers`;
+  const good = ['{"reply":"once"}', '{"requestId":"que_1","answers":[["a.ts"],["1","2"]]}'];
+  for (const body of good) expect((await post(path, served, {}, body)).status).toBe(200);
+  expect(source.asked).toEqual(good.map((body) => `answer ${body} ${sessionID}`));
+
+  const faults = [
+    ["{}", "give reply or answers, and not both"],
+    ['{"reply":"once","answers":[["a"]]}', "give reply or answers, and not both"],
+    ['{"reply":"yes"}', "reply"],
+    ['{"reply":"once","message":"no"}', "message: goes with reject only"],
+    ['{"answers":[]}', "answers"],
+    ['{"answers":[[""]]}', "answers.0.0"],
+    ['{"answers":["a"]}', "answers.0"],
+    ['{"requestId":"","reply":"once"}', "requestId"],
+    ['{"reply":"once","all":true}', "all"],
+    ["[1]", "expected object"],
+    ["{", "JSON"],
+  ] as const;
+  for (const [body, words] of faults) {
+    const answer = await post(path, served, {}, body);
+    expect({ body, answer: await answer.json() }).toEqual({
+      body,
+      answer: { status: 400, error: expect.stringContaining(words) },
+    });
+  }
+  expect((await post("/v1/tasks/ses_9999/answers", served, {}, '{"reply":"once"}')).status).toBe(404);
+  source.refusal = "Request que_1 of task ses_0001 is not open: it was answered, or the task went on.";
+  const refused = await post(path, served, {}, '{"reply":"once"}');
+  expect(await refused.json()).toEqual({ status: 409, error: source.refusal });
+  expect(source.asked).toHaveLength(3);
   expect(served.errors).toEqual([]);
 });
 

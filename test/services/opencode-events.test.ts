@@ -65,9 +65,32 @@ test.each([
   ],
   [
     "question.asked",
-    { id: "q", sessionID: "s", questions: [{ question: "Tea?" }, { question: "Milk?" }] },
-    { type: "asked", sessionID: "s", request: { id: "q", kind: "question", what: "Tea? Milk?", since: AT } },
+    {
+      id: "q",
+      sessionID: "s",
+      questions: [
+        { question: "Tea?", options: [{ label: "Yes", description: "y" }], multiple: true },
+        { question: "Milk?", options: [], custom: false },
+      ],
+    },
+    {
+      type: "asked",
+      sessionID: "s",
+      request: {
+        id: "q",
+        kind: "question",
+        what: "Tea? Milk?",
+        since: AT,
+        questions: [
+          { question: "Tea?", options: ["Yes"], multiple: true, custom: true },
+          { question: "Milk?", options: [], multiple: false, custom: false },
+        ],
+      },
+    },
   ],
+  ["session.updated", { info: { id: "s", parentID: "p" } }, { type: "child", sessionID: "s", parentID: "p" }],
+  ["session.created", { info: { id: "s" } }, undefined],
+  ["session.compacted", { sessionID: "s" }, { type: "compacted", sessionID: "s" }],
   [
     "permission.replied",
     { sessionID: "s", requestID: "p", reply: "once" },

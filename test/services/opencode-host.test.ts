@@ -41,6 +41,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   rawMessages: (host) => host.rawMessages("ses_1"),
   toolCall: (host) => host.toolCall("ses_1", "call_1"),
   message: (host) => host.message("ses_1", "msg_1"),
+  answer: (host) => host.answer(request, { reply: "once" }),
   reject: (host) => host.reject(request),
   toast: (host) => host.toast({ message: "", variant: "info" }),
 };

@@ -45,4 +45,10 @@ export const registerCommands = (app: App, { source, log, token }: AppParts): vo
     if (!resumed.ok) return c.json({ error: resumed.reason, status: 409 }, 409);
     return c.json(checked(schemas.Shown, resumed.value), 200);
   });
+
+  app.openapi({ ...routes.answers, middleware: [withToken, bounded] }, async (c) => {
+    const answered = await source.answer(find(c.req.valid("param").id), c.req.valid("json"));
+    if (!answered.ok) return c.json({ error: answered.reason, status: 409 }, 409);
+    return c.json(checked(schemas.Shown, answered.value), 200);
+  });
 };

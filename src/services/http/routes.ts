@@ -98,9 +98,8 @@ export const cancel = createRoute({
   },
 });
 
-export const resume = createRoute({
-  ...post("/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
-  request: { ...ofTask, body: { required: true, content: { "application/json": { schema: schemas.ResumeBody } } } },
+const withBody = <S extends z.ZodType>(schema: S) => ({
+  request: { ...ofTask, body: { required: true, content: { "application/json": { schema } } } },
   responses: {
     200: json("The task.", schemas.Shown),
     400: error("Names what is wrong in the body."),
@@ -113,6 +112,16 @@ export const resume = createRoute({
   },
 });
 
+export const resume = createRoute({
+  ...post("/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
+  ...withBody(schemas.ResumeBody),
+});
+
+export const answers = createRoute({
+  ...post("/v1/tasks/{id}/answers", "Answers a permission or a question that holds a task up"),
+  ...withBody(schemas.AnswerBody),
+});
+
 /** Every route and the methods that it knows. */
 export const METHODS: ReadonlyMap<string, string> = new Map([
   ...[health, stats, tasks, task, logs, journal, group, machines, machine].map(
@@ -120,5 +129,5 @@ export const METHODS: ReadonlyMap<string, string> = new Map([
   ),
   [events.getRoutingPath(), "GET, OPTIONS"],
   ["/v1/openapi.json", "GET, HEAD, OPTIONS"],
-  ...[cancel, resume].map((route) => [route.getRoutingPath(), "POST, OPTIONS"] as const),
+  ...[cancel, resume, answers].map((route) => [route.getRoutingPath(), "POST, OPTIONS"] as const),
 ]);

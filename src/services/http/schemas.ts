@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { Answer } from "../../answer.ts";
 import { TaskStatus } from "../../task.ts";
 import { ShownTask } from "./source.ts";
 
@@ -27,6 +28,9 @@ export const ListQuery = z.object({
 
 /** What `POST /v1/tasks/{id}/resume` takes. */
 export const ResumeBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
+
+/** What `POST /v1/tasks/{id}/answers` takes. */
+export const AnswerBody = Answer;
 
 export const ErrorBody = z.object({ error: z.string(), status: z.int() }).meta({ id: "Error" });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Answer } from "../../answer.ts";
 import type { TaskEvent } from "../../machines/task-events.ts";
 import { Task } from "../../task.ts";
 import type { Outcome } from "../outcome.ts";
@@ -47,6 +48,8 @@ export interface StatusSource {
   cancel(taskId: string): Promise<Outcome<ShownTask>>;
   /** Sends a completed task a follow-up prompt, whichever process supervises it. */
   resume(taskId: string, prompt: string): Promise<Outcome<ShownTask>>;
+  /** Answers what a task asks, for a person, whichever process supervises it. */
+  answer(taskId: string, answer: Answer): Promise<Outcome<ShownTask>>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
   /** Calls the listener after each change that this process made. Those of others show in `changedSince` alone. */

@@ -2,6 +2,7 @@ import { replay } from "../../machines/replaying.ts";
 import type { StoredSnapshot } from "../../machines/task.ts";
 import type {
   PendingRequest,
+  Question,
   Recovery,
   Run,
   RunEnd,
@@ -86,6 +87,7 @@ const request = objectOf<keyof PendingRequest>({
   kind: oneOf<PendingRequest["kind"]>("permission", "question"),
   what: text,
   since: number,
+  questions: listOf(objectOf<keyof Question>({ question: text, options: listOf(text), multiple: flag, custom: flag })),
 });
 
 const facts = objectOf<keyof TaskFacts>({

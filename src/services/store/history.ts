@@ -1,3 +1,4 @@
+import type { Answer } from "../../answer.ts";
 import type { TaskStatus } from "../../task.ts";
 import type { TaskRecord } from "./store.ts";
 
@@ -42,7 +43,7 @@ export interface ChangedTask {
 }
 
 /** Something that a process asks of the one that supervises a task. */
-export type Request = { kind: "cancel" } | { kind: "resume"; prompt: string };
+export type Request = { kind: "cancel" } | { kind: "resume"; prompt: string } | { kind: "answer"; answer: Answer };
 
 /** A request with its number, for the process that is to fulfil it. */
 export interface AskedRequest {

@@ -1,0 +1,355 @@
+import { describe, expect, test } from "vitest";
+import type { PendingRequest } from "../../src/machines/task-events.ts";
+import { createDisk } from "../fakes/disk.ts";
+import { unavailable } from "../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+
+const PERMISSION: PendingRequest = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: 0 };
+const QUESTION: PendingRequest = {
+  id: "que_1",
+  kind: "question",
+  what: "Which one? How many?",
+  since: 0,
+  questions: [
+    { question: "Which one?", options: ["a.ts", "b.ts"], multiple: false, custom: false },
+    { question: "How many?", options: ["1", "2"], multiple: true, custom: true },
+  ],
+};
+
+const ask = async (stage: Stage, sessionID: string, request = PERMISSION) => {
+  stage.host.emit({ type: "asked", sessionID, request });
+  await settled();
+};
+
+/** A session that a child's agent made with the host's own means. */
+const below = (stage: Stage, sessionID: string, parentID: string) => {
+  stage.host.addSession(sessionID, { parentID, habit: "work" });
+  stage.host.emit({ type: "child", sessionID, parentID });
+};
+
+/** What was left for the person in a conversation. */
+const messages = (stage: Stage, sessionID = PARENT) =>
+  stage.host.attempts.filter((prompt) => prompt.sessionID === sessionID && prompt.noReply);
+
+const waits = async (stage: Stage, taskId: string) =>
+  (await stage.call("output", { task_id: taskId })).includes("waits for a person");
+
+test("what a child asks shows in a toast, in the list, when it is read, and in the task object", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await ask(stage, id);
+  expect(stage.host.toasts).toEqual([{ message: '"find it" asks permission for bash: rm -rf build', variant: "info" }]);
+  expect(await stage.call("list")).toContain("waits for a person: permission: bash: rm -rf build");
+  expect(await waits(stage, id)).toBe(true);
+  expect(stage.task(id)).toMatchObject({
+    status: "running",
+    attention: { kind: "permission", requests: [{ id: "per_1", what: "bash: rm -rf build" }] },
+  });
+  // OpenCode shows it by itself: the child stands directly below the session in view.
+  expect(messages(stage)).toEqual([]);
+});
+
+test("a session below a child holds up the child's task, and all tasks above", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const own = await stage.launch({}, { sessionID: id });
+  below(stage, "ses_helper", own);
+  await ask(stage, "ses_helper");
+  for (const task of [id, own]) {
+    expect(stage.task(task).attention?.what).toBe("bash: rm -rf build (asked by ses_helper, below this task)");
+  }
+  stage.host.emit({ type: "replied", sessionID: "ses_helper", requestID: "per_1" });
+  for (const task of [id, own]) expect(stage.task(task).attention).toBeUndefined();
+});
+
+test("what a person's own session asks, or one below it that no task has, is nobody's business here", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  below(stage, "ses_native", PARENT);
+  await ask(stage, PARENT);
+  await ask(stage, "ses_native", { ...PERMISSION, id: "per_2" });
+  expect(stage.host.toasts).toEqual([]);
+  expect(stage.task(id).attention).toBeUndefined();
+});
+
+describe("a session that OpenCode does not show", () => {
+  const hidden: [string, (stage: Stage) => Promise<string>][] = [
+    ["a forked task", (stage) => stage.launch({ fork: true })],
+    ["a task of a task", async (stage) => stage.launch({}, { sessionID: await stage.launch() })],
+    [
+      "a session below a task",
+      async (stage) => {
+        below(stage, "ses_helper", await stage.launch());
+        return "ses_helper";
+      },
+    ],
+  ];
+
+  test.each(hidden)(
+    "%s: a message waits in the person's conversation; it starts no turn, and no model sees it",
+    async (_, begin) => {
+      const stage = createStage();
+      const asking = await begin(stage);
+      await ask(stage, asking);
+      const [message, ...more] = messages(stage);
+      expect(more).toEqual([]);
+      expect(message).toMatchObject({ noReply: true, agent: "build", model: { modelID: "m1" } });
+      expect(message?.parts).toHaveLength(1);
+      expect(message?.parts[0]).toMatchObject({ ignored: true });
+      expect(message?.parts[0]?.text).toContain("asks permission for bash: rm -rf build");
+      expect(message?.parts[0]?.text).toMatch(/`npx opencode-taskchart answer ses_\d+ once \| always \| reject`/);
+      expect(stage.host.at(PARENT).busy).toBe(false);
+    },
+  );
+
+  test("while the conversation is busy the message waits", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ fork: true });
+    stage.host.at(PARENT).busy = true;
+    await ask(stage, id);
+    await stage.clock.advance(60_000);
+    expect(messages(stage)).toEqual([]);
+    stage.host.at(PARENT).busy = false;
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await settled();
+    expect(messages(stage)).toHaveLength(1);
+    await stage.clock.advance(60_000);
+    expect(messages(stage)).toHaveLength(1);
+  });
+
+  test("a message that waits is dropped when the request is answered first", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ fork: true });
+    stage.host.at(PARENT).busy = true;
+    await ask(stage, id);
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+    stage.host.at(PARENT).busy = false;
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await stage.clock.advance(60_000);
+    expect(messages(stage)).toEqual([]);
+  });
+
+  test.each(["busy", "session", "prompt"] as const)(
+    "a host that fails at %s is tried again, with the same ids",
+    async (call) => {
+      const stage = createStage();
+      const id = await stage.launch({ fork: true });
+      stage.host.failNext(call, unavailable);
+      await ask(stage, id);
+      await stage.clock.advance(10_000);
+      const ids = new Set(messages(stage).map(({ messageID }) => messageID));
+      expect(ids.size).toBe(1);
+      expect([...stage.host.at(PARENT).parts.values()].flat().filter(({ ignored }) => ignored)).toHaveLength(1);
+    },
+  );
+});
+
+describe("where nobody can answer", () => {
+  test("what the host does not see is rejected at once, a session below a fork included; the rest is the host's", async () => {
+    const stage = createStage({ isHeadless: true });
+    const forked = await stage.launch({ fork: true });
+    const plain = await stage.launch();
+    below(stage, "ses_helper", forked);
+    await ask(stage, "ses_helper");
+    await ask(stage, plain, { ...PERMISSION, id: "per_2" });
+    expect(stage.host.rejected).toEqual(["per_1"]);
+    expect(stage.task(forked).attention).toBeUndefined();
+    expect(stage.task(plain).attention).toBeDefined();
+  });
+});
+
+describe("attention.timeout", () => {
+  test("rejects what nobody answers, and the child goes on with that", async () => {
+    const stage = createStage({ attentionTimeout: 30_000 });
+    const id = await stage.launch();
+    await ask(stage, id);
+    await stage.clock.advance(29_999);
+    expect(stage.host.rejected).toEqual([]);
+    await stage.clock.advance(1);
+    expect(stage.host.rejected).toEqual(["per_1"]);
+    expect(stage.task(id).attention).toBeUndefined();
+    stage.host.finish(id, "I could not remove it.");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "I could not remove it." });
+  });
+
+  test("does nothing to what was answered in time", async () => {
+    const stage = createStage({ attentionTimeout: 30_000 });
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+    await stage.clock.advance(60_000);
+    expect(stage.host.rejected).toEqual([]);
+  });
+
+  test("keeps at it while the host fails, and lets go of a request that the host does not have", async () => {
+    const stage = createStage({ attentionTimeout: 30_000 });
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.failNext("reject", unavailable, 2);
+    await stage.clock.advance(60_000);
+    expect(stage.host.answers).toEqual([{ id: "per_1", reply: "reject" }]);
+    // Its answer was never told: the event was lost.
+    await ask(stage, id, { ...PERMISSION, id: "per_2" });
+    (stage.host.openRequests as Map<string, string>).delete("per_2");
+    await stage.clock.advance(30_000);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("is never, unless it is asked for", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    await stage.clock.advance(7 * 86_400_000);
+    expect(stage.host.rejected).toEqual([]);
+    expect(stage.task(id).attention).toBeDefined();
+  });
+});
+
+describe("no request stays open when its task has ended", () => {
+  test("cancelled", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    below(stage, "ses_helper", id);
+    await ask(stage, id);
+    await ask(stage, "ses_helper", { ...PERMISSION, id: "per_2" });
+    await stage.call("cancel", { task_id: id });
+    expect([...stage.host.openRequests]).toEqual([]);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("aborted by a person", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.abortByPerson(id);
+    await stage.clock.advance(10_000);
+    expect(stage.task(id).status).toBe("cancelled");
+    expect([...stage.host.openRequests]).toEqual([]);
+  });
+
+  test("gone with its session", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.delete(id);
+    await stage.clock.advance(10_000);
+    expect(stage.task(id).status).toBe("error");
+    expect([...stage.host.openRequests]).toEqual([]);
+  });
+});
+
+describe("a person's answer", () => {
+  test.each([
+    [PERMISSION, { reply: "once" }],
+    [PERMISSION, { reply: "always" }],
+    [PERMISSION, { reply: "reject", message: "Leave it." }],
+    [QUESTION, { answers: [["a.ts"], ["1", "three"]] }],
+    [QUESTION, { reply: "reject" }],
+  ] as const)("to a %o goes to the host as it is: %j; the child goes on", async (request, given) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id, request);
+    const answer = "answers" in given ? { answers: given.answers.map((one) => [...one]) } : given;
+    expect(await stage.engine.answer(id, answer)).toEqual({ ok: true, value: undefined });
+    expect(stage.host.answers).toEqual([{ id: request.id, ...given }]);
+    expect(stage.task(id)).toMatchObject({ status: "running" });
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("may be given at any task that is held up by it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    below(stage, "ses_helper", id);
+    await ask(stage, "ses_helper");
+    expect((await stage.engine.answer(id, { reply: "once" })).ok).toBe(true);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("names the request where the task asks several things", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    await ask(stage, id, QUESTION);
+    expect(await stage.engine.answer(id, { reply: "once" })).toMatchObject({
+      ok: false,
+      reason: `Task ${id} asks 2 things: per_1 (asks permission for bash: rm -rf build); que_1 (asks: Which one? How many?). Say which, with its id as requestId.`,
+    });
+    expect((await stage.engine.answer(id, { requestId: "que_1", reply: "reject" })).ok).toBe(true);
+    expect(stage.task(id).attention).toMatchObject({ kind: "permission" });
+  });
+
+  test.each([
+    [PERMISSION, { answers: [["yes"]] }, "asks a permission: answer with reply once, always or reject"],
+    [QUESTION, { reply: "once" }, "is a question: give answers, one list for each question in turn, or reply reject"],
+    [QUESTION, { reply: "reject", message: "no" }, "is rejected without a message"],
+    [QUESTION, { answers: [["a.ts"]] }, "has 2 questions, but 1 answers were given"],
+    [QUESTION, { answers: [["a.ts", "b.ts"], ["1"]] }, '"Which one?" takes one answer, but 2 were given'],
+    [QUESTION, { answers: [["c.ts"], ["1"]] }, '"Which one?" does not take "c.ts". Choices: a.ts, b.ts.'],
+  ] as const)("that does not fit is refused, and the request stays open: %o %j", async (request, given, reason) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id, request);
+    const answer = "answers" in given ? { answers: given.answers.map((one) => [...one]) } : given;
+    expect(await stage.engine.answer(id, answer)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
+    expect(stage.host.answers).toEqual([]);
+    expect(stage.task(id).attention).toBeDefined();
+  });
+
+  test("to what is no longer open is refused, and changes nothing", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+    for (const [answer, reason] of [
+      [{ reply: "once" }, `Task ${id} asks nothing, or it was answered already.`],
+      [
+        { requestId: "per_1", reply: "once" },
+        `Request per_1 of task ${id} is not open: it was answered, or the task went on.`,
+      ],
+    ] as const) {
+      expect(await stage.engine.answer(id, answer)).toMatchObject({ ok: false, reason });
+    }
+    expect(stage.host.answers).toEqual([]);
+  });
+
+  test("to what OpenCode has no more lets the task go on, and says so", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    (stage.host.openRequests as Map<string, string>).delete("per_1");
+    const answered = await stage.engine.answer(id, { reply: "once" });
+    expect(answered).toMatchObject({
+      ok: false,
+      reason: `Request per_1 of task ${id} is not open any more in OpenCode.`,
+    });
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("that OpenCode does not take is refused, and may be given again", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.failNext("answer", unavailable);
+    expect((await stage.engine.answer(id, { reply: "once" })).ok).toBe(false);
+    expect((await stage.engine.answer(id, { reply: "once" })).ok).toBe(true);
+  });
+});
+
+test("no tool of any toolset answers for the person", async () => {
+  const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
+  await expect(stage.call("nothing")).rejects.toThrow(/^(?!.*(answer|reply|permission)).*$/);
+});
+
+test("after a restart nothing is held up by requests that went with the process", async () => {
+  const disk = createDisk();
+  const stage = createStage({ openStore: disk.boot });
+  const id = await stage.launch({ fork: true });
+  await ask(stage, id);
+  await stage.restart();
+  await stage.clock.advance(30_000);
+  expect(stage.task(id).attention).toBeUndefined();
+  stage.engine.stop();
+  disk.remove();
+});
