@@ -107,6 +107,14 @@ const server: Plugin = async (input, given) => {
         log.error("an event could not be handled", { type: event.type, reason: reasonOf(error) });
       }
     },
+    "experimental.session.compacting": async ({ sessionID }, { context }) => {
+      try {
+        const tasks = engine.contextOf(sessionID);
+        if (tasks !== undefined) context.push(tasks);
+      } catch (error) {
+        log.error("a compaction was not told of the tasks", { sessionID, reason: reasonOf(error) });
+      }
+    },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       try {
         engine.onModelRequest(messages);

@@ -6,15 +6,18 @@ export interface ModelMessage {
   parts: { id: string }[];
 }
 
+/** The ids and texts of a message to a parent. */
+type Expected = Pick<NoticePrompt, "messageID" | "parts">;
+
 /**
- * Prompts to parents that may still be shown in part.
+ * Messages to parents that may still be shown in part.
  *
  * The host stores a message first and its parts one by one after it. A parent that is busy reads its messages at every
  * step, so its model can be shown a notice with some parts missing; it answers that, and the rest is never shown until
  * somebody else wakes it. So whatever goes to a model is looked through, and what is missing is put in.
  */
 export interface Completing {
-  expect(parentSessionID: string, prompt: NoticePrompt): void;
+  expect(parentSessionID: string, message: Expected): void;
   /** Puts missing parts into the messages, in place, as the host wants it. Returns how many there were. */
   complete(messages: ModelMessage[]): number;
   forget(parentSessionID: string): void;
@@ -29,7 +32,7 @@ const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => 
 
 /** Expects nothing yet. */
 export const createCompleting = (): Completing => {
-  const expected = new Map<string, NoticePrompt[]>();
+  const expected = new Map<string, Expected[]>();
   return {
     expect: (parentSessionID, prompt) => {
       expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);

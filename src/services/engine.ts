@@ -24,6 +24,7 @@ import { type Outcome, refuse } from "./outcome.ts";
 import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
+import { createReminding } from "./reminding.ts";
 import { createFulfilling } from "./requests.ts";
 import { createResuming, type ResumeRequest } from "./resuming.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
@@ -64,6 +65,8 @@ export interface Engine {
   onHostEvent(event: HostEvent): void;
   /** Sees what is about to go to a session's model, and completes in place what the host has not stored whole yet. */
   onModelRequest(messages: ModelMessage[]): void;
+  /** What whoever sums up a session's conversation has to know of its tasks; undefined where it has none. */
+  contextOf(sessionID: string): string | undefined;
   subscribe(listener: (task: Task) => void): () => void;
   stop(): void;
 }
@@ -282,9 +285,19 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     timeout: options.attention.timeout,
   });
   const { answer } = attention;
+  const reminding = createReminding({
+    host,
+    clock,
+    ids,
+    log,
+    tools: options.notice.tools,
+    completing,
+    tasksOf: (sessionID) => list({ parentSessionID: sessionID }),
+  });
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
     attention.stop,
+    reminding.stop,
     waiting.stop,
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
@@ -333,6 +346,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       waiting.note(event);
       if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+      if (event.type === "compacted") reminding.compacted(event.sessionID);
       lineage.note(event);
       attention.note(event);
       if (event.type === "deleted") {
@@ -343,6 +357,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       const added = completing.complete(messages);
       if (added > 0) log.info("a notice was shown whole before it was stored whole", { added });
     },
+    contextOf: reminding.contextOf,
     subscribe: runtime.subscribe,
     stop: () => {
       launches.stop();

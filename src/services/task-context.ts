@@ -1,0 +1,35 @@
+import { hasEnded, type Task } from "../task.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** Ended tasks that are named; of older ones an agent seldom needs to know more than that they were there. */
+const ENDED = 20;
+
+const line = ({ sessionID, description, agent, status, attention }: Task): string => {
+  const waits = attention && attention.kind !== "stale" ? ", waits for the user" : "";
+  return `- ${sessionID} "${description.replaceAll("</task-context", "<\\/task-context")}" (${agent}): ${status}${waits}`;
+};
+
+const calls = ({ output, list, resume }: ToolNames, hasLive: boolean): string[] => [
+  hasLive ? "A notice comes when one ends; those that run need nothing from you." : "",
+  output ? `${output}(task_id="…") shows how a task stands and what it answered.` : "",
+  resume ? `${resume}(resume="…", prompt="…") follows up on a completed one.` : "",
+  list ? `${list}() lists them all.` : "",
+];
+
+/** What an agent has to know of its tasks when its conversation is summed up. Undefined where it has none. */
+export const taskContext = (tasks: Task[], tools: ToolNames): string | undefined => {
+  if (tasks.length === 0) return undefined;
+  const live = tasks.filter((task) => !hasEnded(task));
+  const ended = tasks.filter(hasEnded);
+  const older = ended.length - ENDED;
+  return [
+    "<task-context>",
+    "Automated. Tasks that this conversation launched. They are not touched by its compaction: do not launch them again.",
+    ...[...ended.slice(-ENDED), ...live].map(line),
+    older > 0 ? `And ${older} older ones, all ended.` : "",
+    ...calls(tools, live.length > 0),
+    "</task-context>",
+  ]
+    .filter((text) => text !== "")
+    .join("\n");
+};
