@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
+import { dataFolder, serverFile, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, told } from "./telling.ts";
 
 let lab: Lab;
@@ -14,30 +15,16 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-const folder = () => join(lab.options.home, "data", "opencode-taskchart");
-
-/** What tells other programs where the API is. */
-const serverFile = (): { url: string; token: string; pid: number } =>
-  JSON.parse(readFileSync(join(folder(), "server.json"), "utf8"));
-
-const get = async (path: string) => {
-  const answer = await fetch(serverFile().url + path);
-  return { status: answer.status, body: await answer.json() };
-};
-
-const post = async (path: string, body: unknown = {}) => {
-  const { url, token } = serverFile();
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
-};
+const folder = () => dataFolder(lab);
+const get = (path: string) => statusApi(lab).get(path);
+const post = (path: string, body?: unknown) => statusApi(lab).post(path, body);
 
 test("a task that an agent launched is listed, with its whole conversation", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("count for the page"), text("There are 12."));
   const [id = ""] = await launchFrom(lab, parent, ["count for the page"]);
   await told(lab, parent, [id]);
-  expect(serverFile().pid).toBe(lab.opencode.pid);
+  expect(serverFile(lab).pid).toBe(lab.opencode.pid);
   const { body: health } = await get("/v1/health");
   expect(health).toMatchObject({ status: "ok", taskCount: 1 });
   const { body: page } = await get("/v1/tasks?search=FOR%20the%20page");
@@ -50,7 +37,7 @@ test("a task that an agent launched is listed, with its whole conversation", asy
 
 test("what happens to a task comes as events, after a snapshot", async () => {
   const reading = new AbortController();
-  const stream = await fetch(`${serverFile().url}/v1/events`, { signal: reading.signal });
+  const stream = await fetch(`${serverFile(lab).url}/v1/events`, { signal: reading.signal });
   let heard = "";
   const listening = (async () => {
     for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) heard += chunk;
@@ -102,7 +89,7 @@ describe("the files that lead to it", () => {
     await lab.until(isGone, { what: `it ends with ${signal}` });
     expect(existsSync(instance)).toBe(false);
     // The other's is untouched.
-    expect(serverFile().pid).toBe(lab.opencode.pid);
+    expect(serverFile(lab).pid).toBe(lab.opencode.pid);
   });
 
   test("are not written, and nothing is served, when it is switched off; tasks go on as ever", async () => {

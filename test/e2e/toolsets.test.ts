@@ -1,0 +1,371 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
+import { calls, hang, text } from "./lab/reply.ts";
+import { dataFolder, statusApi } from "./status-api.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
+
+const repository = new URL("../..", import.meta.url).href;
+
+let lab: Lab;
+let api: ReturnType<typeof statusApi>;
+
+const plugin = (options: Record<string, unknown> = {}): [string, Record<string, unknown>] => [
+  repository,
+  { toolsets: ["tasks", "elisha", "subtasks"], ...options },
+];
+
+const config = {
+  // So that a subagent may use OpenCode's own task tool.
+  subagent_depth: 3,
+  permission: { bash: "ask" as const },
+  agent: {
+    "Team Reviewer": {
+      mode: "subagent" as const,
+      description: "Reviews changes.",
+      prompt: "You review.",
+      // The host denies it to subagents that do not say so.
+      permission: { question: "allow" as const },
+    },
+    lead: { mode: "primary" as const, prompt: "You lead." },
+  },
+};
+
+beforeAll(async () => {
+  lab = await startLab({ plugin: plugin(), config });
+  api = statusApi(lab);
+});
+
+afterAll(() => lab.stop());
+
+const subtask = (title: string, args: Record<string, unknown> = {}, agent = "general") => ({
+  name: `create_subtask_${agent}`,
+  args: { title, ...args },
+});
+
+const elisha = (tool: string, args: Record<string, unknown>) => ({ name: `elisha_${tool}`, args });
+
+/** The results of a tool in a session, as the conversation has them. */
+const resultsOf = async (sessionID: string, tool: string) =>
+  (await lab.messages(sessionID)).flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.type === "tool" && part.tool === tool && part.state.status === "completed"
+        ? [JSON.parse(part.state.output) as Record<string, unknown>]
+        : [],
+    ),
+  );
+
+const resultOf = (sessionID: string, tool: string) =>
+  lab.until(async () => (await resultsOf(sessionID, tool)).at(-1), { what: `${tool} has answered` });
+
+const shell = calls([{ name: "bash", args: { command: "echo clean", description: "cleans" } }]);
+
+const isBack = (sessionID: () => string, tool: string) => (request: ModelRequest) =>
+  request.sessionID === sessionID() && toolResults(request).at(-1)?.name === tool;
+
+const isIdle = async (sessionID: string) => {
+  const { data } = await lab.client.session.status();
+  return data !== undefined && !(sessionID in data);
+};
+
+describe("subtasks", () => {
+  test("each subagent has a tool of its own: configured ones, the host's own, and no primary or hidden ones", async () => {
+    const parent = await lab.session();
+    await lab.ask(parent, "which tools are there?");
+    const request = await lab.model.waitFor("which tools are there?");
+    const names = request.tools.map((tool) => tool.function.name);
+    expect(names.filter((name) => name.startsWith("create_subtask_")).sort()).toEqual([
+      "create_subtask_Team_Reviewer",
+      "create_subtask_explore",
+      "create_subtask_general",
+    ]);
+    expect(names).toEqual(expect.arrayContaining(["elisha_task", "elisha_task_output", "elisha_task_cancel"]));
+  });
+
+  test("a configured agent does a subtask; its parent goes on with the result, and no notice comes", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("Review the plan."), text("It is good.\n\nIn detail: yes."));
+    lab.model.when("have it reviewed", [
+      calls([subtask("review", { intent: "Review the plan." }, "Team_Reviewer")]),
+      text("reviewed"),
+    ]);
+    await lab.ask(parent, "have it reviewed");
+    const id = await childOf(lab, "Review the plan.");
+    expect(await resultsOf(parent, "create_subtask_Team_Reviewer")).toEqual([
+      {
+        taskId: id,
+        agentId: "Team Reviewer",
+        subTaskStatus: "Success",
+        summary: "It is good.",
+        finalAssistantMessage: "It is good.\n\nIn detail: yes.",
+      },
+    ]);
+    expect((await api.get(`/v1/tasks/${id}`)).body).toMatchObject({ agent: "Team Reviewer", author: "build" });
+    expect(await noticesIn(lab, parent)).toEqual([]);
+  });
+
+  test("two levels: each parent waits for its own child", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("inner work"), text("inner answer"));
+    lab.model.when(inChild("outer work"), (request) => {
+      const [inner] = toolResults(request);
+      return inner
+        ? text(`outer answer after ${JSON.parse(inner.output).finalAssistantMessage}`)
+        : calls([subtask("inner work")]);
+    });
+    lab.model.when("go deep", [calls([subtask("outer work")]), text("done")]);
+    await lab.ask(parent, "go deep");
+    const outer = await childOf(lab, "outer work");
+    const inner = await childOf(lab, "inner work");
+    expect(await resultOf(parent, "create_subtask_general")).toMatchObject({
+      taskId: outer,
+      subTaskStatus: "Success",
+      finalAssistantMessage: "outer answer after inner answer",
+    });
+    expect((await api.get(`/v1/tasks/${inner}`)).body).toMatchObject({ parentTaskId: outer, author: "general" });
+    expect((await api.get(`/v1/tasks/${outer}`)).body).toMatchObject({ childTaskIds: [inner] });
+    for (const session of [parent, outer]) expect(await noticesIn(lab, session)).toEqual([]);
+  });
+
+  test("a subtask asks a permission while its parent waits; answered over the API, it goes on, and the parent after it", async () => {
+    const parent = await lab.session();
+    let child = "";
+    lab.model.when(inChild("clean the build"), shell);
+    lab.model.when(
+      isBack(() => child, "bash"),
+      text("cleaned"),
+    );
+    lab.model.when("clean and wait", [calls([subtask("clean the build")]), text("all clean")]);
+    await lab.prompt(parent, "clean and wait");
+    child = await childOf(lab, "clean the build");
+    const attention = await lab.until(async () => (await api.get(`/v1/tasks/${child}`)).body.attention, {
+      what: "the task waits for a person",
+    });
+    expect(attention).toMatchObject({ kind: "permission", what: expect.stringContaining("bash: echo clean") });
+    expect(await isIdle(parent)).toBe(false);
+    expect(await resultsOf(parent, "create_subtask_general")).toEqual([]);
+    const answered = await api.post(`/v1/tasks/${child}/answers`, { reply: "once" });
+    expect(answered.status).toBe(200);
+    expect(answered.body).not.toHaveProperty("attention");
+    expect((await api.post(`/v1/tasks/${child}/answers`, { reply: "once" })).status).toBe(409);
+    expect(await resultOf(parent, "create_subtask_general")).toMatchObject({ finalAssistantMessage: "cleaned" });
+    await lab.until(async () => (await lab.texts(parent)).includes("assistant: all clean"), {
+      what: "the parent goes on",
+    });
+  });
+
+  test("a parent aborted while it waits has its answer, and the subtask is cancelled; nobody is woken", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("work without end"), hang());
+    lab.model.when("wait for ever", [calls([subtask("work without end")]), text("never said")]);
+    await lab.prompt(parent, "wait for ever");
+    const child = await childOf(lab, "work without end");
+    await lab.client.session.abort({ sessionID: parent });
+    expect(await resultOf(parent, "create_subtask_general")).toMatchObject({ taskId: child, subTaskStatus: "Cancel" });
+    const isCancelled = async () => (await api.get(`/v1/tasks/${child}`)).body.status === "cancelled";
+    await lab.until(isCancelled, { what: "the subtask is cancelled" });
+    await lab.until(async () => (await isIdle(child)) && (await isIdle(parent)), { what: "both rest" });
+    expect(await noticesIn(lab, parent)).toEqual([]);
+    // Its end counts as told: no outbox owes it any more.
+    await lab.until(async () => (await api.get(`/v1/tasks/${child}/events`)).body.at(-1)?.type === "TOLD", {
+      what: "nothing is owed",
+    });
+    expect(await noticesIn(lab, parent)).toEqual([]);
+  });
+});
+
+describe("what holds a task up", () => {
+  const attentionOf = (taskId: string) =>
+    lab.until(async () => (await api.get(`/v1/tasks/${taskId}`)).body.attention, { what: "it waits for a person" });
+
+  test("a question with choices: an answer that does not fit is refused, one that does goes to the child", async () => {
+    const parent = await lab.session();
+    let child = "";
+    const question = {
+      question: "Which one?",
+      header: "File",
+      options: [
+        { label: "a.ts", description: "the first" },
+        { label: "b.ts", description: "the second" },
+      ],
+    };
+    lab.model.when(inChild("choose a file"), calls([{ name: "question", args: { questions: [question] } }]));
+    lab.model.when(
+      (request) => request.sessionID === child && toolResults(request).at(-1)?.name === "question",
+      (request) => text(`asked: ${toolResults(request).at(-1)?.output}`),
+    );
+    lab.model.when("have one chosen", [
+      calls([launching("choose a file", { agent: "Team Reviewer" })]),
+      text("launched"),
+    ]);
+    await lab.ask(parent, "have one chosen");
+    child = await childOf(lab, "choose a file");
+    expect(await attentionOf(child)).toMatchObject({
+      kind: "question",
+      what: "Which one?",
+      requests: [{ questions: [{ question: "Which one?", options: ["a.ts", "b.ts"], multiple: false, custom: true }] }],
+    });
+    const answer = (body: unknown) => api.post(`/v1/tasks/${child}/answers`, body);
+    expect((await answer({ reply: "once" })).body.error).toContain("is a question");
+    expect((await answer({ answers: [["a.ts", "b.ts"]] })).status).toBe(409);
+    expect((await answer({ answers: [["b.ts"]] })).status).toBe(200);
+    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+    expect(notice.hidden).toContain("b.ts");
+  });
+
+  test("a permission that a session below a child asks: the task is held up, the person told, and a cancel rejects it", async () => {
+    const parent = await lab.session();
+    lab.model.when(
+      (request) => request.parentSessionID !== undefined && lastUserText(request) === "help cleaning",
+      shell,
+    );
+    lab.model.when(
+      inChild("have it cleaned by a helper"),
+      calls([{ name: "task", args: { description: "help", prompt: "help cleaning", subagent_type: "general" } }]),
+    );
+    const [child = ""] = await launchFrom(lab, parent, ["have it cleaned by a helper"]);
+    const attention = await attentionOf(child);
+    expect(attention.what).toMatch(/^bash: echo clean .*\(asked by ses_\w+, below this task\)$/);
+    await lab.until(
+      async () => (await lab.texts(parent)).some((line) => line.includes("npx opencode-taskchart answer")),
+      {
+        what: "the person is told",
+      },
+    );
+    expect((await lab.client.permission.list()).data).toHaveLength(1);
+    await api.post(`/v1/tasks/${child}/cancel`);
+    expect((await lab.client.permission.list()).data).toEqual([]);
+    expect((await api.get(`/v1/tasks/${child}`)).body).toMatchObject({ status: "cancelled" });
+  });
+});
+
+describe("elisha", () => {
+  const task = (prompt: string, more = {}) => elisha("task", { title: prompt, agent: "general", prompt, ...more });
+
+  test("elisha_task waits for the result, in JSON", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("count in JSON"), text("There are 12."));
+    lab.model.when("ask elisha", [calls([task("count in JSON")]), text("done")]);
+    await lab.ask(parent, "ask elisha");
+    expect(await resultsOf(parent, "elisha_task")).toEqual([
+      {
+        status: "completed",
+        task_id: await childOf(lab, "count in JSON"),
+        agent: "general",
+        title: "count in JSON",
+        result: "There are 12.",
+      },
+    ]);
+    expect(await noticesIn(lab, parent)).toEqual([]);
+  });
+
+  test("async it returns at once; a wait times out, and the task goes on until it is cancelled", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("think for ever"), hang());
+    lab.model.when("ask elisha later", (request) => {
+      const results = toolResults(request);
+      const id = results[0] && JSON.parse(results[0].output).task_id;
+      return (
+        [
+          calls([task("think for ever", { async: true })]),
+          calls([elisha("task_output", { task_id: id, wait: true, timeout: 300 })]),
+          calls([elisha("task_cancel", { task_id: id })]),
+        ][results.length] ?? text("done")
+      );
+    });
+    await lab.ask(parent, "ask elisha later");
+    const id = await childOf(lab, "think for ever");
+    const common = { task_id: id, agent: "general", title: "think for ever" };
+    expect(await resultsOf(parent, "elisha_task")).toEqual([{ status: "running", ...common }]);
+    expect(await resultsOf(parent, "elisha_task_output")).toEqual([
+      { status: "running", ...common, error: "Still running after 300ms; it goes on.", code: "TIMEOUT" },
+    ]);
+    expect(await resultsOf(parent, "elisha_task_cancel")).toEqual([{ status: "cancelled", ...common }]);
+    expect(await isIdle(id)).toBe(true);
+  });
+
+  test("an agent that is not there is AGENT_NOT_FOUND, and no session is made", async () => {
+    const parent = await lab.session();
+    lab.model.when("ask nobody", [calls([elisha("task", { title: "t", agent: "nobody", prompt: "p" })]), text("done")]);
+    await lab.ask(parent, "ask nobody");
+    expect(await resultsOf(parent, "elisha_task")).toEqual([
+      { status: "failed", error: "Agent(nobody) not found or not active.", code: "AGENT_NOT_FOUND" },
+    ]);
+    expect((await lab.client.session.children({ sessionID: parent })).data).toEqual([]);
+  });
+});
+
+test("what a forked task asks waits in its parent's conversation for the person alone; the command answers it", async () => {
+  const parent = await lab.session();
+  const prompt = "clean in a fork";
+  const inFork = (request: ModelRequest) =>
+    request.sessionID !== parent && textOf(request.messages.at(-1) ?? { role: "user" }).includes(prompt);
+  let child = "";
+  lab.model.when("have a fork clean", [
+    calls([ours("task", { description: "fork", prompt, agent: "general", fork: true })]),
+    text("launched"),
+  ]);
+  lab.model.when(inFork, (request) => {
+    child = request.sessionID;
+    return shell;
+  });
+  lab.model.when(
+    isBack(() => child, "bash"),
+    text("cleaned"),
+  );
+  await lab.ask(parent, "have a fork clean");
+  const isMessage = (line: string) => line.includes("npx opencode-taskchart answer");
+  const message = await lab.until(async () => (await lab.texts(parent)).find(isMessage), {
+    what: "the person is told",
+  });
+  expect(message).toContain(`Agent "fork" (general) asks permission for bash: echo clean`);
+  expect(await isIdle(parent)).toBe(true);
+  const main = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [main, "answer", ...args, "--data", dataFolder(lab)]);
+  expect((await run()).stdout).toContain(`answer ${child} once | always | reject`);
+  expect((await run(child, "once")).stdout).toContain("Answered.");
+  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+  expect(notice.hidden).toContain("cleaned");
+  await lab.until(() => isIdle(parent), { what: "the parent rests" });
+  const seen = lab.model.requests.filter(({ sessionID }) => sessionID === parent);
+  expect(seen.some((request) => JSON.stringify(request.messages).includes("opencode-taskchart answer"))).toBe(false);
+});
+
+describe("an agent whose conversation overflows while three tasks run", () => {
+  test("does not forget them: the compaction is given them, and one synthetic message reminds of them", async () => {
+    const parent = await lab.session();
+    const works = ["first long work", "second long work", "third long work"];
+    for (const work of works) lab.model.when(inChild(work), hang());
+    const ids = await launchFrom(lab, parent, works);
+    const isSummary = (request: ModelRequest) =>
+      request.sessionID === parent &&
+      request.tools.length === 0 &&
+      JSON.stringify(request.messages).includes("<task-context>");
+    lab.model.when(isSummary, text("THE SUMMARY"));
+    lab.model.when("fill it up", text("full", { tokens: { input: 99_000, output: 10 } }));
+    await lab.ask(parent, "fill it up");
+    lab.model.when("go on then", text("gone on"));
+    await lab.prompt(parent, "go on then");
+    const compaction = await lab.model.waitFor(isSummary);
+    for (const id of ids) expect(JSON.stringify(compaction.messages)).toContain(id);
+    const isReminder = (line: string) => line.startsWith("user (synthetic): <task-context>");
+    const reminders = async () => (await lab.texts(parent)).filter(isReminder);
+    const [reminder] = await lab.until(async () => (await reminders()).length > 0 && reminders(), {
+      what: "it is reminded",
+    });
+    for (const id of ids) expect(reminder).toContain(`- ${id} "about `);
+    await lab.until(() => isIdle(parent), { what: "the parent rests" });
+    lab.model.when("and now?", text("I wait for three tasks."));
+    await lab.ask(parent, "and now?");
+    expect(await reminders()).toHaveLength(1);
+    const asked = await lab.model.waitFor(
+      (request) => request.sessionID === parent && lastUserText(request).includes("and now?"),
+    );
+    expect(JSON.stringify(asked.messages)).toContain(ids[0]);
+    for (const id of ids) await api.post(`/v1/tasks/${id}/cancel`);
+  });
+});
