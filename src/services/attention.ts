@@ -5,7 +5,7 @@ import { hasEnded, type Task } from "../task.ts";
 import { faultOf, requestLine, requestMessage } from "./asked.ts";
 import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
-import type { Ids } from "./ids.ts";
+import type { Leaving } from "./leaving.ts";
 import type { Lineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
@@ -18,8 +18,8 @@ export interface AttentionParts {
   store: Store;
   runtime: Runtime;
   lineage: Lineage;
+  leaving: Leaving;
   clock: Clock;
-  ids: Ids;
   log: Log;
   /** True where nobody can answer what the host does not see, as in `opencode run`. */
   isHeadless: boolean;
@@ -49,17 +49,15 @@ interface Open {
   callOff(): void;
 }
 
-/** Milliseconds to another try, where the host is busy or fails. */
+/** Milliseconds to another try, where the host fails. */
 const AGAIN = 5_000;
 
 const nothing = () => undefined;
 
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, store, runtime, lineage, clock, ids, log, isHeadless, timeout } = parts;
+  const { host, store, runtime, lineage, leaving, clock, log, isHeadless, timeout } = parts;
   const open = new Map<string, Open>();
-  /** Root sessions with messages that could not be stored yet: to be tried again when they are idle. */
-  const held = new Map<string, Set<() => void>>();
   let stopped = false;
 
   const inBackground = (work: Promise<void>) => {
@@ -92,40 +90,6 @@ export const createAttention = (parts: AttentionParts): Attention => {
     }
   };
 
-  /** Resolves when the session is idle, or after a while. */
-  const untilIdle = (sessionID: string) =>
-    new Promise<void>((resolve) => {
-      const waiting = held.get(sessionID) ?? new Set();
-      held.set(sessionID, waiting);
-      const wake = () => {
-        callOff();
-        waiting.delete(wake);
-        if (waiting.size === 0) held.delete(sessionID);
-        resolve();
-      };
-      waiting.add(wake);
-      const callOff = clock.after(AGAIN, wake);
-    });
-
-  /** Stores a message in the conversation that the person looks at. It starts no turn, and no model ever sees it. */
-  const leaveMessage = async (asked: Open, task: Task): Promise<void> => {
-    const [partID = ""] = ids.parts(1);
-    const messageID = ids.message();
-    const parts = [{ id: partID, text: requestMessage(task, asked.request), ignored: true }];
-    while (isOpen(asked)) {
-      const [busy, root] = await Promise.all([host.busy(), host.session(asked.root)]);
-      if (!isOpen(asked)) return;
-      if (!root.ok && root.failure.kind === "notFound") return;
-      if (busy.ok && root.ok && !busy.value.has(asked.root)) {
-        const { agent, model } = root.value;
-        const stored = await host.prompt({ sessionID: asked.root, messageID, parts, agent, model, noReply: true });
-        if (stored.ok) return;
-        log.error("a message could not be stored", { sessionID: asked.root, reason: stored.failure.message });
-      }
-      await untilIdle(asked.root);
-    }
-  };
-
   const show = async (asked: Open, task: Task): Promise<void> => {
     const shown = await host.toast({ message: `"${task.description}" ${requestLine(asked.request)}`, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
@@ -153,7 +117,9 @@ export const createAttention = (parts: AttentionParts): Attention => {
     if (timeout !== undefined) asked.callOff = clock.after(timeout, () => inBackground(dismiss(asked)));
     inBackground(show(asked, nearest));
     // The interface shows what a session's direct children ask, and a fork is nobody's child.
-    if (chain.length > 2 || isFork) inBackground(leaveMessage(asked, nearest));
+    if (chain.length <= 2 && !isFork) return;
+    const message = { text: requestMessage(nearest, request), ignored: true } as const;
+    inBackground(leaving.leave(asked.root, message, () => isOpen(asked)));
   };
 
   const unsubscribe = runtime.subscribe((task) => {
@@ -193,14 +159,12 @@ export const createAttention = (parts: AttentionParts): Attention => {
         const asked = open.get(event.requestID);
         if (asked) conclude(asked);
       }
-      if (event.type === "idle") for (const wake of [...(held.get(event.sessionID) ?? [])]) wake();
     },
     answer,
     stop: () => {
       stopped = true;
       unsubscribe();
       for (const { callOff } of open.values()) callOff();
-      for (const wakes of [...held.values()]) for (const wake of [...wakes]) wake();
     },
   };
 };

@@ -2,22 +2,19 @@ import type { NoticePart, NoticePrompt } from "../machines/outbox-events.ts";
 
 /** A message on its way to a model, as far as it matters here. */
 export interface ModelMessage {
-  info: { id: string; sessionID: string };
+  info: { id: string; sessionID: string; role: "user" | "assistant" };
   parts: { id: string }[];
 }
 
-/** The ids and texts of a message to a parent. */
-type Expected = Pick<NoticePrompt, "messageID" | "parts">;
-
 /**
- * Messages to parents that may still be shown in part.
+ * Prompts to parents that may still be shown in part.
  *
  * The host stores a message first and its parts one by one after it. A parent that is busy reads its messages at every
  * step, so its model can be shown a notice with some parts missing; it answers that, and the rest is never shown until
  * somebody else wakes it. So whatever goes to a model is looked through, and what is missing is put in.
  */
 export interface Completing {
-  expect(parentSessionID: string, message: Expected): void;
+  expect(parentSessionID: string, prompt: NoticePrompt): void;
   /** Puts missing parts into the messages, in place, as the host wants it. Returns how many there were. */
   complete(messages: ModelMessage[]): number;
   forget(parentSessionID: string): void;
@@ -32,7 +29,7 @@ const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => 
 
 /** Expects nothing yet. */
 export const createCompleting = (): Completing => {
-  const expected = new Map<string, Expected[]>();
+  const expected = new Map<string, NoticePrompt[]>();
   return {
     expect: (parentSessionID, prompt) => {
       expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);

@@ -16,6 +16,7 @@ import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { createLaunches, type Launched } from "./launches.ts";
 import type { LaunchRequest } from "./launching.ts";
+import { createLeaving } from "./leaving.ts";
 import { createLeftovers } from "./leftovers.ts";
 import { createLineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
@@ -273,31 +274,25 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     get,
   });
   const lineage = createLineage(store);
+  const leaving = createLeaving(host, clock, ids, log);
   const attention = createAttention({
     host,
     store,
     runtime,
     lineage,
+    leaving,
     clock,
-    ids,
     log,
     isHeadless: options.isHeadless,
     timeout: options.attention.timeout,
   });
   const { answer } = attention;
-  const reminding = createReminding({
-    host,
-    clock,
-    ids,
-    log,
-    tools: options.notice.tools,
-    completing,
-    tasksOf: (sessionID) => list({ parentSessionID: sessionID }),
-  });
+  const tasksOf = (sessionID: string) => list({ parentSessionID: sessionID });
+  const reminding = createReminding(tasksOf, options.notice.tools, leaving, log);
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
     attention.stop,
-    reminding.stop,
+    leaving.stop,
     waiting.stop,
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
@@ -347,6 +342,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
       if (event.type === "compacted") reminding.compacted(event.sessionID);
+      leaving.note(event);
       lineage.note(event);
       attention.note(event);
       if (event.type === "deleted") {
@@ -356,6 +352,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     onModelRequest: (messages) => {
       const added = completing.complete(messages);
       if (added > 0) log.info("a notice was shown whole before it was stored whole", { added });
+      reminding.show(messages);
     },
     contextOf: reminding.contextOf,
     subscribe: runtime.subscribe,

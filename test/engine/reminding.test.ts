@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { refused, unavailable } from "../fakes/fake-host.ts";
+import { describe, expect, test } from "vitest";
+import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
@@ -102,7 +102,7 @@ test("a task that waits for a person is named as such", async () => {
   expect(stage.engine.contextOf(PARENT)).toContain("running, waits for the user");
 });
 
-test("a host that fails is tried again with the same ids; one that refuses is not asked for ever", async () => {
+test("a host that fails is tried again, with the same ids", async () => {
   const stage = createStage();
   await stage.launch();
   stage.host.failNext("prompt", unavailable);
@@ -112,19 +112,66 @@ test("a host that fails is tried again with the same ids; one that refuses is no
   expect(reminders(stage)).toHaveLength(1);
   const tried = stage.host.attempts.filter(({ noReply }) => noReply);
   expect(new Set(tried.map(({ messageID }) => messageID)).size).toBe(1);
-  stage.host.failNext("prompt", refused, 100);
-  const before = stage.host.attempts.length;
-  await compact(stage);
-  await stage.clock.advance(600_000);
-  expect(stage.host.attempts.length - before).toBe(10);
 });
 
-test("a step of the agent that is shown the reminder without its text gets it all the same", async () => {
-  const stage = createStage();
-  await stage.launch();
-  await compact(stage);
-  const { messageID = "", parts = [] } = stage.host.attempts.at(-1) ?? {};
-  const messages = [{ info: { id: messageID, sessionID: PARENT }, parts: [] as { id: string }[] }];
-  stage.engine.onModelRequest(messages);
-  expect(messages[0]?.parts.map(({ id }) => id)).toEqual(parts.map(({ id }) => id));
+describe("an agent that works on at once", () => {
+  const request = (sessionID = PARENT) => [
+    { info: { id: "msg_1", sessionID, role: "user" as const }, parts: [{ id: "prt_1" }] },
+    { info: { id: "msg_2", sessionID, role: "assistant" as const }, parts: [] },
+  ];
+
+  test("is shown the reminder at every step, and it is stored when the session rests: a busy one would answer it", async () => {
+    const stage = createStage();
+    await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    await compact(stage);
+    for (let step = 0; step < 3; step += 1) {
+      const messages = request();
+      stage.engine.onModelRequest(messages);
+      expect(messages[0]?.parts).toEqual([
+        { id: "prt_1" },
+        expect.objectContaining({
+          type: "text",
+          text: stage.engine.contextOf(PARENT),
+          synthetic: true,
+          messageID: "msg_1",
+        }),
+      ]);
+      await stage.clock.advance(10_000);
+    }
+    expect(reminders(stage)).toEqual([]);
+    stage.host.at(PARENT).busy = false;
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await settled();
+    expect(reminders(stage)).toHaveLength(1);
+    const messages = request();
+    stage.engine.onModelRequest(messages);
+    expect(messages).toEqual(request());
+  });
+
+  test("and is compacted again meanwhile has one reminder, the newer", async () => {
+    const stage = createStage();
+    await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    await compact(stage);
+    await compact(stage);
+    await stage.launch({ description: "another" });
+    await compact(stage);
+    await compact(stage);
+    stage.host.at(PARENT).busy = false;
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await settled();
+    expect(reminders(stage)).toHaveLength(1);
+    expect(reminders(stage)[0]?.[0]?.text).toContain("another");
+  });
+
+  test("of another session is shown nothing of it", async () => {
+    const stage = createStage();
+    await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    await compact(stage);
+    const messages = request("ses_other");
+    stage.engine.onModelRequest(messages);
+    expect(messages).toEqual(request("ses_other"));
+  });
 });
