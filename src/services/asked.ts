@@ -20,12 +20,13 @@ const waysOf = ({ kind, questions = [] }: PendingRequest): string =>
 export const answerCommand = (taskId: string, request: PendingRequest): string =>
   `npx opencode-taskchart answer ${taskId} ${waysOf(request)}`;
 
-/** What a person reads in the conversation, where the interface shows nothing else of it. */
+/** What a person reads in the conversation, where the interface shows nothing else of it. It is shown as it is, not as Markdown. */
 export const requestMessage = ({ sessionID, description, agent }: Task, request: PendingRequest): string =>
   [
-    `✋ **Agent "${description}" (${agent}) ${requestLine(request)}**`,
+    `✋ Agent "${description}" (${agent}) ${requestLine(request)}`,
     ...choicesOf(request),
-    `It waits for you. In a terminal: \`${answerCommand(sessionID, request)}\``,
+    "It waits for you. In a terminal:",
+    answerCommand(sessionID, request),
   ].join("\n");
 
 /** Why an answer does not fit what is asked, if it does not. */

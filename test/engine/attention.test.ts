@@ -98,7 +98,7 @@ describe("a session that OpenCode does not show", () => {
       expect(message?.parts).toHaveLength(1);
       expect(message?.parts[0]).toMatchObject({ ignored: true });
       expect(message?.parts[0]?.text).toContain("asks permission for bash: rm -rf build");
-      expect(message?.parts[0]?.text).toMatch(/`npx opencode-taskchart answer ses_\d+ once \| always \| reject`/);
+      expect(message?.parts[0]?.text).toMatch(/\nnpx opencode-taskchart answer ses_\d+ once \| always \| reject$/);
       expect(stage.host.at(PARENT).busy).toBe(false);
     },
   );
