@@ -74,9 +74,13 @@ const misjudged = ({ host }: World, stored: Task[]): string[] =>
   stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
-      const answers = host.at(sessionID).messages.filter(({ finish }) => finish === "stop");
+      const spoken = host.at(sessionID).messages.filter(({ role }) => role === "assistant");
+      const answers = spoken.filter(({ finish }) => finish === "stop");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
-      const isOnce = new Set(answers.map(({ promptID }) => promptID)).size === answers.length;
+      // After an answer to something else a prompt that is sent again is answered again: it wakes a session that was cut off.
+      const isOnce = spoken.every(
+        ({ finish, promptID }, at) => finish !== "stop" || spoken[at + 1]?.promptID !== promptID,
+      );
       return [
         ...(isTrue ? [] : [`${sessionID} is completed with "${result}", which nobody answered`]),
         ...(isOnce ? [] : [`a prompt of ${sessionID} was answered twice`]),
@@ -119,6 +123,20 @@ const unsupervised = ({ host }: World, stored: Task[]): string[] =>
     .filter((task) => !hasEnded(task) && !host.sessionIDs().includes(task.parentSessionID))
     .map(({ sessionID }) => `${sessionID} runs though its parent is deleted`);
 
+/** What a child asked, and its task heard of, is not open any more in the host, and holds nothing up. */
+const unanswered = ({ host, stage }: World, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID, attention }) => {
+    const heard = stage.store
+      .journal(sessionID)
+      .flatMap((event) =>
+        event.type === "REQUEST_ASKED" && host.openRequests.has(event.request.id) ? event.request.id : [],
+      );
+    return [
+      ...heard.map((id) => `${id}, which ${sessionID} asked, is open for ever`),
+      ...(attention ? [`${sessionID} has ended, and is held up by ${attention.kind}`] : []),
+    ];
+  });
+
 /** What must hold when all is over. */
 export const checkEnd = (world: World): void => {
   checkMoment(world);
@@ -131,6 +149,7 @@ export const checkEnd = (world: World): void => {
     ...unread(world),
     ...misjudged(world, stored),
     ...unreplayable(world, stored),
+    ...unanswered(world, stored),
     ...leaks(world),
   ];
   for (const words of found) world.fault(words);

@@ -191,8 +191,14 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     ...given,
   });
 
+  /** By the time that the host has of it; of those with the same time, the one that stands last. */
   const newestPrompt = (found: FakeSession): HostMessage | undefined =>
-    found.messages.findLast(({ role }) => role === "user");
+    found.messages
+      .filter(({ role }) => role === "user")
+      .reduce<HostMessage | undefined>(
+        (newest, other) => (newest && newest.createdAt > other.createdAt ? newest : other),
+        undefined,
+      );
 
   const begin = (found: FakeSession) => {
     found.busy = true;
@@ -243,8 +249,10 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   };
 
   const take = (found: FakeSession, { messageID, parts, noReply }: Prompt) => {
-    const stored = found.messages.some(({ id }) => id === messageID);
-    const answered = found.messages.some(({ promptID, finish }) => promptID === messageID && finish !== undefined);
+    const stored = found.messages.find(({ id }) => id === messageID);
+    // Only the newest answer keeps a message from being answered again, as in the real host.
+    const newest = found.messages.findLast(({ role }) => role === "assistant");
+    const answered = newest?.promptID === messageID && newest.finish !== undefined;
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
     if (habit === "lose") return;
     if (habit === "reject") {
@@ -257,6 +265,11 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       found.messages.push(message({ role: "user", id: messageID, text: textOf(parts) }));
       found.parts.set(messageID, parts);
       tell(found);
+    } else if (!answered) {
+      // Sent again, it stands where it stood, but is the newest of all: the host gives it another time.
+      found.messages = found.messages.map((other) =>
+        other === stored ? { ...stored, createdAt: clock.now() } : other,
+      );
     }
     if (habit === "mute" || noReply) return;
     if (answered || found.busy || (habit === "ignore" && !stored)) return;
@@ -314,6 +327,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     },
     crash: () => {
       listener = () => undefined;
+      openRequests.clear();
       for (const found of sessions.values()) found.busy = false;
     },
     listen: (to) => {
