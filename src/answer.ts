@@ -3,8 +3,8 @@ import { z } from "zod";
 /** What a person answers to what a task asks. */
 export const Answer = z
   .strictObject({
-    /** Which request; may be left out where the task has one only. */
-    requestId: z.string().min(1).optional(),
+    /** Which request: so that nobody answers what was asked meanwhile, and was not seen. */
+    requestId: z.string().min(1),
     /** `once` and `always` allow what a permission asks; `reject` says no to a permission or a question. */
     reply: z.enum(["once", "always", "reject"]).optional(),
     /** For the child, why a permission is rejected. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Plugin } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
+import { commandName } from "./cli/command-name.ts";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
 import { createEngine } from "./services/engine.ts";
@@ -63,7 +64,7 @@ const server: Plugin = async (input, given) => {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
       fork: options.fork,
-      attention: { timeout: options.attention.timeout },
+      attention: { timeout: options.attention.timeout, command: commandName(import.meta.url) },
       recovery: options.recovery,
       retention: options.retention,
       isHeadless,
@@ -94,9 +95,13 @@ const server: Plugin = async (input, given) => {
     // The one place where the agents are known without asking the host; it takes tools from here too.
     config: async ({ agent }) => {
       if (!options.toolsets.includes("subtasks")) return;
-      const subtasks = subtasksToolset(parts, subagentsOf(agent ?? {}), options.subtasks.onParentCancel);
-      Object.assign(tools, subtasks.tools);
-      for (const clash of subtasks.clashes) log.error(clash);
+      try {
+        const { subagents, odd } = subagentsOf(agent);
+        Object.assign(tools, subtasksToolset(parts, subagents, options.subtasks.onParentCancel));
+        if (odd.length > 0) log.error("agents have no subtask tool: their configuration cannot be read", { odd });
+      } catch (error) {
+        log.error("there are no subtask tools", { reason: reasonOf(error) });
+      }
     },
     // A throw in here could hang the host, or break every session of it.
     event: async ({ event }) => {

@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** What the names of the other toolsets' tools begin with. */
+const TAKEN = ["elisha", "create_subtask"];
+
 const Toolset = z.enum(["tasks", "elisha", "subtasks"]);
 /** A family of tools over the same engine. */
 export type Toolset = z.infer<typeof Toolset>;
@@ -9,6 +12,7 @@ export const Options = z.strictObject({
   prefix: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, beginning with a letter")
+    .refine((prefix) => !TAKEN.includes(prefix), `must not be one of ${TAKEN.join(", ")}: other toolsets have it`)
     .default("asyncagents")
     .describe("What the names of the tools begin with."),
   toolsets: z

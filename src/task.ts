@@ -24,6 +24,18 @@ export const TaskError = z.object({
 });
 export type TaskError = z.infer<typeof TaskError>;
 
+/** One of the questions that are asked together. */
+export const Question = z.object({
+  question: z.string(),
+  /** What can be chosen. */
+  options: z.array(z.string()),
+  /** More than one may be chosen. */
+  multiple: z.boolean(),
+  /** Something else may be said. */
+  custom: z.boolean(),
+});
+export type Question = z.infer<typeof Question>;
+
 /** A permission or a question that waits for a person's answer. */
 export const OpenRequest = z.object({
   id: z.string(),
@@ -31,10 +43,8 @@ export const OpenRequest = z.object({
   /** What is asked, in words. */
   what: z.string(),
   since: z.iso.datetime(),
-  /** Of a question: what is asked in turn, what can be chosen, whether more than one, and whether something else. */
-  questions: z
-    .array(z.object({ question: z.string(), options: z.array(z.string()), multiple: z.boolean(), custom: z.boolean() }))
-    .optional(),
+  /** Absent for a permission. */
+  questions: z.array(Question).optional(),
 });
 export type OpenRequest = z.infer<typeof OpenRequest>;
 

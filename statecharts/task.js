@@ -1056,7 +1056,7 @@ export const task = createMachine({
               "RESUME": "has an end that is still being told"
             }
           },
-          "description": "The run ended while a tool call waited for it. That call's answer will tell the parent.",
+          "description": "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
           "on": {
             "TOLD": {
               "guard": "waits",
@@ -1094,12 +1094,11 @@ export const task = createMachine({
               "reenter": true,
               "description": "The process that supervised the task is gone; this one takes over. Its outbox is told once more."
             },
-            "TOLD": {
-              "guard": "waits",
-              "target": "none",
-              "description": "A tool call's answer told the parent of the run's end. The notice is withdrawn.",
+            "WAIT_BEGAN": {
+              "target": "held",
+              "description": "A tool call waits for the run's end, in order to tell it. The notice is not formed yet, and is withdrawn.",
               "actions": [
-                "dropWaiter",
+                "addWaiter",
                 {
                   "type": "request"
                 }

@@ -27,6 +27,7 @@ test.each([
   [{ maxDepth: 0 }, /option "maxDepth": /],
   [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
   [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
+  [{ prefix: "elisha" }, /option "prefix": must not be one of elisha, create_subtask/],
   [{ toolsets: [] }, /option "toolsets": must name at least one toolset/],
   [{ toolsets: ["task"] }, /option "toolsets\.0": .*"tasks"/],
   [{ subtasks: { onParentCancel: "ignore" } }, /option "subtasks\.onParentCancel": .*"cancel"/],

@@ -1,19 +1,22 @@
 import type { Answer } from "../answer.ts";
-import type { OpenRequest, Task } from "../task.ts";
+import { answerLine, faultOf, questionLines, requestLine } from "../services/asked.ts";
+import { plain } from "../services/plain.ts";
+import type { OpenRequest } from "../task.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, CommandError, EXIT } from "./command.ts";
-import { plain, type Screen } from "./screen.ts";
-import { openStatusApi } from "./status-api.ts";
-import { clockTime } from "./times.ts";
+import type { Screen } from "./screen.ts";
+import { openStatusApi, type Shown } from "./status-api.ts";
+import { clockTime, date } from "./times.ts";
 
-const HELP = `Usage: opencode-taskchart answer [<task-id> [<answer> ...]] [--request <id>] [--reject] [--message <why>] [--data <folder>]
+const HELP = `Usage: opencode-taskchart answer [<request-id> <answer> ...] [--reject] [--message <why>] [--data <folder>]
+       opencode-taskchart answer [<task-id>]
 
-Answers what a task asks of you. Without an answer it shows what is asked; without a task, what all tasks ask.
+Answers what a task asks of you. Without an answer it shows what a task asks, or all tasks, with the ids.
 
-  <task-id>        a task's id, or the beginning of it
+  <request-id>     which request
   <answer>         for a permission: once, always or reject
                    for questions: one answer for each, in their order; where several may be chosen, with commas
-  --request <id>   which request, where the task asks more than one thing
+  <task-id>        a task's id, or the beginning of it
   --reject         say no, to a permission or to questions
   --message <why>  with a rejected permission: what the agent is told
   --data <folder>  where the plugin keeps its files; default: $XDG_DATA_HOME/opencode-taskchart
@@ -23,77 +26,58 @@ OpenCode must be running: the answer goes to its status API.
 
 Exit code: 0 it is answered, or shown; 2 it is not, for the reason that is said.`;
 
+/** A request, and the task that it is shown with. */
 interface Asking {
-  task: Task;
+  task: Shown;
   request: OpenRequest;
 }
 
-/** What all tasks ask. A request holds up the tasks above too: it is the newest task's, which stands nearest. */
-const everything = (tasks: Task[]): Asking[] => {
+/** What tasks ask. A request holds up the tasks above too: it is shown with the newest, which stands nearest. */
+const askedBy = (tasks: Shown[]): Asking[] => {
   const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));
   return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
 };
 
-const waysOf = ({ kind, questions = [] }: OpenRequest): string =>
-  kind === "permission" ? "once | always | reject" : `${questions.map(() => '"…"').join(" ")}  or  --reject`;
-
-const questionLines = ({ questions = [] }: OpenRequest): string[] =>
-  questions.map(({ question, options, multiple, custom }) => {
-    const rules = [multiple ? "several may be chosen" : "", custom ? "or something else" : ""].filter(Boolean);
-    const choices = [...options.map((option) => `"${plain(option)}"`), ...rules].join(", ");
-    return `  - ${plain(question)}${choices ? `  [${choices}]` : ""}`;
-  });
-
-const lines = ({ task, request }: Asking, isOnly: boolean, { paint }: Screen): string[] => [
-  `${paint("bold", task.sessionID)}  "${plain(task.description)}" (${plain(task.agent)}), since ${clockTime(Date.parse(request.since)).slice(0, 8)}`,
-  request.kind === "permission" ? `  asks permission for ${plain(request.what)}` : "  asks:",
-  ...questionLines(request),
-  paint(
-    "dim",
-    `  opencode-taskchart answer ${task.sessionID} ${waysOf(request)}${isOnly ? "" : ` --request ${request.id}`}`,
-  ),
-];
-
-const show = (asking: Asking[], screen: Screen) => {
-  for (const one of asking) {
-    screen.say(...lines(one, asking.filter(({ task }) => task === one.task).length === 1, screen));
+const show = (asking: Asking[], { say, paint }: Screen) => {
+  for (const { task, request } of asking) {
+    const since = Date.parse(request.since);
+    say(
+      `${paint("bold", task.sessionID)}  "${plain(task.description)}" (${plain(task.agent)}), since ${date(since).slice(0, 10)} ${clockTime(since).slice(0, 8)}`,
+      `  ${requestLine(request)}`,
+      ...questionLines(request).map((line) => `  ${line}`),
+      paint("dim", `  ${answerLine("opencode-taskchart", request)}`),
+    );
   }
-};
-
-/** The one request that is meant. */
-const chosen = (asking: Asking[], id: string, requestId: string | undefined): Asking => {
-  const [only, ...others] = requestId === undefined ? asking : asking.filter(({ request }) => request.id === requestId);
-  if (!only) throw new CommandError(`Request ${requestId} of task ${id} is not open.`);
-  if (others.length === 0) return only;
-  const list = asking.map(({ task, request }) => `  ${request.id}  ${task.sessionID}  ${plain(request.what)}`);
-  throw new CommandError(["Several things are asked. Say which, with --request:", ...list].join("\n"));
 };
 
 /** One question's answer: a choice as it is, or several with commas between them. */
 const choices = (answer: string, { options, multiple }: { options: string[]; multiple: boolean }): string[] =>
   !multiple || options.includes(answer) ? [answer] : answer.split(",").map((choice) => choice.trim());
 
-const isReply = (word: string | undefined): word is "once" | "always" | "reject" =>
-  word === "once" || word === "always" || word === "reject";
+const REPLIES = ["once", "always", "reject"] as const;
 
-const answerOf = (
+const replyOf = (words: string[]): Answer["reply"] => {
+  const [word, ...more] = words;
+  const reply = REPLIES.find((known) => known === word);
+  if (reply && more.length === 0) return reply;
+  throw new CommandError(`A permission takes once, always or reject, not "${plain(words.join(" "))}".`);
+};
+
+const answerTo = (
   { id: requestId, kind, questions = [] }: OpenRequest,
   words: string[],
-  reject: boolean,
-  message: string | undefined,
+  { reject, message }: { reject: boolean; message: string | undefined },
 ): Answer => {
   const why = message === undefined ? {} : { message };
   if (reject && words.length > 0) throw new CommandError("--reject stands by itself: leave the answer out.");
+  if (words.some((word) => word.trim() === "")) throw new CommandError("An answer is empty.");
   if (reject) return { requestId, reply: "reject", ...why };
-  if (kind === "question") {
-    const answers = words.map((word, index) => choices(word, questions[index] ?? { options: [], multiple: false }));
-    return { requestId, answers, ...why };
+  if (kind === "permission") return { requestId, reply: replyOf(words), ...why };
+  if (words.length === 1 && words[0] === "reject" && !questions[0]?.options.includes("reject")) {
+    throw new CommandError("To say no to a question use --reject.");
   }
-  const [reply, ...more] = words;
-  if (!isReply(reply) || more.length > 0) {
-    throw new CommandError(`A permission takes once, always or reject, not "${words.join(" ")}".`);
-  }
-  return { requestId, reply, ...why };
+  const answers = words.map((word, index) => choices(word, questions[index] ?? { options: [], multiple: false }));
+  return { requestId, answers, ...why };
 };
 
 /** `opencode-taskchart answer` */
@@ -102,32 +86,38 @@ export const answerCommand: Command = {
   help: HELP,
   run: async (args, screen) => {
     const options = {
-      request: { type: "string" },
       reject: { type: "boolean", default: false },
       message: { type: "string" },
       data: { type: "string" },
     } as const;
     const { values, argument: id, further: words } = readArguments(args, options, Number.POSITIVE_INFINITY);
+    const isAnswer = words.length > 0 || values.reject || values.message !== undefined;
+    if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Say which request: its id.");
     const api = openStatusApi(values.data);
     const tasks = await api.live();
-    if (id === undefined) {
-      const asking = everything(tasks);
-      show(asking, screen);
-      if (asking.length === 0) screen.say("No task asks anything.");
+    const all = askedBy(tasks);
+    const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
+    if (asked && isAnswer) {
+      const answer = answerTo(asked.request, words, { reject: values.reject, message: values.message });
+      const fault = faultOf(asked.request, answer);
+      if (fault) throw new CommandError(plain(fault));
+      const task = await api.answer(asked.task.sessionID, answer);
+      screen.say(`Answered. Task ${task.sessionID} "${plain(task.description)}" is ${task.status}.`);
       return EXIT.ok;
     }
-    const meant = tasks.filter(({ sessionID }) => sessionID.startsWith(id));
-    const asking = everything(meant);
-    if (meant.length === 0)
-      throw new CommandError(`No task "${id}" is running. Without a task, all that is asked is shown.`);
-    if (asking.length === 0) throw new CommandError(`Task ${id} asks nothing, or it was answered already.`);
-    if (words.length === 0 && !values.reject) {
-      show(asking, screen);
-      return EXIT.ok;
+    const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
+    const shown = asked ? [asked] : askedBy(meant);
+    if (id !== undefined && !asked && meant.length === 0) {
+      throw new CommandError(
+        `Nothing that is open has the id "${plain(id)}", and no running task: it was answered, or the task went on. Without an id, all that is asked is shown.`,
+      );
     }
-    const { task, request } = chosen(asking, id, values.request);
-    const answered = await api.answer(task.sessionID, answerOf(request, words, values.reject, values.message));
-    screen.say(`Answered. Task ${answered.sessionID} "${plain(answered.description)}" is ${answered.status}.`);
+    if (isAnswer) {
+      const lines = shown.map(({ request }) => `  ${answerLine("opencode-taskchart", request)}`);
+      throw new CommandError(["An answer goes to one request, with its id:", ...lines].join("\n"));
+    }
+    show(shown, screen);
+    if (shown.length === 0) screen.say(id === undefined ? "No task asks anything." : "The task asks nothing.");
     return EXIT.ok;
   },
 };

@@ -23,9 +23,6 @@ export const openScreen = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Scr
   };
 };
 
-/** A text on one line, that cannot move the cursor or hide anything: agents and models wrote it. */
-export const plain = (text: string): string => text.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
-
 /** Breaks a text into lines between its words. A word that is longer than a line stays whole. */
 export const wrap = (text: string, columns: number): string[] => {
   const lines: string[] = [];

@@ -2,19 +2,31 @@ import { z } from "zod";
 import type { Answer } from "../answer.ts";
 import { createDiscoveryFiles } from "../services/http/discovery-files.ts";
 import { reasonOf } from "../services/log.ts";
+import { plain } from "../services/plain.ts";
 import { dataFolder } from "../services/store/store-file.ts";
 import { Task } from "../task.ts";
 import { CommandError } from "./command.ts";
 
+/** A task, as far as commands show it. */
+const Shown = Task.pick({
+  sessionID: true,
+  status: true,
+  description: true,
+  agent: true,
+  startedAt: true,
+  attention: true,
+});
+export type Shown = z.infer<typeof Shown>;
+
 /** What a command asks of the OpenCode that runs. */
 export interface StatusApi {
   /** All tasks that have not ended, newest first. */
-  live(): Promise<Task[]>;
+  live(): Promise<Shown[]>;
   /** The task as it stands after the answer. */
-  answer(taskId: string, answer: Answer): Promise<Task>;
+  answer(taskId: string, answer: Answer): Promise<Shown>;
 }
 
-const Page = z.object({ tasks: z.array(Task), total: z.number() });
+const Page = z.object({ tasks: z.array(z.unknown()), total: z.number() });
 const Fault = z.object({ error: z.string() });
 
 /** Tasks on a page: as many as the API gives at once. */
@@ -22,6 +34,11 @@ const PAGE = 200;
 
 /** Milliseconds that OpenCode has to answer: another of its processes may have to be asked. */
 const PATIENCE = 30_000;
+
+const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+const causeOf = (error: unknown): string =>
+  error instanceof Error && error.cause ? reasonOf(error.cause) : reasonOf(error);
 
 /** The status API of the running OpenCode whose plugin keeps its files in that folder. Throws `CommandError`. */
 export const openStatusApi = (folder = dataFolder()): StatusApi => {
@@ -31,26 +48,35 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
       `No OpenCode is found: there is no server.json in ${folder}. Start it, or switch its status API on; --data names another folder.`,
     );
   }
+  const { url, token = "" } = server;
+  // It holds a token that nobody else is to have.
+  if (!URL.canParse(url) || !LOOPBACK.has(new URL(url).hostname)) {
+    throw new CommandError(`server.json in ${folder} does not lead to this machine, but to ${plain(url)}.`);
+  }
 
-  const call = async (path: string, init: RequestInit = {}): Promise<unknown> => {
-    const headers = { authorization: `Bearer ${server.token ?? ""}`, "content-type": "application/json" };
-    const response = await fetch(`${server.url}${path}`, {
-      ...init,
-      headers: { ...headers, connection: "close" },
-      signal: AbortSignal.timeout(PATIENCE),
-    }).catch((error: unknown) => {
-      throw new CommandError(`OpenCode at ${server.url} does not answer: ${reasonOf(error)}.`);
-    });
-    const body: unknown = await response.json();
-    if (response.ok) return body;
-    throw new CommandError(Fault.safeParse(body).data?.error ?? `OpenCode answered with status ${response.status}.`);
+  const call = async <S extends z.ZodType>(schema: S, path: string, init: RequestInit = {}): Promise<z.infer<S>> => {
+    let status: number;
+    let body: unknown;
+    try {
+      const headers = { ...init.headers, "content-type": "application/json", connection: "close" };
+      const response = await fetch(url + path, { ...init, headers, signal: AbortSignal.timeout(PATIENCE) });
+      status = response.status;
+      body = await response.json();
+    } catch (error) {
+      throw new CommandError(`OpenCode at ${url} does not answer as it should: ${plain(causeOf(error))}.`);
+    }
+    const read = schema.safeParse(body);
+    if (status === 200 && read.success) return read.data;
+    const fault = Fault.safeParse(body).data?.error ?? `OpenCode at ${url} answered with status ${status}`;
+    throw new CommandError(plain(fault));
   };
 
-  const all = async (status: string, offset = 0): Promise<Task[]> => {
-    const { tasks, total } = Page.parse(await call(`/v1/tasks?status=${status}&limit=${PAGE}&offset=${offset}`));
-    return offset + tasks.length < total && tasks.length > 0
-      ? [...tasks, ...(await all(status, offset + tasks.length))]
-      : tasks;
+  /** A task that another version shows in another way is left out. */
+  const all = async (status: string, offset = 0): Promise<Shown[]> => {
+    const { tasks, total } = await call(Page, `/v1/tasks?status=${status}&limit=${PAGE}&offset=${offset}`);
+    const shown = tasks.flatMap((task) => Shown.safeParse(task).data ?? []);
+    const next = offset + tasks.length;
+    return tasks.length > 0 && next < total ? [...shown, ...(await all(status, next))] : shown;
   };
 
   return {
@@ -58,9 +84,11 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
       const tasks = [...(await all("running")), ...(await all("resumed"))];
       return tasks.sort((one, other) => other.startedAt.localeCompare(one.startedAt));
     },
-    answer: async (taskId, answer) => {
-      const path = `/v1/tasks/${encodeURIComponent(taskId)}/answers`;
-      return Task.parse(await call(path, { method: "POST", body: JSON.stringify(answer) }));
-    },
+    answer: (taskId, answer) =>
+      call(Shown, `/v1/tasks/${encodeURIComponent(taskId)}/answers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify(answer),
+      }),
   };
 };

@@ -2,7 +2,8 @@ import type { Step } from "../machines/replaying.ts";
 import type { TaskEffect } from "../machines/task-events.ts";
 import { cut } from "../services/cut.ts";
 import { duration } from "../services/notices.ts";
-import { plain, type Screen, type Style, wrap } from "./screen.ts";
+import { plain } from "../services/plain.ts";
+import { type Screen, type Style, wrap } from "./screen.ts";
 import { clockTime, date } from "./times.ts";
 
 /** One thing that is said of a step. */

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { reasonOf } from "../services/log.ts";
+import { plain } from "../services/plain.ts";
 import type { Journal } from "../services/replay/journal.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/database.ts";
 import { type Journals, type NamedTask, openJournals } from "../services/store/journals.ts";
 import { loadSqlite } from "../services/store/sqlite.ts";
 import { dataFolder } from "../services/store/store-file.ts";
 import { CommandError } from "./command.ts";
-import { plain } from "./screen.ts";
 import { clockTime, date } from "./times.ts";
 
 /** Tasks that are listed when an id is not that of one. */

@@ -1,7 +1,8 @@
 import type { Replay } from "../machines/replaying.ts";
 import { pathOf, type StoredSnapshot } from "../machines/task.ts";
+import { plain } from "../services/plain.ts";
 import { type Difference, differences } from "../services/replay/differences.ts";
-import { plain, type Screen, wrap } from "./screen.ts";
+import { type Screen, wrap } from "./screen.ts";
 
 /** Characters of a value that are shown. */
 const SHOWN = 70;

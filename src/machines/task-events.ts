@@ -1,4 +1,4 @@
-import type { ModelRef, TaskError, TaskFacts } from "../task.ts";
+import type { ModelRef, Question, TaskError, TaskFacts } from "../task.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
 export interface Run {
@@ -17,17 +17,6 @@ export interface HostError {
   message: string;
 }
 
-/** One of the questions of a request. */
-export interface Question {
-  question: string;
-  /** What can be chosen. */
-  options: string[];
-  /** More than one may be chosen. */
-  multiple: boolean;
-  /** Something else may be said. */
-  custom: boolean;
-}
-
 /** A permission or a question that a child asks of a person. */
 export interface PendingRequest {
   id: string;
@@ -37,7 +26,7 @@ export interface PendingRequest {
   /** Epoch milliseconds. */
   since: number;
   /** Absent for a permission. */
-  questions?: Question[];
+  questions?: Question[] | undefined;
 }
 
 /** How a run ended: everything its notice says. Fixed when the run ends, so that a later run cannot change it. */

@@ -25,7 +25,7 @@ export const notice = task.createStateConfig({
     },
     held: {
       meta: telling,
-      description: "The run ended while a tool call waited for it. That call's answer will tell the parent.",
+      description: "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
       on: {
         TOLD: { guard: "waits", target: "none", actions: "dropWaiter" },
         LET_GO: {
@@ -46,12 +46,11 @@ export const notice = task.createStateConfig({
         NOTICE_FORMED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },
         ADOPTED: { target: "due", reenter: true, description: "Its outbox is told once more." },
-        TOLD: {
-          guard: "waits",
-          target: "none",
-          description: "The notice is withdrawn.",
+        WAIT_BEGAN: {
+          target: "held",
+          description: "The notice is not formed yet, and is withdrawn.",
           actions: [
-            "dropWaiter",
+            "addWaiter",
             {
               type: "request",
               params: ({ context: { facts, run } }) => ({

@@ -69,6 +69,8 @@ export const task = setup({
     noteRequest: assign({
       requests: ({ context, event }) =>
         event.type === "REQUEST_ASKED" ? [...context.requests, event.request] : context.requests,
+      // Who asks is at work; and a child whose request is rejected may stop, and has to be sent its prompt again.
+      sends: ({ context }) => Math.min(context.sends, 1),
     }),
     dropRequest: assign({
       requests: ({ context, event }) =>

@@ -1,7 +1,8 @@
 import type { Recovery } from "../machines/task-events.ts";
-import { hasEnded } from "../task.ts";
+import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
+import { KNOWN } from "./ending.ts";
 import type { Host } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
@@ -30,6 +31,10 @@ export interface AdoptionParts {
   isHeadless: boolean;
   /** A parent was deleted while nobody listened. */
   onDeleted(parentSessionID: string): Promise<void>;
+  /** Resolves when the task has ended. */
+  untilOver(taskId: string): Promise<unknown>;
+  /** A session stands below another. */
+  onChild(sessionID: string, parentID: string): void;
   /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
   onEndedLead(parentSessionID: string): Promise<void>;
   removeLeftovers(launch: PendingLaunch): Promise<void>;
@@ -90,12 +95,20 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
   const settleWaits = async ({ task, snapshot }: TaskRecord): Promise<void> => {
     for (const call of snapshot.context.waiters) {
-      const told = await isStored(task.parentSessionID, call).catch((error) => {
+      const told = await wasTold(task, call).catch((error) => {
         log.error("a waiting call could not be looked after", { call, reason: reasonOf(error) });
         return false;
       });
       runtime.send(task.sessionID, { type: told ? "TOLD" : "LET_GO", at: clock.now(), call });
     }
+  };
+
+  const wasTold = async (task: Task, call: string): Promise<boolean> => {
+    if (call !== KNOWN) return isStored(task.parentSessionID, call);
+    // Who knew of its end knows of it still, if it was being stopped; else it goes on, and how it ends is news.
+    const isEnding = hasEnded(task) || task.state.includes("stopping");
+    if (isEnding) await parts.untilOver(task.sessionID);
+    return isEnding;
   };
 
   /** True when the answer of a tool call is in the conversation. A host that cannot say so yet is asked again. */
@@ -111,6 +124,7 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
     if (!parent.ok && parent.failure.kind === "notFound") await parts.onDeleted(parentSessionID);
+    if (parent.ok && parent.value.parentID) parts.onChild(parentSessionID, parent.value.parentID);
   };
 
   const adopt = () => {

@@ -1,36 +1,48 @@
 import type { Answer } from "../answer.ts";
 import type { PendingRequest } from "../machines/task-events.ts";
-import type { Task } from "../task.ts";
+import type { Question } from "../task.ts";
+import { inShort } from "./plain.ts";
+
+/** What people are shown of a request: a child wrote it, and may write anything. */
+export type ShownRequest = Pick<PendingRequest, "id" | "kind" | "what" | "questions">;
+
+/** Characters of what a child asks that are shown at once; the whole is in the status API. */
+const SHOWN = 300;
 
 /** What is asked, in a line that follows the name of a task. */
-export const requestLine = ({ kind, what }: PendingRequest): string =>
-  kind === "permission" ? `asks permission for ${what}` : `asks: ${what}`;
+export const requestLine = ({ kind, what }: ShownRequest): string =>
+  kind === "permission" ? `asks permission for ${inShort(what, SHOWN)}` : `asks: ${inShort(what, SHOWN)}`;
 
-const choicesOf = ({ kind, questions = [] }: PendingRequest): string[] =>
-  kind === "permission"
-    ? []
-    : questions.map(({ question, options }) =>
-        options.length === 0 ? `- ${question}` : `- ${question} (${options.join(" | ")})`,
-      );
+/** Each question with its choices, a line each. */
+export const questionLines = ({ questions = [] }: ShownRequest): string[] =>
+  questions.map(({ question, options, multiple, custom }) => {
+    const choices = options.map((option) => `"${inShort(option, SHOWN)}"`);
+    const rules = [multiple ? "several may be chosen" : "", custom ? "or something else" : ""].filter(Boolean);
+    return `- ${inShort(question, SHOWN)} [${[...choices, ...rules].join(", ")}]`;
+  });
 
-const waysOf = ({ kind, questions = [] }: PendingRequest): string =>
-  kind === "permission" ? "once | always | reject" : `${questions.map(() => '"…"').join(" ")} | --reject`;
+/** The command line that answers a request, and no other: what is asked next is not answered by it. */
+export const answerLine = (command: string, { id, kind, questions = [] }: ShownRequest): string =>
+  `${command} answer ${id} ${kind === "permission" ? "once | always | reject" : `${questions.map(() => '"…"').join(" ")} | --reject`}`;
 
-/** The command with which a person answers. */
-export const answerCommand = (taskId: string, request: PendingRequest): string =>
-  `npx opencode-taskchart answer ${taskId} ${waysOf(request)}`;
-
-/** What a person reads in the conversation, where the interface shows nothing else of it. It is shown as it is, not as Markdown. */
-export const requestMessage = ({ sessionID, description, agent }: Task, request: PendingRequest): string =>
+/**
+ * What a person reads in the conversation, where the interface shows nothing else of it. It is shown as it is, not as
+ * Markdown.
+ */
+export const requestMessage = (
+  { description, agent }: { description: string; agent: string },
+  request: ShownRequest,
+  command: string,
+): string =>
   [
-    `✋ Agent "${description}" (${agent}) ${requestLine(request)}`,
-    ...choicesOf(request),
+    `✋ Agent "${inShort(description, SHOWN)}" (${agent}) ${requestLine(request)}`,
+    ...questionLines(request),
     "It waits for you. In a terminal:",
-    answerCommand(sessionID, request),
+    answerLine(command, request),
   ].join("\n");
 
 /** Why an answer does not fit what is asked, if it does not. */
-export const faultOf = ({ id, kind, questions = [] }: PendingRequest, answer: Answer): string | undefined => {
+export const faultOf = ({ id, kind, questions = [] }: ShownRequest, answer: Answer): string | undefined => {
   if (kind === "permission") {
     return answer.answers ? `Request ${id} asks a permission: answer with reply once, always or reject.` : undefined;
   }
@@ -41,13 +53,13 @@ export const faultOf = ({ id, kind, questions = [] }: PendingRequest, answer: An
     return `Request ${id} is a question: give answers, one list for each question in turn, or reply reject.`;
   }
   if (answer.answers.length !== questions.length) {
-    return `Request ${id} has ${questions.length} questions, but ${answer.answers.length} answers were given.`;
+    return `Request ${id} takes ${questions.length} answers, one for each question, but has got ${answer.answers.length}.`;
   }
-  for (const [index, { question, options, multiple, custom }] of questions.entries()) {
-    const chosen = answer.answers[index] ?? [];
-    if (!multiple && chosen.length > 1) return `"${question}" takes one answer, but ${chosen.length} were given.`;
-    const odd = custom ? undefined : chosen.find((choice) => !options.includes(choice));
-    if (odd !== undefined) return `"${question}" does not take "${odd}". Choices: ${options.join(", ")}.`;
-  }
-  return undefined;
+  return questions.map((question, index) => faultIn(question, answer.answers?.[index] ?? [])).find(Boolean);
+};
+
+const faultIn = ({ question, options, multiple, custom }: Question, chosen: string[]): string | undefined => {
+  if (!multiple && chosen.length > 1) return `"${question}" takes one answer, but has got ${chosen.length}.`;
+  const odd = custom ? undefined : chosen.find((choice) => !options.includes(choice));
+  return odd === undefined ? undefined : `"${question}" does not take "${odd}". Choices: ${options.join(", ")}.`;
 };

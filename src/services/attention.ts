@@ -2,29 +2,31 @@ import type { Answer } from "../answer.ts";
 import type { HostEvent } from "../machines/supervisor-events.ts";
 import type { PendingRequest } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
+import type { Asides } from "./asides.ts";
 import { faultOf, requestLine, requestMessage } from "./asked.ts";
 import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
-import type { Leaving } from "./leaving.ts";
-import type { Lineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { inShort } from "./plain.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Store } from "./store/store.ts";
 
 /** What attention is given with. */
 export interface AttentionParts {
   host: Host;
-  store: Store;
   runtime: Runtime;
-  lineage: Lineage;
-  leaving: Leaving;
+  asides: Asides;
   clock: Clock;
   log: Log;
+  /** A session and those above it, nearest first; the last one is a person's own. */
+  above(sessionID: string): string[];
+  taskOf(sessionID: string): Task | undefined;
   /** True where nobody can answer what the host does not see, as in `opencode run`. */
   isHeadless: boolean;
   /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
   timeout: number | undefined;
+  /** How this plugin's command is called in a terminal. */
+  command: string;
 }
 
 /**
@@ -35,28 +37,43 @@ export interface Attention {
   note(event: HostEvent): void;
   /** Answers what a task asks, for a person. */
   answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
+  /** Lets go of what these tasks ask: another process has them. */
+  lose(taskIds: string[]): void;
   stop(): void;
 }
 
 /** A request that nobody has answered. */
 interface Open {
   request: PendingRequest;
+  /** The session that asks. */
+  sessionID: string;
   /** The tasks that are held up by it, nearest first. */
   taskIds: string[];
   /** The session that a person looks at. */
   root: string;
+  isDismissed: boolean;
   /** Calls off the timer of `attention.timeout`. */
-  callOff(): void;
+  callOffEnd(): void;
+  /** Calls off the next toast. */
+  callOffToast(): void;
 }
 
-/** Milliseconds to another try, where the host fails. */
+/** Milliseconds to the first further try of a rejection that failed; each pause is twice the one before, up to `LONGEST`. */
 const AGAIN = 5_000;
+const LONGEST = 60_000;
 
-const nothing = () => undefined;
+/** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
+const TOASTED = 60_000;
+
+/** What a child is told when nobody answers. With words it goes on; without, the host ends its turn. */
+const NOBODY = "Nobody has answered. Go on without it.";
+const SAID_NO = "The user says no. Go on without it.";
+
+const none = () => undefined;
 
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, store, runtime, lineage, leaving, clock, log, isHeadless, timeout } = parts;
+  const { host, runtime, asides, clock, log, above, taskOf, isHeadless, timeout, command } = parts;
   const open = new Map<string, Open>();
   let stopped = false;
 
@@ -66,105 +83,133 @@ export const createAttention = (parts: AttentionParts): Attention => {
 
   const isOpen = ({ request }: Open): boolean => !stopped && open.has(request.id);
 
-  const taskOf = (taskId: string): Task | undefined => store.get(taskId)?.task;
+  const forget = (asked: Open) => {
+    asked.callOffEnd();
+    asked.callOffToast();
+    open.delete(asked.request.id);
+  };
 
-  /** The request is settled, however: those that it holds up go on. */
-  const conclude = ({ request: { id }, taskIds, callOff }: Open) => {
-    callOff();
-    open.delete(id);
+  /** Lets those go on that the request held up. */
+  const settled = (id: string, taskIds: string[]) => {
     for (const taskId of taskIds) {
       const asks = runtime.live(taskId)?.context.requests.some((request) => request.id === id);
       if (asks) runtime.send(taskId, { type: "REQUEST_ANSWERED", at: clock.now(), id });
     }
   };
 
+  const conclude = (asked: Open) => {
+    forget(asked);
+    settled(asked.request.id, asked.taskIds);
+  };
+
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
   /** Says no, as often as it takes. */
   const dismiss = async (asked: Open): Promise<void> => {
-    while (isOpen(asked)) {
-      const rejected = await host.reject(asked.request);
+    if (asked.isDismissed) return;
+    asked.isDismissed = true;
+    for (let ms = AGAIN; isOpen(asked); ms = Math.min(2 * ms, LONGEST)) {
+      const rejected = await host.reject(asked.request, NOBODY);
       if (rejected.ok || rejected.failure.kind === "notFound") return conclude(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
-      await pause(AGAIN);
+      if (rejected.failure.kind === "refused") return;
+      await pause(ms);
     }
   };
 
-  const show = async (asked: Open, task: Task): Promise<void> => {
-    const shown = await host.toast({ message: `"${task.description}" ${requestLine(asked.request)}`, variant: "info" });
+  const toast = async (asked: Open, task: Task): Promise<void> => {
+    const message = `"${inShort(task.description, 100)}" ${requestLine(asked.request)}`;
+    const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
+  const toastAgain = (asked: Open, task: Task) => {
+    asked.callOffToast = clock.after(TOASTED, () => {
+      inBackground(toast(asked, task));
+      toastAgain(asked, task);
+    });
+  };
+
+  /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
+  const show = async (asked: Open, task: Task): Promise<void> => {
+    toastAgain(asked, task);
+    const text = requestMessage(task, asked.request, command);
+    await asides.leave(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
+    asked.callOffToast();
+  };
+
   const onAsked = (sessionID: string, request: PendingRequest) => {
-    const chain = lineage.above(sessionID);
+    const chain = above(sessionID);
     const tasks = chain.flatMap((id) => (runtime.live(id) ? (taskOf(id) ?? []) : [])).filter((task) => !hasEnded(task));
     const [nearest] = tasks;
     if (!nearest || open.has(request.id)) return;
-    const asked: Open = {
-      request,
-      taskIds: tasks.map((task) => task.sessionID),
-      root: chain.at(-1) ?? sessionID,
-      callOff: nothing,
-    };
+    const taskIds = tasks.map((task) => task.sessionID);
+    const root = chain.at(-1) ?? sessionID;
+    const asked: Open = { request, sessionID, taskIds, root, isDismissed: false, callOffEnd: none, callOffToast: none };
     open.set(request.id, asked);
     const below = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
     // The supervisor has passed it on to the task whose own session asks.
-    for (const taskId of asked.taskIds.filter((id) => id !== sessionID)) {
+    for (const taskId of taskIds.filter((id) => id !== sessionID)) {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: below });
     }
     const isFork = chain.some((id) => taskOf(id)?.isForked);
     if (isHeadless && isFork) return inBackground(dismiss(asked));
-    if (timeout !== undefined) asked.callOff = clock.after(timeout, () => inBackground(dismiss(asked)));
-    inBackground(show(asked, nearest));
+    if (timeout !== undefined) asked.callOffEnd = clock.after(timeout, () => inBackground(dismiss(asked)));
+    inBackground(toast(asked, nearest));
     // The interface shows what a session's direct children ask, and a fork is nobody's child.
-    if (chain.length <= 2 && !isFork) return;
-    const message = { text: requestMessage(nearest, request), ignored: true } as const;
-    inBackground(leaving.leave(asked.root, message, () => isOpen(asked)));
+    if (chain.length > 2 || isFork) inBackground(show(asked, nearest));
   };
+
+  /** Nobody waits for an answer in a session that rests: it was aborted. The host keeps the request listed all the same. */
+  const onRest = async (asked: Open): Promise<void> => {
+    const busy = await host.busy();
+    if (busy.ok && !busy.value.has(asked.sessionID)) await dismiss(asked);
+  };
+
+  const those = (isMeant: (asked: Open) => boolean): Open[] => [...open.values()].filter(isMeant);
 
   const unsubscribe = runtime.subscribe((task) => {
     if (!hasEnded(task)) return;
-    for (const asked of [...open.values()]) {
-      // The host keeps it listed for ever otherwise.
-      if (asked.taskIds[0] === task.sessionID) inBackground(dismiss(asked));
-    }
+    for (const asked of those(({ taskIds }) => taskIds[0] === task.sessionID)) inBackground(dismiss(asked));
   });
 
   const answer: Attention["answer"] = async (taskId, given) => {
-    const requests = runtime.live(taskId)?.context.requests ?? [];
-    const request = given.requestId === undefined ? requests[0] : requests.find(({ id }) => id === given.requestId);
+    const { requestId } = given;
+    const request = runtime.live(taskId)?.context.requests.find(({ id }) => id === requestId);
     if (!request) {
-      if (given.requestId === undefined) return refuse(`Task ${taskId} asks nothing, or it was answered already.`);
-      return refuse(`Request ${given.requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
-    }
-    if (given.requestId === undefined && requests.length > 1) {
-      const list = requests.map((one) => `${one.id} (${requestLine(one)})`).join("; ");
-      return refuse(`Task ${taskId} asks ${requests.length} things: ${list}. Say which, with its id as requestId.`);
+      return refuse(`Request ${requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
     }
     const fault = faultOf(request, given);
     if (fault) return refuse(fault);
-    const replied = await host.answer(request, given);
+    const replied =
+      given.reply === "reject"
+        ? await host.reject(request, given.message ?? SAID_NO)
+        : await host.answer(request, given);
     const isGone = !replied.ok && replied.failure.kind === "notFound";
     if (!replied.ok && !isGone) return refuse(`OpenCode did not take the answer: ${replied.failure.message}.`, "host");
-    conclude(open.get(request.id) ?? { request, taskIds: [taskId], root: "", callOff: nothing });
-    return isGone
-      ? refuse(`Request ${request.id} of task ${taskId} is not open any more in OpenCode.`)
-      : { ok: true, value: undefined };
+    const asked = open.get(requestId);
+    if (asked) conclude(asked);
+    else settled(requestId, [taskId]);
+    if (isGone) return refuse(`Request ${requestId} of task ${taskId} is not open any more in OpenCode.`);
+    return { ok: true, value: undefined };
   };
 
   return {
     note: (event) => {
       if (event.type === "asked") onAsked(event.sessionID, event.request);
-      if (event.type === "replied") {
-        const asked = open.get(event.requestID);
-        if (asked) conclude(asked);
-      }
+      if (event.type === "replied")
+        for (const asked of those(({ request }) => request.id === event.requestID)) conclude(asked);
+      if (event.type !== "idle" && event.type !== "deleted") return;
+      for (const asked of those(({ sessionID }) => sessionID === event.sessionID)) inBackground(onRest(asked));
     },
     answer,
+    lose: (taskIds) => {
+      for (const asked of those((one) => one.taskIds.some((id) => taskIds.includes(id)))) forget(asked);
+    },
     stop: () => {
       stopped = true;
       unsubscribe();
-      for (const { callOff } of open.values()) callOff();
+      for (const asked of those(() => true)) forget(asked);
     },
   };
 };

@@ -7,6 +7,9 @@ import type { Host, HostFailure, HostResult } from "./host.ts";
 import { isAnswer, type Standing, settle } from "./settle.ts";
 import type { Sightings } from "./sightings.ts";
 
+/** What goes with a rejection, for a child that is being stopped. */
+const CANCELLED = "The task is cancelled.";
+
 type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 
 /** Messages that are read at first: a run's end and its text are nearly always in the newest one. */
@@ -120,7 +123,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
   const stop = async ({ sessionID, messageID, requests }: Of<"stop">): Promise<TaskEvent> => {
     const { sessions, results } = await abortAll(host, sessionID);
     // An abort leaves the child's open requests listed for ever.
-    const rejected = await Promise.all(requests.map((request) => host.reject(request)));
+    const rejected = await Promise.all(requests.map((request) => host.reject(request, CANCELLED)));
     const prompted = await host.message(sessionID, messageID);
     // Once more, now that the prompt is known to be there: the first abort may have come before it.
     const again = await host.abort(sessionID);

@@ -15,19 +15,25 @@ export interface Cancelled {
 export interface Ending {
   /** Resolves when the tasks have stopped, or at the latest when their machines have given up. */
   cancel(taskIds: string[]): Promise<Cancelled[]>;
-  /** Cancels a task of whose end its parent knows already: no notice is owed. */
+  /**
+   * Cancels a task whose parent's turn was aborted, and knows of it: no notice is owed. An OpenCode that ends aborts
+   * turns too, so that comes after a moment, in which `stop` may come.
+   */
   cancelUntold(taskId: string): Promise<void>;
   /** Removes tasks for good, those that run cancelled first. Nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
   /** A session takes no more notices: its tasks are cancelled, and not told to it. */
   orphan(sessionID: string): Promise<void>;
+  /** Resolves when the task, which is being stopped, has ended; or at the latest when its machine has given up. */
+  untilEnded(taskId: string): Promise<unknown>;
+  stop(): void;
 }
 
 /** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
 const STOP_WITHIN = 900_000;
 
 /** Stands for the call that waits for a task's end, where somebody who knows of it ends the task. */
-const KNOWN = "known";
+export const KNOWN = "known";
 
 /** What tasks are ended with. */
 export interface EndingParts {
@@ -42,12 +48,19 @@ export interface EndingParts {
 }
 
 export const createEnding = ({ runtime, store, clock, untilOver, get, stopSession }: EndingParts): Ending => {
+  let stopped = false;
+
   /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
   const untilEnded = (taskIds: string[]) =>
     untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });
 
-  const launchedBy = (taskIds: string[]): string[] =>
-    taskIds.flatMap((taskId) => store.list({ parentSessionID: taskId }).map(({ sessionID }) => sessionID));
+  /** What a session launched, or one below it that is no task: those are known while they live. */
+  const launchedBy = (sessionIDs: string[]): string[] => {
+    const direct = sessionIDs.flatMap((parentSessionID) => store.list({ parentSessionID }));
+    const live = runtime.liveTasks().map(({ context: { facts } }) => facts);
+    const byHelpers = live.filter(({ parentTaskId }) => parentTaskId && sessionIDs.includes(parentTaskId));
+    return [...new Set([...direct, ...byHelpers].map(({ sessionID }) => sessionID))];
+  };
 
   /** Asks one task to stop. Returns why it would not, if so. */
   const askToStop = (taskId: string): string | undefined => {
@@ -70,8 +83,11 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
 
   const orphan = async (sessionID: string): Promise<void> => {
     const underWay = runtime.promptUnderWay(sessionID);
-    runtime.dispatch({ type: "OUTBOX", id: sessionID, event: { type: "PARENT_GONE", at: clock.now() } });
     const below = launchedBy([sessionID]).filter((taskId) => runtime.live(taskId));
+    const helpers = below.flatMap((taskId) => runtime.live(taskId)?.context.facts.parentSessionID ?? []);
+    for (const id of new Set([sessionID, ...helpers])) {
+      runtime.dispatch({ type: "OUTBOX", id, event: { type: "PARENT_GONE", at: clock.now() } });
+    }
     await Promise.all([underWay && quell(sessionID, underWay), below.length > 0 && cancel(below)]);
   };
 
@@ -89,6 +105,8 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
     hold(taskId);
+    await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
+    if (stopped) return;
     await cancel([taskId]);
     if (runtime.live(taskId)) runtime.send(taskId, { type: "TOLD", at: clock.now(), call: KNOWN });
   };
@@ -108,5 +126,14 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     return removed;
   };
 
-  return { cancel, cancelUntold, clear, orphan };
+  return {
+    cancel,
+    cancelUntold,
+    clear,
+    orphan,
+    untilEnded: (taskId) => untilEnded([taskId]),
+    stop: () => {
+      stopped = true;
+    },
+  };
 };

@@ -4,6 +4,7 @@ import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-
 import type { Recovery, RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import { startAdoption } from "./adoption.ts";
+import { createAsides } from "./asides.ts";
 import { createAttention } from "./attention.ts";
 import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
@@ -16,7 +17,6 @@ import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { createLaunches, type Launched } from "./launches.ts";
 import type { LaunchRequest } from "./launching.ts";
-import { createLeaving } from "./leaving.ts";
 import { createLeftovers } from "./leftovers.ts";
 import { createLineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
@@ -92,6 +92,8 @@ export interface EngineParts {
     attention: {
       /** Milliseconds after which what nobody answers is rejected; undefined: never. */
       timeout: number | undefined;
+      /** How this plugin's command is called in a terminal. */
+      command: string;
     };
     /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
     isHeadless: boolean;
@@ -168,6 +170,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
 
   /** Another process has them now; what still works on them here would do their work twice. */
   const onLost = (lost: Task[]) => {
+    attention.lose(lost.map(({ sessionID }) => sessionID));
     for (const { sessionID } of lost) {
       log.error("a task was taken over by another process, or removed", { sessionID });
       inBackground(host.abort(sessionID), "a lost task could not be stopped here");
@@ -228,8 +231,13 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     return refuse(`This session has no task "${id}".${list ? ` ${list} shows the tasks it has.` : ""}`);
   };
 
+  const lineage = createLineage(store);
+  const taskOf = (sessionID: string) => store.get(sessionID)?.task;
+  const onChild = (sessionID: string, parentID: string) => lineage.note({ type: "child", sessionID, parentID });
   const launches = createLaunches({
     host,
+    tasksAbove: (sessionID) => lineage.above(sessionID).flatMap((id) => taskOf(id) ?? []),
+    onChild,
     store,
     runtime,
     progress,
@@ -259,6 +267,8 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     recovery: options.recovery,
     isHeadless: options.isHeadless,
     onDeleted,
+    onChild,
+    untilOver: ending.untilEnded,
     onEndedLead: ending.orphan,
     removeLeftovers: createLeftovers(host, store, log),
     onBeat: waiting.recheck,
@@ -273,26 +283,27 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     find,
     get,
   });
-  const lineage = createLineage(store);
-  const leaving = createLeaving(host, clock, ids, log);
+  const isPrompted = (sessionID: string) => runtime.promptUnderWay(sessionID) !== undefined;
+  const asides = createAsides({ host, clock, ids, log, isPrompted });
   const attention = createAttention({
     host,
-    store,
     runtime,
-    lineage,
-    leaving,
+    asides,
     clock,
     log,
+    above: lineage.above,
+    taskOf,
     isHeadless: options.isHeadless,
-    timeout: options.attention.timeout,
+    ...options.attention,
   });
   const { answer } = attention;
   const tasksOf = (sessionID: string) => list({ parentSessionID: sessionID });
-  const reminding = createReminding(tasksOf, options.notice.tools, leaving, log);
+  const reminding = createReminding(tasksOf, options.notice.tools, asides, log);
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
     attention.stop,
-    leaving.stop,
+    asides.stop,
+    ending.stop,
     waiting.stop,
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
@@ -342,7 +353,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
       if (event.type === "compacted") reminding.compacted(event.sessionID);
-      leaving.note(event);
+      asides.note(event);
       lineage.note(event);
       attention.note(event);
       if (event.type === "deleted") {

@@ -116,8 +116,8 @@ export interface Host {
   rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
   /** Gives a person's answer to a permission or a question; `notFound` when it is not open any more. */
-  answer(request: PendingRequest, answer: Answer): Promise<HostResult<void>>;
-  /** Says no to a permission or a question. */
-  reject(request: PendingRequest): Promise<HostResult<void>>;
+  answer(request: PendingRequest, answer: Omit<Answer, "requestId">): Promise<HostResult<void>>;
+  /** Says no to a permission or a question. With a permission goes `why`, for the child, which goes on with that. */
+  reject(request: PendingRequest, why: string): Promise<HostResult<void>>;
   toast(toast: Toast): Promise<HostResult<void>>;
 }

@@ -1,9 +1,9 @@
 import type { Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { ForkedSession } from "./forking.ts";
-import type { Host, NewSession } from "./host.ts";
+import type { NewSession } from "./host.ts";
 import type { Ids } from "./ids.ts";
-import { type LaunchRequest, planLaunch } from "./launching.ts";
+import { type LaunchRequest, type LaunchRules, planLaunch } from "./launching.ts";
 import { launchMark } from "./leftovers.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
@@ -19,15 +19,13 @@ export interface Launched {
 }
 
 /** What launches work with. */
-export interface LaunchParts {
-  host: Host;
+export interface LaunchParts extends LaunchRules {
   store: Store;
   runtime: Runtime;
   progress: ProgressLog;
   clock: Clock;
   ids: Ids;
   log: Log;
-  maxDepth: number;
   forkSession(parentSessionID: string, messageID: string, wanted: NewSession): Promise<ForkedSession>;
   get(taskId: string): Task | undefined;
 }
@@ -67,7 +65,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
   };
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
-    const plan = await planLaunch(host, store, parts.maxDepth, request);
+    const plan = await planLaunch(parts, request);
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;

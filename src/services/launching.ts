@@ -1,7 +1,6 @@
 import type { ModelRef, Task } from "../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
 import { type Outcome, refuse } from "./outcome.ts";
-import type { Store } from "./store/store.ts";
 
 /** What a caller asks to have done, and who asks. */
 export interface LaunchRequest {
@@ -31,11 +30,16 @@ export interface LaunchPlan {
   parentTask: Task | undefined;
 }
 
-/** How many tasks deep a session is: 0 for a person's own. */
-const depthOf = (store: Store, sessionID: string): number => {
-  const task = store.get(sessionID)?.task;
-  return task ? 1 + depthOf(store, task.parentSessionID) : 0;
-};
+/** What a launch is checked with. */
+export interface LaunchRules {
+  host: Host;
+  /** How many tasks deep a task may be. */
+  maxDepth: number;
+  /** The tasks that a session works for, nearest first. */
+  tasksAbove(sessionID: string): Task[];
+  /** A session stands below another. */
+  onChild(sessionID: string, parentID: string): void;
+}
 
 /** An agent that names a model keeps it; else the child works with its parent's. */
 const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined => agent.model ?? parent.model;
@@ -46,25 +50,25 @@ const inherited = ({ permission }: HostSession): PermissionRule[] =>
 
 /** Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. */
 export const planLaunch = async (
-  host: Host,
-  store: Store,
-  maxDepth: number,
+  { host, maxDepth, tasksAbove, onChild }: LaunchRules,
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
   const description = request.description.replace(/\s+/g, " ").trim();
   if (description === "") return refuse("The description is empty: say in a few words what the task is.");
   if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do.");
-  const depth = depthOf(store, request.parentSessionID) + 1;
-  if (depth > maxDepth) {
-    return refuse(
-      `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
-    );
-  }
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
   if (!agents.ok)
     return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`, "host");
   if (!parent.ok)
     return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`, "host");
+  if (parent.value.parentID) onChild(request.parentSessionID, parent.value.parentID);
+  const above = tasksAbove(request.parentSessionID);
+  const depth = above.length + 1;
+  if (depth > maxDepth) {
+    return refuse(
+      `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
+    );
+  }
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === request.agent);
   if (!agent) {
@@ -78,7 +82,7 @@ export const planLaunch = async (
       batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
       model: modelFor(agent, parent.value),
       permission: inherited(parent.value),
-      parentTask: store.get(request.parentSessionID)?.task,
+      parentTask: above[0],
     },
   };
 };

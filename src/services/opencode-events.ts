@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
-import type { Question } from "../machines/task-events.ts";
+import type { Question } from "../task.ts";
 import { isOwnText, type OpencodeEvent, readError, readMessage, stageOf } from "./opencode-host.ts";
 
 type AskedQuestion = Extract<OpencodeEvent, { type: "question.asked" }>["properties"]["questions"][number];

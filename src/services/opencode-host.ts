@@ -312,20 +312,16 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
       map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
-    answer: async ({ id, kind }, { reply = "reject", message, answers }) =>
+    answer: async ({ id }, { reply, message, answers }) => {
+      if (answers) return done(await ask((signal) => client.question.reply({ requestID: id, answers }, { signal })));
+      if (!reply) throw new Error(`request ${id} is given neither a reply nor answers`);
+      const words = message === undefined ? {} : { message };
+      return done(await ask((signal) => client.permission.reply({ requestID: id, reply, ...words }, { signal })));
+    },
+    reject: async ({ id, kind }, message) =>
       done(
         await (kind === "permission"
-          ? ask((signal) =>
-              client.permission.reply({ requestID: id, reply, ...(message ? { message } : {}) }, { signal }),
-            )
-          : answers
-            ? ask((signal) => client.question.reply({ requestID: id, answers }, { signal }))
-            : ask((signal) => client.question.reject({ requestID: id }, { signal }))),
-      ),
-    reject: async ({ id, kind }) =>
-      done(
-        await (kind === "permission"
-          ? ask((signal) => client.permission.reply({ requestID: id, reply: "reject" }, { signal }))
+          ? ask((signal) => client.permission.reply({ requestID: id, reply: "reject", message }, { signal }))
           : ask((signal) => client.question.reject({ requestID: id }, { signal }))),
       ),
     toast: async (toast) => done(await ask((signal) => client.tui.showToast(toast, { signal }))),

@@ -1,6 +1,6 @@
 import type { Task } from "../task.ts";
+import type { Asides } from "./asides.ts";
 import type { ModelMessage } from "./completing.ts";
-import type { Leaving } from "./leaving.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { taskContext } from "./task-context.ts";
 import type { ToolNames } from "./tool-names.ts";
@@ -19,34 +19,45 @@ export interface Reminding {
 export const createReminding = (
   tasksOf: (sessionID: string) => Task[],
   tools: ToolNames,
-  { leave }: Leaving,
+  { leave }: Asides,
   log: Log,
 ): Reminding => {
-  /** By session: what is not stored yet. */
-  const pending = new Map<string, { text: string }>();
+  /** Sessions whose reminder is not stored yet; of two compactions in one turn the newer one's is left. */
+  const pending = new Map<string, symbol>();
 
   const contextOf = (sessionID: string) => taskContext(tasksOf(sessionID), tools);
 
   return {
     contextOf,
     compacted: (sessionID) => {
-      const text = contextOf(sessionID);
-      if (text === undefined) return;
-      // Of two compactions in one turn only the newer one's is left.
-      const reminder = { text };
-      pending.set(sessionID, reminder);
-      const isPending = () => pending.get(sessionID) === reminder;
-      leave(sessionID, { text, synthetic: true }, isPending)
+      const compaction = Symbol(sessionID);
+      pending.set(sessionID, compaction);
+      const isPending = () => pending.get(sessionID) === compaction;
+      // Worded when it is stored: tasks may have ended by then, and been told.
+      const reminder = () => {
+        const text = isPending() ? contextOf(sessionID) : undefined;
+        return text === undefined ? undefined : ({ text, synthetic: true } as const);
+      };
+      leave(sessionID, reminder)
         .catch((error) => log.error("an agent could not be reminded", { sessionID, reason: reasonOf(error) }))
         .finally(() => isPending() && pending.delete(sessionID));
     },
     show: (messages) => {
       const newest = messages.findLast(({ info }) => info.role === "user");
-      const reminder = newest && pending.get(newest.info.sessionID);
-      if (!newest || !reminder) return;
+      if (!newest || !pending.has(newest.info.sessionID)) return;
       const { id, sessionID } = newest.info;
-      const part = { ...reminder, id: `${id}_tasks`, sessionID, messageID: id, type: "text", synthetic: true };
-      newest.parts.push(part);
+      const text = contextOf(sessionID);
+      if (text === undefined) return;
+      newest.parts.push({
+        id: `${id}_tasks`,
+        sessionID,
+        messageID: id,
+        type: "text",
+        text,
+        synthetic: true,
+      } as ModelPart);
     },
   };
 };
+
+type ModelPart = ModelMessage["parts"][number];

@@ -20,8 +20,8 @@ export interface WaitRequest extends Patience {
   callID: string | undefined;
 }
 
-/** Why a wait is over. */
-export type WaitOutcome = "ended" | "timedOut" | "aborted";
+/** Why a wait is over: `aborted` is the caller's turn, `stopped` all that waits here. */
+export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped";
 
 /** Tool calls that wait for tasks. A run's end is told by the call that waited for it, or else by a notice: never by both. */
 export interface Waiting {
@@ -32,7 +32,7 @@ export interface Waiting {
   recheck(): void;
   /** Learns from the host whether the answer of a call reached the conversation. */
   note(event: HostEvent): void;
-  /** Ends all waits, as aborted, and their timers. */
+  /** Ends all waits, and their timers; none begins any more. */
   stop(): void;
 }
 
@@ -51,7 +51,8 @@ const callOf = (sessionID: string, callID: string): string => `${sessionID}/${ca
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, { settle(stored: boolean): void; callOff(): void }>();
-  const waits = new Set<{ abort(): void; recheck(): void }>();
+  const waits = new Set<{ stop(): void; recheck(): void }>();
+  let stopped = false;
 
   const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]) => {
     for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
@@ -81,13 +82,14 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const recheck = () => {
         for (const taskId of [...left]) check(taskId);
       };
-      const wait = { abort, recheck };
+      const wait = { stop: () => finish("stopped"), recheck };
       // Subscribe, then check: an end in between is not missed.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
       const callOff = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, () => finish("timedOut"));
       signal.addEventListener("abort", abort);
       waits.add(wait);
-      if (signal.aborted) abort();
+      if (stopped) finish("stopped");
+      else if (signal.aborted) abort();
       else if (left.size === 0) finish("ended");
       else recheck();
     });
@@ -121,7 +123,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       const outcome = await untilOver(request);
       unsubscribe();
       const over = [...counted].filter(isOver);
-      const told = outcome === "aborted" ? [] : over;
+      const told = outcome === "ended" || outcome === "timedOut" ? over : [];
       tell(
         "LET_GO",
         call,
@@ -140,7 +142,8 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
       answering.get(callOf(event.sessionID, event.callID))?.settle(event.stage === "stored");
     },
     stop: () => {
-      for (const { abort } of [...waits]) abort();
+      stopped = true;
+      for (const { stop } of [...waits]) stop();
       // Whether those answers reach the conversation, the next process asks the host: the tasks know who waited.
       for (const { callOff } of answering.values()) callOff();
     },

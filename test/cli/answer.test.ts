@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { commandName } from "../../src/cli/command-name.ts";
 import type { OpenRequest } from "../../src/task.ts";
 import { type Served, serve, temporaryFolder } from "../http/served.ts";
 import { opencodeTaskchart } from "./command-line.ts";
@@ -25,7 +28,7 @@ const asking = ({ source }: Served, ...requests: OpenRequest[]) => {
 
 const answer = ({ folder }: Served, ...args: string[]) => opencodeTaskchart(["answer", ...args, "--data", folder]);
 
-test("without a task it shows what all tasks ask, each request once, with the line that answers it", async () => {
+test("without an id it shows what all tasks ask, each request once, with the line that answers it", async () => {
   const served = await serve();
   served.source.launch();
   asking(served, { ...PERMISSION, what: "bash: rm -rf build (asked by ses_0003, below this task)" });
@@ -33,21 +36,22 @@ test("without a task it shows what all tasks ask, each request once, with the li
   asking(served, QUESTION);
   const { code, out, error } = await answer(served);
   expect({ code, error }).toEqual({ code: 0, error: "" });
-  expect(out).toBe(`ses_0004  "task number 4" (general), since 10:11:12
-  asks:
-  - Which one?  ["a.ts", "b.ts"]
-  - How many?  ["1", "2, or more", several may be chosen, or something else]
-  opencode-taskchart answer ses_0004 "…" "…"  or  --reject
-ses_0003  "task number 3" (general), since 10:11:12
+  expect(out).toBe(`ses_0004  "task number 4" (general), since 2026-11-22 10:11:12
+  asks: Which one? How many?
+  - Which one? ["a.ts", "b.ts"]
+  - How many? ["1", "2, or more", several may be chosen, or something else]
+  opencode-taskchart answer que_1 "…" "…" | --reject
+ses_0003  "task number 3" (general), since 2026-11-22 10:11:12
   asks permission for bash: rm -rf build
-  opencode-taskchart answer ses_0003 once | always | reject
+  opencode-taskchart answer per_1 once | always | reject
 `);
 });
 
 test("where nothing is asked it says so", async () => {
   const served = await serve();
-  served.source.launch();
+  const { sessionID } = served.source.launch();
   expect(await answer(served)).toEqual({ code: 0, out: "No task asks anything.\n", error: "" });
+  expect(await answer(served, sessionID)).toEqual({ code: 0, out: "The task asks nothing.\n", error: "" });
 });
 
 test.each([
@@ -57,45 +61,53 @@ test.each([
   [QUESTION, ["a.ts", "1, three"], { requestId: "que_1", answers: [["a.ts"], ["1", "three"]] }],
   [QUESTION, ["a.ts", "2, or more"], { requestId: "que_1", answers: [["a.ts"], ["2, or more"]] }],
   [QUESTION, ["--reject"], { requestId: "que_1", reply: "reject" }],
-])("an answer goes to the task: %o %j", async (request, words, given) => {
+])("an answer goes to the request that is named: %o %j", async (request, words, given) => {
   const served = await serve();
-  const id = asking(served, request);
-  const { code, out, error } = await answer(served, id.slice(0, -1), ...words);
+  const id = asking(served, request, { ...PERMISSION, id: "per_2" });
+  const { code, out, error } = await answer(served, request.id, ...words);
   expect({ code, error }).toEqual({ code: 0, error: "" });
   expect(out).toBe(`Answered. Task ${id} "task number 1" is running.\n`);
   expect(served.source.asked).toEqual([`answer ${JSON.stringify(given)} ${id}`]);
 });
 
-test("with a task alone it shows what that asks, and answers nothing", async () => {
+test("with an id alone it shows what that task asks, or that request, and answers nothing", async () => {
   const served = await serve();
   const id = asking(served, PERMISSION, QUESTION);
   asking(served, { ...PERMISSION, id: "per_2" });
-  const { out } = await answer(served, id);
-  expect(out).toContain(`opencode-taskchart answer ${id} once | always | reject --request per_1`);
-  expect(out).not.toContain("ses_0002");
+  const ofTask = (await answer(served, id)).out;
+  expect(ofTask).toContain("answer per_1");
+  expect(ofTask).toContain("answer que_1");
+  expect(ofTask).not.toContain("answer per_2");
+  const ofRequest = (await answer(served, "que_1")).out;
+  expect(ofRequest).toContain("answer que_1");
+  expect(ofRequest).not.toContain("answer per_1");
   expect(served.source.asked).toEqual([]);
 });
 
-test("where a task asks several things it wants to know which", async () => {
+test("an answer to a task is refused: what it asks next would be answered unseen", async () => {
   const served = await serve();
   const id = asking(served, PERMISSION, QUESTION);
   expect((await answer(served, id, "once")).error).toBe(
-    `Several things are asked. Say which, with --request:\n  per_1  ${id}  bash: rm -rf build\n  que_1  ${id}  Which one? How many?\n`,
+    `An answer goes to one request, with its id:\n  opencode-taskchart answer per_1 once | always | reject\n  opencode-taskchart answer que_1 "…" "…" | --reject\n`,
   );
-  expect((await answer(served, id, "once", "--request", "per_1")).code).toBe(0);
-  expect((await answer(served, id, "once", "--request", "per_9")).error).toContain("Request per_9");
+  expect(served.source.asked).toEqual([]);
 });
 
 test.each([
-  [["ses_9", "once"], 'No task "ses_9" is running.'],
-  [["ses_0002", "once"], "Task ses_0002 asks nothing, or it was answered already."],
-  [["ses_0001", "yes"], 'A permission takes once, always or reject, not "yes".'],
-  [["ses_0001", "once", "always"], "A permission takes once, always or reject"],
-  [["ses_0001", "once", "--reject"], "--reject stands by itself"],
+  [["per_9", "once"], 'Nothing that is open has the id "per_9"'],
+  [["per_1", "yes"], 'A permission takes once, always or reject, not "yes".'],
+  [["per_1", "once", "always"], "A permission takes once, always or reject"],
+  [["per_1", "once", "--reject"], "--reject stands by itself"],
+  [["per_1", "once", "--message", "hi"], "goes with reject only"],
+  [["que_1", "reject"], "To say no to a question use --reject."],
+  [["que_1", "a.ts"], "takes 2 answers, one for each question, but has got 1"],
+  [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: a.ts, b.ts.'],
+  [["que_1", "a.ts", " "], "An answer is empty."],
+  [["", "once"], "Say which request: its id."],
+  [["--reject"], "Say which request: its id."],
 ])("%j is refused with what was wrong, and nothing is answered", async (words, message) => {
   const served = await serve();
-  asking(served, PERMISSION);
-  served.source.launch();
+  asking(served, PERMISSION, QUESTION);
   const { code, out, error } = await answer(served, ...words);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(error).toContain(message);
@@ -104,14 +116,50 @@ test.each([
 
 test("what the task does not take is said in its words", async () => {
   const served = await serve();
-  const id = asking(served, PERMISSION);
+  asking(served, PERMISSION);
   served.source.refusal = "Request per_1 is not open any more in OpenCode.";
-  expect(await answer(served, id, "once")).toEqual({ code: 2, out: "", error: `${served.source.refusal}\n` });
+  expect(await answer(served, "per_1", "once")).toEqual({ code: 2, out: "", error: `${served.source.refusal}\n` });
 });
 
-test("where no OpenCode runs it says so", async () => {
+test("what a child wrote stays on its line, and moves no cursor: shown, and in what is refused", async () => {
+  const served = await serve();
+  const nasty = "rm\u001b]0;title\u0007\u001b[2J\nopencode-taskchart answer per_9 once";
+  asking(served, { ...PERMISSION, what: nasty });
+  asking(served, {
+    ...QUESTION,
+    questions: [{ question: nasty, options: [nasty], multiple: false, custom: false }],
+  });
+  served.source.refusal = nasty;
+  const texts = [
+    (await answer(served)).out,
+    (await answer(served, "que_1", "x")).error,
+    (await answer(served, "per_1", "once")).error,
+  ];
+  for (const text of texts) {
+    expect(text).toContain("rm");
+    expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+    expect(text).not.toMatch(/^opencode-taskchart/m);
+  }
+});
+
+test("where no OpenCode runs, or something else listens, it says so, and nobody gets the token", async () => {
   const folder = temporaryFolder();
-  const { code, error } = await opencodeTaskchart(["answer", "--data", folder]);
-  expect(code).toBe(2);
-  expect(error).toContain(`there is no server.json in ${folder}`);
+  const run = () => opencodeTaskchart(["answer", "--data", folder]);
+  const write = (url: string) => {
+    const server = { url, token: "secret", port: 1, pid: 1, startedAt: SINCE };
+    writeFileSync(join(folder, "server.json"), JSON.stringify(server));
+  };
+  expect((await run()).error).toContain(`there is no server.json in ${folder}`);
+  write("http://127.0.0.1:1");
+  expect((await run()).error).toContain("OpenCode at http://127.0.0.1:1 does not answer as it should:");
+  write("http://taskchart.example");
+  expect((await run()).error).toContain("does not lead to this machine, but to http://taskchart.example");
+});
+
+test("the command is called by its name where it is installed, and by its file where it is a folder", () => {
+  expect(commandName("file:///home/me/.cache/opencode/packages/x/node_modules/opencode-taskchart/dist/index.js")).toBe(
+    "npx opencode-taskchart",
+  );
+  expect(commandName("file:///home/me/taskchart/src/index.ts")).toBe("node /home/me/taskchart/dist/cli.js");
+  expect(commandName("file:///home/me/my%20plugins/dist/index.js")).toBe('node "/home/me/my plugins/dist/cli.js"');
 });

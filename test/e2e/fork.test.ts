@@ -173,5 +173,5 @@ test("in opencode run, where nobody could answer, it is rejected at once, and th
   expect(run.timedOut).toBe(false);
   const read = run.events.findLast(({ type }) => type === "text")?.part?.text ?? "";
   expect(read).toContain("(forked)");
-  expect(read).toMatch(/Status: (completed|error|cancelled)/);
+  expect(read).toContain("Status: completed");
 });

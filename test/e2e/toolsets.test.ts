@@ -78,7 +78,7 @@ describe("subtasks", () => {
     const request = await lab.model.waitFor("which tools are there?");
     const names = request.tools.map((tool) => tool.function.name);
     expect(names.filter((name) => name.startsWith("create_subtask_")).sort()).toEqual([
-      "create_subtask_Team_Reviewer",
+      "create_subtask_Team_Reviewer_e0905c",
       "create_subtask_explore",
       "create_subtask_general",
     ]);
@@ -89,12 +89,12 @@ describe("subtasks", () => {
     const parent = await lab.session();
     lab.model.when(inChild("Review the plan."), text("It is good.\n\nIn detail: yes."));
     lab.model.when("have it reviewed", [
-      calls([subtask("review", { intent: "Review the plan." }, "Team_Reviewer")]),
+      calls([subtask("review", { intent: "Review the plan." }, "Team_Reviewer_e0905c")]),
       text("reviewed"),
     ]);
     await lab.ask(parent, "have it reviewed");
     const id = await childOf(lab, "Review the plan.");
-    expect(await resultsOf(parent, "create_subtask_Team_Reviewer")).toEqual([
+    expect(await resultsOf(parent, "create_subtask_Team_Reviewer_e0905c")).toEqual([
       {
         taskId: id,
         agentId: "Team Reviewer",
@@ -147,10 +147,11 @@ describe("subtasks", () => {
     expect(attention).toMatchObject({ kind: "permission", what: expect.stringContaining("bash: echo clean") });
     expect(await isIdle(parent)).toBe(false);
     expect(await resultsOf(parent, "create_subtask_general")).toEqual([]);
-    const answered = await api.post(`/v1/tasks/${child}/answers`, { reply: "once" });
+    const once = { requestId: attention.requests[0].id, reply: "once" };
+    const answered = await api.post(`/v1/tasks/${child}/answers`, once);
     expect(answered.status).toBe(200);
     expect(answered.body).not.toHaveProperty("attention");
-    expect((await api.post(`/v1/tasks/${child}/answers`, { reply: "once" })).status).toBe(409);
+    expect((await api.post(`/v1/tasks/${child}/answers`, once)).status).toBe(409);
     expect(await resultOf(parent, "create_subtask_general")).toMatchObject({ finalAssistantMessage: "cleaned" });
     await lab.until(async () => (await lab.texts(parent)).includes("assistant: all clean"), {
       what: "the parent goes on",
@@ -203,17 +204,41 @@ describe("what holds a task up", () => {
     ]);
     await lab.ask(parent, "have one chosen");
     child = await childOf(lab, "choose a file");
-    expect(await attentionOf(child)).toMatchObject({
+    const attention = await attentionOf(child);
+    expect(attention).toMatchObject({
       kind: "question",
       what: "Which one?",
       requests: [{ questions: [{ question: "Which one?", options: ["a.ts", "b.ts"], multiple: false, custom: true }] }],
     });
-    const answer = (body: unknown) => api.post(`/v1/tasks/${child}/answers`, body);
+    const answer = (body: object) =>
+      api.post(`/v1/tasks/${child}/answers`, { requestId: attention.requests[0].id, ...body });
     expect((await answer({ reply: "once" })).body.error).toContain("is a question");
     expect((await answer({ answers: [["a.ts", "b.ts"]] })).status).toBe(409);
     expect((await answer({ answers: [["b.ts"]] })).status).toBe(200);
     const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
     expect(notice.hidden).toContain("b.ts");
+  });
+
+  test("a permission that is rejected, in OpenCode without a word or over the API: the child goes on without it", async () => {
+    const parent = await lab.session();
+    const prompts = ["tidy up in the house", "tidy up in the yard"];
+    for (const prompt of prompts) {
+      lab.model.when(
+        (request) => request.parentSessionID !== undefined && lastUserText(request) === prompt,
+        (request) =>
+          toolResults(request).length === 0 ? shell : text(`without: ${toolResults(request).at(-1)?.output}`),
+      );
+    }
+    const [house = "", yard = ""] = await launchFrom(lab, parent, prompts);
+    const inHouse = (await attentionOf(house)).requests[0].id;
+    const inYard = (await attentionOf(yard)).requests[0].id;
+    await lab.client.permission.reply({ requestID: inHouse, reply: "reject" });
+    await api.post(`/v1/tasks/${yard}/answers`, { requestId: inYard, reply: "reject", message: "Leave the yard." });
+    const hidden = async () => (await noticesIn(lab, parent)).map((notice) => notice.hidden).join("\n");
+    await lab.until(async () => (await noticesIn(lab, parent)).length === 2, { what: "both are told" });
+    expect(await hidden()).toMatch(/without: .*rejected permission/);
+    expect(await hidden()).toMatch(/without: .*Leave the yard\./s);
+    expect(await hidden()).not.toContain("failed");
   });
 
   test("a permission that a session below a child asks: the task is held up, the person told, and a cancel rejects it", async () => {
@@ -230,7 +255,8 @@ describe("what holds a task up", () => {
     const attention = await attentionOf(child);
     expect(attention.what).toMatch(/^bash: echo clean .*\(asked by ses_\w+, below this task\)$/);
     await lab.until(
-      async () => (await lab.texts(parent)).some((line) => line.includes("npx opencode-taskchart answer")),
+      async () =>
+        (await lab.texts(parent)).some((line) => /cli\.js answer per_\w+ once \| always \| reject$/m.test(line)),
       {
         what: "the person is told",
       },
@@ -287,6 +313,20 @@ describe("elisha", () => {
     expect(await isIdle(id)).toBe(true);
   });
 
+  test("a parent aborted while it waits has how it stands; the task goes on, and is told", async () => {
+    const parent = await lab.session();
+    const work = hang();
+    lab.model.when(inChild("count slowly"), work);
+    lab.model.when("ask elisha and leave", [calls([task("count slowly")]), text("never said")]);
+    await lab.prompt(parent, "ask elisha and leave");
+    const id = await childOf(lab, "count slowly");
+    await lab.client.session.abort({ sessionID: parent });
+    expect(await resultOf(parent, "elisha_task")).toMatchObject({ status: "running", task_id: id });
+    work.release(text("There are 12."));
+    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+    expect(notice.hidden).toContain("There are 12.");
+  });
+
   test("an agent that is not there is AGENT_NOT_FOUND, and no session is made", async () => {
     const parent = await lab.session();
     lab.model.when("ask nobody", [calls([elisha("task", { title: "t", agent: "nobody", prompt: "p" })]), text("done")]);
@@ -317,7 +357,7 @@ test("what a forked task asks waits in its parent's conversation for the person 
     text("cleaned"),
   );
   await lab.ask(parent, "have a fork clean");
-  const isMessage = (line: string) => line.includes("npx opencode-taskchart answer");
+  const isMessage = (line: string) => /cli\.js answer per_\w+ once \| always \| reject$/m.test(line);
   const message = await lab.until(async () => (await lab.texts(parent)).find(isMessage), {
     what: "the person is told",
   });
@@ -326,13 +366,14 @@ test("what a forked task asks waits in its parent's conversation for the person 
   const main = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
   const run = (...args: string[]) =>
     promisify(execFile)(process.execPath, [main, "answer", ...args, "--data", dataFolder(lab)]);
-  expect((await run()).stdout).toContain(`answer ${child} once | always | reject`);
-  expect((await run(child, "once")).stdout).toContain("Answered.");
+  const [, request = ""] = /cli\.js answer (per_\w+) once/.exec(message) ?? [];
+  expect((await run(child)).stdout).toContain(`answer ${request} once | always | reject`);
+  expect((await run(request, "once")).stdout).toContain("Answered.");
   const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
   expect(notice.hidden).toContain("cleaned");
   await lab.until(() => isIdle(parent), { what: "the parent rests" });
   const seen = lab.model.requests.filter(({ sessionID }) => sessionID === parent);
-  expect(seen.some((request) => JSON.stringify(request.messages).includes("opencode-taskchart answer"))).toBe(false);
+  expect(seen.some((request) => JSON.stringify(request.messages).includes("cli.js answer"))).toBe(false);
 });
 
 describe("an agent whose conversation overflows while three tasks run", () => {

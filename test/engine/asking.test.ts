@@ -66,7 +66,7 @@ describe("what a person asks one process of a task that another one supervises",
     const request = { id: "per_1", kind: "permission", what: "bash: ls", since: 0 } as const;
     supervising.host.emit({ type: "asked", sessionID: id, request });
     await settled();
-    const { answer, after } = await answered(source.answer(id, { reply: "once" }));
+    const { answer, after } = await answered(source.answer(id, { requestId: "per_1", reply: "once" }));
     expect(answer).toMatchObject({ ok: true, value: { sessionID: id, status: "running" } });
     expect(answer).not.toHaveProperty("value.attention");
     expect(after).toBeLessThanOrEqual(2_000);

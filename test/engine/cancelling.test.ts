@@ -60,7 +60,7 @@ describe("cancel", () => {
     const request = { id: "per_1", kind: "permission", what: "bash: rm", since: stage.clock.now() } as const;
     stage.host.emit({ type: "asked", sessionID: id, request });
     await stage.call("cancel", { task_id: id });
-    expect(stage.host.rejected).toEqual(["per_1"]);
+    expect(stage.host.answers).toMatchObject([{ id: "per_1", reply: "reject" }]);
     expect(stage.task(id).attention).toBeUndefined();
   });
 

@@ -27,6 +27,21 @@ test("a task that waits for tasks of its own has not ended; it is told of them, 
   expect(stage.notices()).toHaveLength(1);
 });
 
+test("a session below a task is the task's: its tasks count as below it, and are cancelled with it", async () => {
+  const stage = createStage({ maxDepth: 2 });
+  const id = await stage.launch();
+  stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
+  const own = await stage.launch({}, { sessionID: "ses_helper" });
+  expect(stage.task(own)).toMatchObject({ parentTaskId: id, parentSessionID: "ses_helper" });
+  stage.host.addSession("ses_deeper", { parentID: own, habit: "work" });
+  await expect(stage.launch({}, { sessionID: "ses_deeper" })).rejects.toThrow('2 is the limit (option "maxDepth")');
+  await stage.call("cancel", { task_id: id });
+  await stage.clock.advance(60_000);
+  expect(stage.task(own).status).toBe("cancelled");
+  // The session that launched it was stopped: a notice would set it to work again.
+  expect(stage.notices("ses_helper")).toEqual([]);
+});
+
 test("an end is told to the session that launched the task, not to those above it", async () => {
   const stage = createStage();
   const id = await stage.launch();

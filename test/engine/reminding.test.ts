@@ -149,6 +149,32 @@ describe("an agent that works on at once", () => {
     expect(messages).toEqual(request());
   });
 
+  test("while a task ends reads how it stands now: at each step, and in what is stored", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ description: "count files" });
+    stage.host.at(PARENT).busy = true;
+    await compact(stage);
+    stage.host.finish(id, "12");
+    await settled();
+    const messages = request();
+    stage.engine.onModelRequest(messages);
+    expect(JSON.stringify(messages)).toContain(`${id} \\"count files\\" (general): completed`);
+    stage.host.at(PARENT).busy = false;
+    await stage.clock.advance(10_000);
+    expect(reminders(stage)[0]?.[0]?.text).toContain(`${id} "count files" (general): completed`);
+  });
+
+  test("and has no tasks any more is not reminded", async () => {
+    const stage = createStage();
+    await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    await compact(stage);
+    await stage.call("clear");
+    stage.host.at(PARENT).busy = false;
+    await stage.clock.advance(10_000);
+    expect(reminders(stage)).toEqual([]);
+  });
+
   test("and is compacted again meanwhile has one reminder, the newer", async () => {
     const stage = createStage();
     await stage.launch();

@@ -35,6 +35,56 @@ test("a blocking read answers with the result when the run ends", async () => {
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
 
+test("a blocking read that begins while the notice is being made tells the end, and the notice does not", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const held = stage.host.holdNext("session");
+  stage.host.finish(id, "12 files");
+  await settled();
+  const read = block(stage, id, { callID: "call_1" });
+  await settled();
+  expect(read.text).toContain("12 files");
+  held.release();
+  stage.host.emit(stored("call_1"));
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+});
+
+test("if the answer of such a read does not arrive, the notice is sent after all", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const held = stage.host.holdNext("session");
+  stage.host.finish(id, "12 files");
+  await settled();
+  block(stage, id, { callID: "call_1" });
+  await settled();
+  held.release();
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a blocking read waits on while the task waits for a person", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, { timeout: 600_000 });
+  stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
+  await stage.clock.advance(300_000);
+  expect(read.text).toBeUndefined();
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+});
+
+test("a task that ended before a wait for it begins is not waited for", async () => {
+  const stage = createStage();
+  const id = await stage.complete("12 files");
+  await stage.clock.advance(10_000);
+  const { signal } = new AbortController();
+  const wait = { taskIds: [id], sessionID: PARENT, callID: "call_1", signal, timeoutMs: undefined };
+  expect(await stage.engine.wait(wait)).toBe("ended");
+});
+
 test("a blocking read of a task that has ended answers at once", async () => {
   const stage = createStage();
   const id = await stage.launch();

@@ -1,6 +1,6 @@
 import type { Answer } from "../../src/answer.ts";
 import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor-events.ts";
-import type { HostError, PendingRequest, Prompt } from "../../src/machines/task-events.ts";
+import type { HostError, Prompt } from "../../src/machines/task-events.ts";
 import type { Clock } from "../../src/services/clock.ts";
 import type {
   Host,
@@ -45,6 +45,8 @@ interface FakeSession extends HostSession {
 
 type Call = keyof Host;
 
+type Reply = Omit<Answer, "requestId">;
+
 /** A scripted host with the contract of the real one, and its bad habits on demand. */
 export interface FakeHost extends Host {
   agentList: HostAgent[];
@@ -55,7 +57,7 @@ export interface FakeHost extends Host {
   /** The requests that were to be rejected, those that were not open included. */
   rejected: string[];
   /** The answers that requests were given, with their ids. */
-  answers: (Answer & { id: string })[];
+  answers: (Reply & { id: string })[];
   openRequests: ReadonlyMap<string, string>;
   addSession(id: string, session?: Partial<HostSession> & { habit?: Habit }): void;
   at(sessionID: string): FakeSession;
@@ -120,7 +122,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   const attempts: Prompt[] = [];
   const toasts: Toast[] = [];
   const rejected: string[] = [];
-  const answers: (Answer & { id: string })[] = [];
+  const answers: (Reply & { id: string })[] = [];
   /** The session that asks, by the request's id. */
   const openRequests = new Map<string, string>();
   let childHabits: Habit[] = ["work"];
@@ -134,11 +136,16 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     listener(event);
   };
 
-  const settleRequest = (id: string, answer: Answer): HostResult<void> => {
+  const settleRequest = (id: string, answer: Reply, stops = false): HostResult<void> => {
     const sessionID = openRequests.get(id);
     if (sessionID === undefined) return notFound("request");
     answers.push({ id, ...answer });
     emit({ type: "replied", sessionID, requestID: id });
+    const found = sessions.get(sessionID);
+    if (stops && found?.busy) {
+      change(found, { completedAt: clock.now(), finish: "tool-calls" });
+      goIdle(found);
+    }
     return ok(undefined);
   };
 
@@ -252,7 +259,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     const stored = found.messages.find(({ id }) => id === messageID);
     // Only the newest answer keeps a message from being answered again, as in the real host.
     const newest = found.messages.findLast(({ role }) => role === "assistant");
-    const answered = newest?.promptID === messageID && newest.finish !== undefined;
+    const answered = newest?.promptID === messageID && newest.finish !== undefined && newest.finish !== "tool-calls";
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
     if (habit === "lose") return;
     if (habit === "reject") {
@@ -469,11 +476,14 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);
         return found ? ok(found) : notFound("message");
       }),
-    answer: ({ id }: PendingRequest, answer) => call("answer", () => settleRequest(id, answer)),
-    reject: ({ id }: PendingRequest) =>
+    answer: ({ id }, { reply, answers: given }) =>
+      call("answer", () => settleRequest(id, { ...(reply ? { reply } : {}), ...(given ? { answers: given } : {}) })),
+    // As in the real host: with words the child goes on, without them its turn stops.
+    reject: ({ id, kind }, message) =>
       call("reject", () => {
         rejected.push(id);
-        return settleRequest(id, { reply: "reject" });
+        const isQuestion = kind === "question";
+        return settleRequest(id, { reply: "reject", ...(isQuestion ? {} : { message }) }, isQuestion);
       }),
     toast: (toast) =>
       call("toast", () => {

@@ -8,7 +8,7 @@ import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
 import type { Task } from "../../src/task.ts";
-import { type AgentEntry, subagentsOf } from "../../src/tools/subtasks/subagents.ts";
+import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
 import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
 import { fixedTools, toolNames } from "../../src/tools/toolsets.ts";
@@ -56,7 +56,7 @@ export interface StageOptions {
   prefix?: string;
   toolsets?: Toolset[];
   /** The agents of the configuration. */
-  configured?: Record<string, AgentEntry>;
+  configured?: Record<string, unknown>;
   onParentCancel?: OnParentCancel;
   development?: boolean;
   maxDepth?: number;
@@ -118,7 +118,7 @@ export const createStage = ({
         staleAfter: 600_000,
         fork,
         isHeadless,
-        attention: { timeout: attentionTimeout },
+        attention: { timeout: attentionTimeout, command: "opencode-taskchart" },
         recovery,
         retention,
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
@@ -128,7 +128,7 @@ export const createStage = ({
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const parts = { engine, clock, prefix, isHeadless };
     const subtasks = toolsets.includes("subtasks")
-      ? subtasksToolset(parts, subagentsOf(configured), onParentCancel).tools
+      ? subtasksToolset(parts, subagentsOf(configured).subagents, onParentCancel)
       : {};
     return { life: now, store, engine, tools: { ...fixedTools(toolsets, parts), ...subtasks } };
   };

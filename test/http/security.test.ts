@@ -107,20 +107,21 @@ test("with the token what a task asks is answered; what is wrong about an answer
   const { source } = served;
   const { sessionID } = source.launch();
   const path = `/v1/tasks/${sessionID}/answers`;
-  const good = ['{"reply":"once"}', '{"requestId":"que_1","answers":[["a.ts"],["1","2"]]}'];
+  const good = ['{"requestId":"per_1","reply":"once"}', '{"requestId":"que_1","answers":[["a.ts"],["1","2"]]}'];
   for (const body of good) expect((await post(path, served, {}, body)).status).toBe(200);
   expect(source.asked).toEqual(good.map((body) => `answer ${body} ${sessionID}`));
 
   const faults = [
-    ["{}", "give reply or answers, and not both"],
-    ['{"reply":"once","answers":[["a"]]}', "give reply or answers, and not both"],
-    ['{"reply":"yes"}', "reply"],
-    ['{"reply":"once","message":"no"}', "message: goes with reject only"],
-    ['{"answers":[]}', "answers"],
-    ['{"answers":[[""]]}', "answers.0.0"],
-    ['{"answers":["a"]}', "answers.0"],
+    ['{"reply":"once"}', "requestId"],
+    ['{"requestId":"per_1"}', "give reply or answers, and not both"],
+    ['{"requestId":"per_1","reply":"once","answers":[["a"]]}', "give reply or answers, and not both"],
+    ['{"requestId":"per_1","reply":"yes"}', "reply"],
+    ['{"requestId":"per_1","reply":"once","message":"no"}', "message: goes with reject only"],
+    ['{"requestId":"per_1","answers":[]}', "answers"],
+    ['{"requestId":"per_1","answers":[[""]]}', "answers.0.0"],
+    ['{"requestId":"per_1","answers":["a"]}', "answers.0"],
     ['{"requestId":"","reply":"once"}', "requestId"],
-    ['{"reply":"once","all":true}', "all"],
+    ['{"requestId":"per_1","reply":"once","all":true}', "all"],
     ["[1]", "expected object"],
     ["{", "JSON"],
   ] as const;
@@ -131,9 +132,11 @@ test("with the token what a task asks is answered; what is wrong about an answer
       answer: { status: 400, error: expect.stringContaining(words) },
     });
   }
-  expect((await post("/v1/tasks/ses_9999/answers", served, {}, '{"reply":"once"}')).status).toBe(404);
+  expect((await post("/v1/tasks/ses_9999/answers", served, {}, '{"requestId":"per_1","reply":"once"}')).status).toBe(
+    404,
+  );
   source.refusal = "Request que_1 of task ses_0001 is not open: it was answered, or the task went on.";
-  const refused = await post(path, served, {}, '{"reply":"once"}');
+  const refused = await post(path, served, {}, '{"requestId":"per_1","reply":"once"}');
   expect(await refused.json()).toEqual({ status: 409, error: source.refusal });
   expect(source.asked).toHaveLength(3);
   expect(served.errors).toEqual([]);

@@ -42,7 +42,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   toolCall: (host) => host.toolCall("ses_1", "call_1"),
   message: (host) => host.message("ses_1", "msg_1"),
   answer: (host) => host.answer(request, { reply: "once" }),
-  reject: (host) => host.reject(request),
+  reject: (host) => host.reject(request, "no"),
   toast: (host) => host.toast({ message: "", variant: "info" }),
 };
 

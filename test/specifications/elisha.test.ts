@@ -104,6 +104,39 @@ rule(
   },
 );
 
+rule(
+  PARAMETERS,
+  "an abort while the host makes the session ends the call at once, and leaves nothing behind",
+  async () => {
+    const stage = elisha();
+    const turn = new AbortController();
+    const held = stage.host.holdNext("createSession");
+    const call = pending(stage, "elisha_task", GOOD, { abort: turn.signal });
+    await settled();
+    turn.abort();
+    await settled();
+    expect(call.value).toEqual({ status: "failed", error: "The turn was aborted; nothing was launched." });
+    held.release();
+    await settled();
+    expect(stage.engine.list({})).toEqual([]);
+  },
+);
+
+rule(PARAMETERS, "a waiting call waits on while the task waits for a person", async () => {
+  const stage = elisha();
+  const call = pending(stage, "elisha_task", GOOD, { callID: "call_1" });
+  await settled();
+  const { sessionID } = only(stage);
+  const read = pending(stage, "elisha_task_output", { task_id: sessionID, wait: true }, { callID: "call_2" });
+  stage.host.emit({ type: "asked", sessionID, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
+  await stage.clock.advance(3_600_000);
+  expect([call.value, read.value]).toEqual([undefined, undefined]);
+  stage.host.emit({ type: "replied", sessionID, requestID: "per_1" });
+  stage.host.finish(sessionID, "12");
+  await settled();
+  expect([call.value?.status, read.value?.status]).toEqual(["completed", "completed"]);
+});
+
 rule(PARAMETERS, "elisha_task_output does not wait by default", async () => {
   const stage = elisha();
   const id = await background(stage);
@@ -261,6 +294,26 @@ rule("Validate Agent Exists", "AGENT_NOT_FOUND before anything is made", async (
   }
   expect(stage.host.calls).not.toContain("createSession");
 });
+
+rule(
+  "Return JSON Strings from Tools",
+  "a result that the host would cut is cut before, so that JSON stays JSON",
+  async () => {
+    const stage = elisha();
+    const id = await background(stage);
+    const long = `${'ü\n"'.repeat(40_000)}`;
+    stage.host.finish(id, long);
+    await settled();
+    const text = await stage.call("elisha_task_output", { task_id: id });
+    expect(Buffer.byteLength(text)).toBeLessThan(50_000);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(48_900);
+    const { result = "" } = TaskResult.parse(JSON.parse(text));
+    expect(result).toMatch(
+      /\n\[The first \d+ of 120000 characters\. The whole is in the session whose id is task_id\.\]$/,
+    );
+    expect(long.startsWith(result.slice(0, result.lastIndexOf("\n[")))).toBe(true);
+  },
+);
 
 rule("Return JSON Strings from Tools", "what is asked for wrongly is answered in JSON too", async () => {
   const stage = elisha({ maxDepth: 1 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { SubtaskResult } from "../../src/tools/subtasks/result.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
+import { createDisk } from "../fakes/disk.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";
@@ -137,7 +138,7 @@ rule("UIP Semantics", "the call blocks through awaitingUser, and never answers w
 
 rule(CONTRACT, "Tool Name: create_subtask_<agentId>, one for each subagent", async () => {
   const stage = subtasks({ configured: { "Baruch (executor)": { mode: "subagent" }, sage: {} } });
-  for (const name of ["general", "explore", "Baruch_executor", "sage"]) {
+  for (const name of ["general", "explore", "sage", "Baruch_executor_c8d39b"]) {
     await expect(stage.call(`create_subtask_${name}`, { title: "" })).rejects.toThrow("description is empty");
   }
 });
@@ -225,7 +226,7 @@ rule(WAITING, "the end is learned from events: nothing is asked of the host whil
   expect(call.value?.subTaskStatus).toBe("Success");
 });
 
-rule(WAITING, "an end before the wait begins is not missed", async () => {
+rule(WAITING, "an end that comes as soon as the child is launched is not missed", async () => {
   const stage = subtasks();
   stage.host.childHabits("reply");
   const call = watched(answered(stage, GENERAL, { title: "count files" }, { callID: "call_1" }));
@@ -271,6 +272,79 @@ rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the c
   // The answer has told it; a notice would wake a session whose turn a person has just stopped.
   expect(stage.notices()).toEqual([]);
 });
+
+rule(
+  CANCEL,
+  "an OpenCode that ends aborts the turn as well: the subtask goes on in the next one, and is told",
+  async () => {
+    const disk = createDisk();
+    for (const after of [0, 400]) {
+      const stage = subtasks({ openStore: disk.boot });
+      const turn = new AbortController();
+      const { id, call } = await begin(stage, {}, { abort: turn.signal });
+      turn.abort();
+      await stage.clock.advance(after);
+      expect(call.value?.subTaskStatus).toBe("Cancel");
+      stage.engine.stop();
+      await stage.restart();
+      await stage.clock.advance(30_000);
+      expect(stage.task(id).status).toBe("running");
+      stage.host.finish(id, "12");
+      await stage.clock.advance(30_000);
+      expect(
+        stage
+          .notices()
+          .flat()
+          .map(({ text }) => text)
+          .join(),
+      ).toContain("12");
+      stage.engine.stop();
+    }
+    disk.remove();
+  },
+);
+
+rule(
+  CANCEL,
+  "a plugin that is disposed of is no abort: the call says that the subtask goes on, and that is told once",
+  async () => {
+    const disk = createDisk();
+    const stage = subtasks({ openStore: disk.boot });
+    const { id, call } = await begin(stage);
+    stage.engine.stop();
+    await settled();
+    expect(String(call.fault)).toContain(`Subtask ${id} is not lost`);
+    await stage.restart();
+    await stage.clock.advance(30_000);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("completed");
+    expect(stage.notices()).toHaveLength(1);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
+
+rule(
+  CANCEL,
+  "a crash while the subtask is being cancelled: it is cancelled by the next process, and nobody is woken",
+  async () => {
+    const disk = createDisk();
+    const stage = subtasks({ openStore: disk.boot });
+    const turn = new AbortController();
+    const { id } = await begin(stage, {}, { abort: turn.signal });
+    stage.host.holdNext("abort");
+    turn.abort();
+    await stage.clock.advance(600);
+    expect(stage.task(id).state).toContain("stopping");
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(stage.notices()).toEqual([]);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
 
 rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is told by a notice", async () => {
   const stage = subtasks({ onParentCancel: "detach" });
@@ -384,8 +458,23 @@ rule("Bad input", "an agent that vanished from the configuration is a clear erro
   expect(stage.host.calls).not.toContain("createSession");
 });
 
+test("entries of the configuration that cannot be read are named, and the others have their tools", () => {
+  const { subagents, odd } = subagentsOf({
+    one: null,
+    two: "text",
+    three: { mode: "boss" },
+    four: { description: 5 },
+    sage: {},
+  });
+  expect(subagents.map(({ name }) => name)).toEqual(["general", "explore", "sage"]);
+  expect(odd).toEqual(["one", "two", "three", "four"]);
+  for (const configured of [undefined, null, [], "agents", 7]) {
+    expect(subagentsOf(configured).subagents.map(({ name }) => name)).toEqual(["general", "explore"]);
+  }
+});
+
 test("hidden, primary and disabled agents are left out; the host's own subagents are there unless they are changed", () => {
-  const names = (configured: Parameters<typeof subagentsOf>[0]) => subagentsOf(configured).map(({ name }) => name);
+  const names = (configured: unknown) => subagentsOf(configured).subagents.map(({ name }) => name);
   expect(names({})).toEqual(["general", "explore"]);
   expect(
     names({

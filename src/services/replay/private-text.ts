@@ -2,7 +2,6 @@ import { replay } from "../../machines/replaying.ts";
 import type { StoredSnapshot } from "../../machines/task.ts";
 import type {
   PendingRequest,
-  Question,
   Recovery,
   Run,
   RunEnd,
@@ -10,7 +9,7 @@ import type {
   TaskEvent,
   TaskInput,
 } from "../../machines/task-events.ts";
-import { type ModelRef, TaskError, type TaskFacts } from "../../task.ts";
+import { type ModelRef, type Question, TaskError, type TaskFacts } from "../../task.ts";
 import { asStored } from "./differences.ts";
 import type { Journal } from "./journal.ts";
 

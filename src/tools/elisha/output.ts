@@ -1,4 +1,5 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { refuse } from "../../services/outcome.ts";
 import type { CallContext, ToolParts } from "../context.ts";
 import { answer, failed, notFound } from "./result.ts";
 import { standing, waitFor } from "./waiting.ts";
@@ -16,8 +17,7 @@ export const outputTool = (parts: ToolParts): ToolDefinition =>
     },
     execute: async ({ task_id, wait = false, timeout }, context: CallContext) => {
       if (timeout !== undefined && !(timeout >= 0)) {
-        const reason = `timeout is ${timeout}, but must be 0 or more milliseconds.`;
-        return answer(failed({ ok: false, reason, liesWith: undefined }));
+        return answer(failed(refuse(`timeout is ${timeout}, but must be 0 or more milliseconds.`)));
       }
       const found = parts.engine.find(context.sessionID, task_id.trim());
       if (!found.ok) return answer(notFound(task_id, found.reason));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Refusal } from "../../services/outcome.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
+import { fitting } from "../fitting.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
@@ -68,9 +69,11 @@ export const notFound = (taskId: string, reason: string): TaskResult => ({
   code: "SESSION_ERROR",
 });
 
+const WHOLE = "The whole is in the session whose id is task_id.";
+
 /** What the host is given: the result as JSON, and beside it what its interface shows. */
 export const answer = (result: TaskResult) => ({
   title: result.title ?? "",
-  output: JSON.stringify(TaskResult.parse(result)),
+  output: JSON.stringify(TaskResult.parse(fitting(result, "result", WHOLE))),
   metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
 });

@@ -1,46 +1,38 @@
 import { createHash } from "node:crypto";
 
-const PREFIX = "create_subtask_";
+/** What the names of these tools begin with. */
+export const PREFIX = "create_subtask_";
 
 /** Characters of a tool's name at most, as model providers have it. */
-const LONGEST = 64;
+const LONGEST = 64 - PREFIX.length;
 
-/** Characters of the mark that tells two names apart. */
-const MARK = 6;
-
-const markOf = (agent: string): string => createHash("sha256").update(agent).digest("hex").slice(0, MARK);
+/** Characters of the mark that tells two names apart; the longer one where a name with the shorter is taken. */
+const MARKS = [6, 24] as const;
 
 /** What providers allow in a tool's name: letters, digits, `_` and `-`. */
 const safe = (agent: string): string => agent.replace(/[^A-Za-z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
 
-const marked = (agent: string): string => {
-  const room = LONGEST - PREFIX.length - MARK - 1;
-  return `${safe(agent).slice(0, room) || "agent"}_${markOf(agent)}`;
+const marked = (agent: string, length: number): string => {
+  const mark = createHash("sha256").update(agent).digest("hex").slice(0, length);
+  return `${safe(agent).slice(0, LONGEST - length - 1) || "agent"}_${mark}`;
 };
 
-/** The name that an agent's tool has if no other agent wants it. */
-const wished = (agent: string): string => {
-  const name = safe(agent);
-  return name !== "" && PREFIX.length + name.length <= LONGEST ? name : marked(agent);
-};
-
-/** The tools' names of some agents, and those that had to be told apart. */
-export interface SubtaskNames {
-  /** Tool name by agent. */
-  names: Map<string, string>;
-  /** Agents whose names come out the same when made safe; each group has at least two. */
-  clashes: string[][];
-}
+const isSafe = (agent: string): boolean => /^[A-Za-z0-9_-]+$/.test(agent) && agent.length <= LONGEST;
 
 /**
- * A tool name for each agent: safe for all providers, and the same whenever the same agents are there. Of agents whose
- * names come out the same, one that needed no change keeps it, and the others get a mark made of their own names.
+ * A tool name for each agent, safe for all providers: the agent's own name where it is; otherwise as much of it as is,
+ * and a mark made of the whole. So names that come out the same are told apart, and an agent keeps its tool's name
+ * whatever other agents there are.
  */
-export const subtaskNames = (agents: string[]): SubtaskNames => {
-  const groups = Map.groupBy(agents, wished);
-  const names = new Map<string, string>();
-  for (const [name, group] of groups) {
-    for (const agent of group) names.set(agent, PREFIX + (group.length === 1 || agent === name ? name : marked(agent)));
-  }
-  return { names, clashes: [...groups.values()].filter((group) => group.length > 1) };
+export const subtaskNames = (agents: string[]): Map<string, string> => {
+  const taken = new Set(agents.filter(isSafe));
+  return new Map(
+    agents.map((agent) => {
+      const name = isSafe(agent)
+        ? agent
+        : (MARKS.map((mark) => marked(agent, mark)).find((one) => !taken.has(one)) ?? "");
+      taken.add(name);
+      return [agent, PREFIX + name];
+    }),
+  );
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Task } from "../../task.ts";
+import { fitting } from "../fitting.ts";
 
 /** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
 export const SubtaskResult = z.strictObject({
@@ -35,9 +36,11 @@ export const aborted = (agentId: string, failureReason: string, taskId?: string)
   failureReason,
 });
 
+const WHOLE = "The whole is in the session whose id is taskId.";
+
 /** The result as the host takes it. */
 export const answer = (title: string, result: SubtaskResult) => ({
   title,
-  output: JSON.stringify(SubtaskResult.parse(result)),
+  output: JSON.stringify(SubtaskResult.parse(fitting(result, "finalAssistantMessage", WHOLE))),
   metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
 });

@@ -1,10 +1,13 @@
+import { z } from "zod";
+
 /** An agent's entry in the configuration, as far as it matters here. */
-export interface AgentEntry {
-  mode?: "subagent" | "primary" | "all" | undefined;
-  description?: string | undefined;
-  hidden?: boolean | undefined;
-  disable?: boolean | undefined;
-}
+const AgentEntry = z.object({
+  mode: z.enum(["subagent", "primary", "all"]).nullish(),
+  description: z.string().nullish(),
+  hidden: z.boolean().nullish(),
+  disable: z.boolean().nullish(),
+});
+type AgentEntry = z.infer<typeof AgentEntry>;
 
 /** An agent that subtasks can be given to. */
 export interface Subagent {
@@ -23,13 +26,24 @@ const BUILT_IN: Readonly<Record<string, AgentEntry>> = {
   summary: { mode: "primary", hidden: true },
 };
 
-/** What is left out of a configured agent is as the host has it: its own value, or an agent of all modes. */
-const given = (entry: AgentEntry | undefined): AgentEntry =>
-  Object.fromEntries(Object.entries(entry ?? {}).filter(([, value]) => value !== undefined && value !== null));
-
-/** The subagents that a configuration comes to, the host's own included; hidden, primary and disabled ones are not. */
-export const subagentsOf = (configured: Readonly<Record<string, AgentEntry | undefined>>): Subagent[] =>
-  [...new Set([...Object.keys(BUILT_IN), ...Object.keys(configured)])].flatMap((name) => {
-    const { mode = "all", description, hidden, disable } = { ...BUILT_IN[name], ...given(configured[name]) };
-    return mode === "primary" || hidden || disable ? [] : [{ name, description }];
+/**
+ * The subagents that a configuration comes to, the host's own included; hidden, primary and disabled ones are not. What
+ * is left out of an entry is as the host has it: its own value, or an agent of all modes. `odd` are those whose entries
+ * cannot be read: other plugins may write anything there.
+ */
+export const subagentsOf = (configured: unknown): { subagents: Subagent[]; odd: string[] } => {
+  const entries: Record<string, unknown> = z.record(z.string(), z.unknown()).safeParse(configured ?? {}).data ?? {};
+  const odd: string[] = [];
+  const subagents = [...new Set([...Object.keys(BUILT_IN), ...Object.keys(entries)])].flatMap((name) => {
+    const own = BUILT_IN[name];
+    const entry = AgentEntry.safeParse(entries[name] ?? (own && {}));
+    if (!entry.success) {
+      odd.push(name);
+      return [];
+    }
+    const { mode, description, hidden, disable } = entry.data;
+    const isLeftOut = (mode ?? own?.mode) === "primary" || (hidden ?? own?.hidden) || disable;
+    return isLeftOut ? [] : [{ name, description: description ?? own?.description ?? undefined }];
   });
+  return { subagents, odd };
+};

@@ -1,5 +1,7 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task } from "../../task.ts";
+import { untilAborted } from "../aborting.ts";
 import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
 import { aborted, answer, resultOf } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
@@ -17,11 +19,6 @@ const REASONS: Record<OnParentCancel, string> = {
 /** Characters of an agent's own description that its tool repeats: each is paid for on every model request. */
 const DESCRIBED = 160;
 
-const inShort = (description: string): string => {
-  const line = description.replace(/\s+/g, " ").trim();
-  return line.length > DESCRIBED ? `${line.slice(0, DESCRIBED)}…` : line;
-};
-
 /**
  * What the child is asked.
  * @throws Error for a reference that is no plain line of text.
@@ -34,26 +31,20 @@ const promptOf = (title: string, intent: string | undefined, artifactRefs: strin
   return `${prompt}\n\nArtifacts for this, as references:\n${artifactRefs.map((ref) => `- ${ref}`).join("\n")}`;
 };
 
+const isOver = (task: Task): task is Task & { status: "completed" | "error" | "cancelled" } => hasEnded(task);
+
 /** Has an agent do a subtask, and answers only when that has come to its end, whatever it waits for meanwhile. */
 export const subtaskTool = (
   { engine }: ToolParts,
   { name, description }: Subagent,
   onParentCancel: OnParentCancel,
 ): ToolDefinition => {
-  /** Whatever the host is doing about the launch: an aborted turn waits for nothing. */
-  const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> =>
-    new Promise((resolve, reject) => {
-      if (signal.aborted) resolve(undefined);
-      signal.addEventListener("abort", () => resolve(undefined), { once: true });
-      work.then(resolve, reject);
-    });
-
   const giveUp = (taskId: string) => {
     if (onParentCancel === "cancel") engine.cancelUntold(taskId);
   };
 
   return tool({
-    description: `Have agent "${name}" do a subtask; returns when it has ended.${description ? ` ${inShort(description)}` : ""}`,
+    description: `Have agent "${name}" do a subtask; returns when it has ended.${description ? ` ${inShort(description, DESCRIBED)}` : ""}`,
     args: {
       title: string(),
       intent: string().optional().describe("The prompt; default: the title"),
@@ -89,6 +80,11 @@ export const subtaskTool = (
         giveUp(taskId);
         return answer(task.description, aborted(name, REASONS[onParentCancel], taskId));
       }
+      if (outcome === "stopped") {
+        throw new Error(
+          `OpenCode is closing. Subtask ${taskId} is not lost: it goes on when OpenCode is there again, and a notice comes when it ends.`,
+        );
+      }
       engine.markRetrieved(taskId);
       const ended = engine.get(taskId);
       if (!ended || !isOver(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
@@ -96,5 +92,3 @@ export const subtaskTool = (
     },
   });
 };
-
-const isOver = (task: Task): task is Task & { status: "completed" | "error" | "cancelled" } => hasEnded(task);

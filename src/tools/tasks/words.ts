@@ -1,4 +1,5 @@
 import { duration, quote } from "../../services/notices.ts";
+import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Progress, type Task } from "../../task.ts";
 
 /** The task's id with what is special about it. */
@@ -9,11 +10,14 @@ export const labelOf = ({ sessionID, resumeCount, isForked }: Task): string =>
 const tookBy = ({ runStartedAt, completedAt }: Task, now: number): string =>
   duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
 
+/** Characters of a text that a line shows. */
+const SHOWN = 300;
+
 const attentionOf = ({ attention }: Task): string => {
   if (!attention) return "";
   return attention.kind === "stale"
     ? `no sign of life since ${attention.since}`
-    : `waits for a person: ${attention.kind}: ${attention.what}`;
+    : `waits for a person: ${attention.kind}: ${inShort(attention.what, SHOWN)}`;
 };
 
 /** One line for a list. */
@@ -22,14 +26,10 @@ export const lineOf = (task: Task, now: number): string =>
     .filter(Boolean)
     .join(" · ");
 
-/** Characters of a summary that a line of a batch shows. */
-const SUMMARY_CHARS = 300;
-
 /** What came of a task, in one line: the first paragraph of its result, or its error. */
 const gistOf = ({ status, summary, error }: Task): string => {
   const words = status === "completed" ? summary : error && `${error.name}: ${error.message}`;
-  const line = (words ?? "").replace(/\s+/g, " ").trim();
-  return line.length > SUMMARY_CHARS ? `${line.slice(0, SUMMARY_CHARS)}…` : line;
+  return inShort(words ?? "", SHOWN);
 };
 
 const headOf = (batchId: string, tasks: Task[]): string =>
@@ -74,6 +74,7 @@ export const reportOf = (task: Task, now: number): string => {
     ended ? status : `${status} (${task.state.split(".").slice(1).join(".")})`,
     attentionOf(task) && `Attention: ${attentionOf(task)}`,
     ...(ended ? [] : progressOf(task, now)),
+    task.priority === 0 ? "" : `Priority: ${task.priority}`,
     task.error && `Error: ${task.error.name}: ${task.error.message}`,
     task.result !== undefined && task.status !== "completed" && "The result before that:",
     task.result !== undefined && quote(task.result, task.sessionID),

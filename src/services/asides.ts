@@ -6,23 +6,36 @@ import type { Ids } from "./ids.ts";
 import type { Log } from "./log.ts";
 
 /** What is left in a conversation: for its model alone, or for people alone. */
-export type Left = { text: string; synthetic: true } | { text: string; ignored: true };
+export type Aside = { text: string; synthetic: true } | { text: string; ignored: true };
 
 /**
- * Leaves messages in conversations without starting a turn. A busy session would answer them, with a turn of its own
- * (seen in four of five): so each is stored when its session is idle.
+ * Leaves asides in conversations: messages that start no turn. A busy session would answer one, with a turn of its own
+ * (seen in four of five): so each is stored when its session is idle, and no prompt of ours is on its way there.
  */
-export interface Leaving {
-  /** Resolves when the message is stored; or, without it, when it is not wanted any more, or its session is gone. */
-  leave(sessionID: string, left: Left, isWanted: () => boolean): Promise<void>;
+export interface Asides {
+  /**
+   * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves when that is stored, or is
+   * not wanted, or cannot be.
+   */
+  leave(sessionID: string, aside: () => Aside | undefined): Promise<void>;
   note(event: HostEvent): void;
   stop(): void;
+}
+
+/** What asides are left with. */
+export interface AsideParts {
+  host: Host;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** True while a prompt of ours is on its way to the session. */
+  isPrompted(sessionID: string): boolean;
 }
 
 /** Milliseconds to another try, where the session is busy and is not heard to become idle, or the host fails. */
 const AGAIN = 5_000;
 
-export const createLeaving = (host: Host, clock: Clock, ids: Ids, log: Log): Leaving => {
+export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts): Asides => {
   /** By session: wakes those that wait for it to be idle. */
   const held = new Map<string, Set<() => void>>();
   let stopped = false;
@@ -47,17 +60,20 @@ export const createLeaving = (host: Host, clock: Clock, ids: Ids, log: Log): Lea
   };
 
   return {
-    leave: async (sessionID, left, isWanted) => {
+    leave: async (sessionID, aside) => {
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
-      while (!stopped && isWanted()) {
+      while (!stopped && aside() !== undefined) {
         const [busy, session] = await Promise.all([host.busy(), host.session(sessionID)]);
-        if (stopped || !isWanted() || (!session.ok && session.failure.kind === "notFound")) return;
-        if (busy.ok && session.ok && !busy.value.has(sessionID)) {
-          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...left })) };
+        if (!session.ok && session.failure.kind === "notFound") return;
+        const wanted = aside();
+        if (stopped || wanted === undefined) return;
+        if (busy.ok && session.ok && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
+          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...wanted })) };
           const { agent, model } = session.value;
           const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
           if (stored.ok) return;
-          log.error("a message could not be stored", { sessionID, reason: stored.failure.message });
+          log.error("a message could not be left", { sessionID, reason: stored.failure.message });
+          if (stored.failure.kind !== "unavailable" || stopped) return;
         }
         await untilIdle(sessionID);
       }
