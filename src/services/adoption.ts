@@ -2,7 +2,7 @@ import type { Recovery } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
-import { KNOWN } from "./ending.ts";
+import { ABORTED } from "./ending.ts";
 import type { Host } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
@@ -104,8 +104,8 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   };
 
   const wasTold = async (task: Task, call: string): Promise<boolean> => {
-    if (call !== KNOWN) return isStored(task.parentSessionID, call);
-    // Who knew of its end knows of it still, if it was being stopped; else it goes on, and how it ends is news.
+    if (call !== ABORTED) return isStored(task.parentSessionID, call);
+    // Who knows that it ends need not be told, if it was being stopped; else it goes on, and how it ends is news.
     const isEnding = hasEnded(task) || task.state.includes("stopping");
     if (isEnding) await parts.untilOver(task.sessionID);
     return isEnding;

@@ -32,8 +32,11 @@ export interface Ending {
 /** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
 const STOP_WITHIN = 900_000;
 
-/** Stands for the call that waits for a task's end, where somebody who knows of it ends the task. */
-export const KNOWN = "known";
+/** Stands for the call that waits, while a task is being cleared. */
+const CLEARING = "clearing";
+
+/** Stands for the call whose turn was aborted: its session knows that the task ends, even if this process does not see it. */
+export const ABORTED = "aborted";
 
 /** What tasks are ended with. */
 export interface EndingParts {
@@ -99,23 +102,23 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     }
   };
 
-  const hold = (taskId: string) => runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: KNOWN });
+  const hold = (taskId: string, call: string) => runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call });
 
   const cancelUntold = async (taskId: string): Promise<void> => {
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
-    hold(taskId);
+    hold(taskId, ABORTED);
     await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
     if (stopped) return;
     await cancel([taskId]);
-    if (runtime.live(taskId)) runtime.send(taskId, { type: "TOLD", at: clock.now(), call: KNOWN });
+    if (runtime.live(taskId)) runtime.send(taskId, { type: "TOLD", at: clock.now(), call: ABORTED });
   };
 
   const clear = async (taskIds: string[]): Promise<Task[]> => {
     const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
     // Whoever clears a task knows of its end: it is held, as for a tool that waits, and never told.
-    for (const taskId of running) hold(taskId);
+    for (const taskId of running) hold(taskId, CLEARING);
     await cancel(running);
     const below = launchedBy(taskIds);
     if (below.length > 0) await clear(below);
