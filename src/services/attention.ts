@@ -62,6 +62,9 @@ interface Open {
 const AGAIN = 5_000;
 const LONGEST = 60_000;
 
+/** How often a host may refuse to reject a request: it is unlikely to change its mind. */
+const MOST_REFUSALS = 3;
+
 /** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
 const TOASTED = 60_000;
 
@@ -104,15 +107,16 @@ export const createAttention = (parts: AttentionParts): Attention => {
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
-  /** Says no, as often as it takes. */
+  /** Says no, as often as it takes; to a host that refuses, a few times. */
   const dismiss = async (asked: Open): Promise<void> => {
     if (asked.isDismissed) return;
     asked.isDismissed = true;
-    for (let ms = AGAIN; isOpen(asked); ms = Math.min(2 * ms, LONGEST)) {
+    let refusals = 0;
+    for (let ms = AGAIN; isOpen(asked) && refusals < MOST_REFUSALS; ms = Math.min(2 * ms, LONGEST)) {
       const rejected = await host.reject(asked.request, NOBODY);
       if (rejected.ok || rejected.failure.kind === "notFound") return conclude(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
-      if (rejected.failure.kind === "refused") return;
+      if (rejected.failure.kind === "refused") refusals += 1;
       await pause(ms);
     }
   };
