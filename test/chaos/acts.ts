@@ -152,7 +152,8 @@ export const acts: Acts = {
     world.host.fail(sessionID, { name: "APIError", message: "401" });
   },
   ask: (world, { task, kind }) => {
-    const sessionID = pick(tasks(world).filter(isRunning), task)?.sessionID;
+    const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
+    const sessionID = pick(working, task)?.sessionID;
     if (!sessionID) return;
     const { clock, host } = world;
     const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
