@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
+import { poisonedAsk } from "../fakes/poison.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
@@ -310,18 +311,7 @@ describe("a fault of our own", () => {
         throw new Error("kaboom");
       },
     } as never);
-    // Thrown once, where the supervisor passes it on.
-    let kaboom: Error | undefined = new Error("kaboom");
-    stage.engine.onHostEvent({
-      type: "asked",
-      sessionID: other,
-      get request() {
-        const thrown = kaboom;
-        kaboom = undefined;
-        if (thrown) throw thrown;
-        return { id: "per_1", kind: "permission", what: "bash", since: 0 };
-      },
-    } as never);
+    stage.engine.onHostEvent(poisonedAsk(other));
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
     stage.host.finish(other, "13");

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { poisonedAsk } from "../fakes/poison.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { createWatchedStage } from "./watched.ts";
@@ -111,14 +112,7 @@ test("an actor that threw is gone; the one that makes its end known is the same 
 test("a supervisor that threw takes all it had with it; what the next one takes over is shown as before", async () => {
   const stage = createWatchedStage();
   const id = await stage.launch();
-  const poisoned = {
-    type: "asked",
-    sessionID: id,
-    get request() {
-      throw new Error("kaboom");
-    },
-  };
-  stage.engine.onHostEvent(poisoned as never);
+  stage.engine.onHostEvent(poisonedAsk(id));
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
     { kind: "supervisor", gone: false, states: ["open"] },
     { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },

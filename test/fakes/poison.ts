@@ -1,0 +1,16 @@
+import type { HostEvent } from "../../src/machines/supervisor-events.ts";
+
+/** An event that throws where the supervisor passes it on: the first time that its request is looked at. */
+export const poisonedAsk = (sessionID: string): HostEvent => {
+  let kaboom: Error | undefined = new Error("kaboom");
+  return {
+    type: "asked",
+    sessionID,
+    get request() {
+      const thrown = kaboom;
+      kaboom = undefined;
+      if (thrown) throw thrown;
+      return { id: "per_poisoned", kind: "permission" as const, what: "bash", since: 0 };
+    },
+  };
+};
