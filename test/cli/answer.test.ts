@@ -2,9 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandName } from "../../src/cli/command-name.ts";
+import { clockTime, date } from "../../src/cli/times.ts";
 import type { OpenRequest } from "../../src/task.ts";
 import { type Served, serve, temporaryFolder } from "../http/served.ts";
-import { opencodeTaskchart } from "./command-line.ts";
+import { commandHere, opencodeTaskchart } from "./command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";
 
@@ -26,7 +27,10 @@ const asking = ({ source }: Served, ...requests: OpenRequest[]) => {
   return source.launch({ attention: { kind: first.kind, what: first.what, since: SINCE, requests } }).sessionID;
 };
 
-const answer = ({ folder }: Served, ...args: string[]) => opencodeTaskchart(["answer", ...args, "--data", folder]);
+const answer = ({ folder }: Served, ...args: string[]) => commandHere(["answer", ...args, "--data", folder]);
+
+/** The local time of a request, as it is shown. */
+const LOCAL = `${date(Date.parse(SINCE)).slice(0, 10)} ${clockTime(Date.parse(SINCE)).slice(0, 8)}`;
 
 test("without an id it shows what all tasks ask, each request once, with the line that answers it", async () => {
   const served = await serve();
@@ -36,12 +40,12 @@ test("without an id it shows what all tasks ask, each request once, with the lin
   asking(served, QUESTION);
   const { code, out, error } = await answer(served);
   expect({ code, error }).toEqual({ code: 0, error: "" });
-  expect(out).toBe(`ses_0004  "task number 4" (general), since 2026-11-22 10:11:12
+  expect(out).toBe(`ses_0004  "task number 4" (general), since ${LOCAL}
   asks: Which one? How many?
   - Which one? ["a.ts", "b.ts"]
   - How many? ["1", "2, or more", several may be chosen, or something else]
   opencode-taskchart answer que_1 "…" "…" | --reject
-ses_0003  "task number 3" (general), since 2026-11-22 10:11:12
+ses_0003  "task number 3" (general), since ${LOCAL}
   asks permission for bash: rm -rf build
   opencode-taskchart answer per_1 once | always | reject
 `);
@@ -114,6 +118,14 @@ test.each([
   expect(served.source.asked).toEqual([]);
 });
 
+test("as a process it answers too, and exits with 0; or says why not, and exits with 2", async () => {
+  const served = await serve();
+  asking(served, PERMISSION);
+  const run = (...args: string[]) => opencodeTaskchart(["answer", ...args, "--data", served.folder]);
+  expect(await run("per_1", "once")).toMatchObject({ code: 0, error: "", out: expect.stringContaining("Answered.") });
+  expect(await run("per_1", "yes")).toMatchObject({ code: 2, out: "", error: expect.stringContaining('not "yes"') });
+});
+
 test("what the task does not take is said in its words", async () => {
   const served = await serve();
   asking(served, PERMISSION);
@@ -144,7 +156,7 @@ test("what a child wrote stays on its line, and moves no cursor: shown, and in w
 
 test("where no OpenCode runs, or something else listens, it says so, and nobody gets the token", async () => {
   const folder = temporaryFolder();
-  const run = () => opencodeTaskchart(["answer", "--data", folder]);
+  const run = () => commandHere(["answer", "--data", folder]);
   const write = (url: string) => {
     const server = { url, token: "secret", port: 1, pid: 1, startedAt: SINCE };
     writeFileSync(join(folder, "server.json"), JSON.stringify(server));

@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { CommandError, EXIT } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/commands.ts";
+import type { Screen } from "../../src/cli/screen.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -11,6 +14,19 @@ export interface Ended {
   out: string;
   error: string;
 }
+
+/** Does what a command line asks for, in this process: as `opencode-taskchart` does, but sooner. */
+export const commandHere = async (args: string[]): Promise<Ended> => {
+  const out: string[] = [];
+  const screen: Screen = { columns: 100, paint: (_, text) => text, say: (...lines) => void out.push(...lines) };
+  const ended = (code: number, error: string) => ({ code, out: out.map((line) => `${line}\n`).join(""), error });
+  try {
+    return ended(await runCommand(args, screen), "");
+  } catch (error) {
+    if (error instanceof CommandError) return ended(EXIT.failed, `${error.message}\n`);
+    throw error;
+  }
+};
 
 /** Runs `opencode-taskchart` as a process of this runtime, as a person does whose output goes to a pipe. */
 export const opencodeTaskchart = async (args: string[], env: Record<string, string> = {}): Promise<Ended> => {
