@@ -5,7 +5,7 @@ import { hasEnded, type Task } from "../task.ts";
 import type { Asides } from "./asides.ts";
 import { faultOf, requestLine, requestMessage } from "./asked.ts";
 import type { Clock } from "./clock.ts";
-import type { Host } from "./host.ts";
+import type { Host, HostFailure } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import { inShort } from "./plain.ts";
@@ -74,6 +74,12 @@ const SAID_NO = "The user says no. Go on without it.";
 
 const none = () => undefined;
 
+/** A fault of ours would be the same again. */
+const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
+  ok: false,
+  failure: { kind: "refused", name: "Fault", message: reasonOf(error) },
+});
+
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
   const { host, runtime, asides, clock, log, above, taskOf, isHeadless, timeout, command } = parts;
@@ -113,7 +119,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
     asked.isDismissed = true;
     let refusals = 0;
     for (let ms = AGAIN; isOpen(asked) && refusals < MOST_REFUSALS; ms = Math.min(2 * ms, LONGEST)) {
-      const rejected = await host.reject(asked.request, NOBODY);
+      const rejected = await host.reject(asked.request, NOBODY).catch(asRefusal);
       if (rejected.ok || rejected.failure.kind === "notFound") return conclude(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
       if (rejected.failure.kind === "refused") refusals += 1;

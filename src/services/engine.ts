@@ -10,6 +10,7 @@ import type { Clock } from "./clock.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
 import { type Cancelled, createEnding } from "./ending.ts";
+import { createFinding } from "./finding.ts";
 import type { ForkLimits } from "./fork.ts";
 import { createForking } from "./forking.ts";
 import { formPrompt } from "./forming.ts";
@@ -124,9 +125,9 @@ const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["t
   "CHECK_FAILED",
 ]);
 
+/** What is counted and remembered beside the machines, and there is much of it. */
 const UNROUTED: ReadonlySet<HostEvent["type"]> = new Set(["text", "toolCall", "step", "child", "compacted"]);
 
-/** The other kinds are counted and remembered beside the machines, and there are many of them. */
 const isRouted = ({ type }: HostEvent): boolean => !UNROUTED.has(type);
 
 /** Puts the machines, the services and the store together. */
@@ -217,19 +218,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
 
   const list = (filter: TaskFilter): Task[] => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []);
 
-  const find = (parentSessionID: string, id: string): Outcome<Task> => {
-    const own = store.list({ parentSessionID });
-    const exact = own.filter(({ sessionID }) => sessionID === id);
-    const found = exact.length > 0 || id === "" ? exact : own.filter(({ sessionID }) => sessionID.startsWith(id));
-    const task = found.length === 1 && found[0] ? get(found[0].sessionID) : undefined;
-    if (task) return { ok: true, value: task };
-    if (found.length > 1) {
-      const ids = found.map(({ sessionID }) => sessionID).join(", ");
-      return refuse(`"${id}" begins the ids of ${found.length} tasks: ${ids}. Give more of it.`);
-    }
-    const { list } = options.notice.tools;
-    return refuse(`This session has no task "${id}".${list ? ` ${list} shows the tasks it has.` : ""}`);
-  };
+  const find = createFinding(store, get, options.notice.tools);
 
   const lineage = createLineage(store);
   const taskOf = (sessionID: string) => store.get(sessionID)?.task;

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
+import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { dataFolder, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
@@ -176,6 +177,17 @@ describe("subtasks", () => {
     });
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
+});
+
+test("in opencode run a subtask is launched and waited for by its very first call, and the run ends with its result", async () => {
+  lab.model.when("run it through", (request) => {
+    const [result] = toolResults(request);
+    return result ? text(result.output) : calls([subtask("count in the shell")]);
+  });
+  lab.model.when(inChild("count in the shell"), text("There are 12.", { delayMs: 1_000 }));
+  const run = await runOpenCode({ plugins: lab.options.plugins, modelURL: lab.model.url, message: "run it through" });
+  const said = run.events.findLast(({ type }) => type === "text")?.part?.text ?? "";
+  expect(JSON.parse(said)).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "There are 12." });
 });
 
 describe("what holds a task up", () => {

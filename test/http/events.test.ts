@@ -46,6 +46,21 @@ test("an ended task that only changes is updated; resumed and ended again, it en
   expect((await stream.next()).event).toBe("task.error");
 });
 
+test("a task that waits for a person is updated with what it asks, and once more when it is answered", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  const stream = await events();
+  await stream.next();
+  const since = new Date(clock.now()).toISOString();
+  const request = { id: "per_1", kind: "permission" as const, what: "bash: ls", since };
+  source.change(sessionID, { attention: { kind: "permission", what: "bash: ls", since, requests: [request] } });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ attention: { requests: [request] } });
+  source.change(sessionID, { attention: undefined });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).not.toHaveProperty("attention");
+});
+
 test("what another process changes shows within two seconds", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();

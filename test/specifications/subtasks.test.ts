@@ -175,9 +175,10 @@ rule(CONTRACT, "artifactRefs that are no plain text are refused, and nothing is 
 });
 
 rule(CONTRACT, "priority is stored and shown", async () => {
-  const stage = subtasks();
+  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
   const { id } = await begin(stage, { priority: 7 });
   expect(stage.task(id).priority).toBe(7);
+  expect(await stage.call("output", { task_id: id })).toContain("Priority: 7");
   expect(stage.task((await begin(stage)).id).priority).toBe(0);
   await expect(stage.call(GENERAL, { title: "t", priority: 1.5 })).rejects.toThrow("priority is 1.5");
 });
@@ -242,16 +243,19 @@ rule(WAITING, "an end of which no event tells is found all the same", async () =
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
 });
 
-rule("Runtime Manager Requirement", "a tool call is enough: nothing has to be started before it", async () => {
-  // No event has come and no timer has fired since the stage was made.
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
-  stage.host.emit(asked(id));
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-  stage.host.finish(id, "12");
-  await settled();
-  expect(call.value?.subTaskStatus).toBe("Success");
-});
+rule(
+  "Runtime Manager Requirement",
+  "a tool call is enough: no event has come and no timer has fired before it",
+  async () => {
+    const stage = subtasks();
+    const { id, call } = await begin(stage);
+    stage.host.emit(asked(id));
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+    stage.host.finish(id, "12");
+    await settled();
+    expect(call.value?.subTaskStatus).toBe("Success");
+  },
+);
 
 rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the child and its descendants", async () => {
   const stage = subtasks({ toolsets: ["subtasks", "tasks"] });

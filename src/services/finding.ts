@@ -1,0 +1,20 @@
+import type { Task } from "../task.ts";
+import { type Outcome, refuse } from "./outcome.ts";
+import type { Store } from "./store/store.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** Finds the one task of a parent whose id is, or begins with, what is given. `get` gives a task as people see it. */
+export const createFinding =
+  (store: Store, get: (taskId: string) => Task | undefined, { list }: ToolNames) =>
+  (parentSessionID: string, id: string): Outcome<Task> => {
+    const own = store.list({ parentSessionID });
+    const exact = own.filter(({ sessionID }) => sessionID === id);
+    const found = exact.length > 0 || id === "" ? exact : own.filter(({ sessionID }) => sessionID.startsWith(id));
+    const task = found.length === 1 && found[0] ? get(found[0].sessionID) : undefined;
+    if (task) return { ok: true, value: task };
+    if (found.length > 1) {
+      const ids = found.map(({ sessionID }) => sessionID).join(", ");
+      return refuse(`"${id}" begins the ids of ${found.length} tasks: ${ids}. Give more of it.`);
+    }
+    return refuse(`This session has no task "${id}".${list ? ` ${list} shows the tasks it has.` : ""}`);
+  };
