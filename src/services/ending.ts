@@ -102,30 +102,43 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     }
   };
 
-  const hold = (taskId: string, call: string) => runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call });
+  /** Has somebody who knows of a task's end wait for it while it is brought about: it is told only if that fails. */
+  const held = async <T>(taskIds: string[], call: string, work: () => Promise<T>): Promise<T> => {
+    const say = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO") => {
+      for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
+    };
+    say("WAIT_BEGAN");
+    try {
+      const done = await work();
+      if (!stopped) say("TOLD");
+      return done;
+    } catch (error) {
+      say("LET_GO");
+      throw error;
+    }
+  };
 
   const cancelUntold = async (taskId: string): Promise<void> => {
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
-    hold(taskId, ABORTED);
-    await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
-    if (stopped) return;
-    await cancel([taskId]);
-    if (runtime.live(taskId)) runtime.send(taskId, { type: "TOLD", at: clock.now(), call: ABORTED });
+    await held([taskId], ABORTED, async () => {
+      await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
+      if (!stopped) await cancel([taskId]);
+    });
   };
 
   const clear = async (taskIds: string[]): Promise<Task[]> => {
     const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
-    // Whoever clears a task knows of its end: it is held, as for a tool that waits, and never told.
-    for (const taskId of running) hold(taskId, CLEARING);
-    await cancel(running);
-    const below = launchedBy(taskIds);
-    if (below.length > 0) await clear(below);
-    // As they stand now: they have ended meanwhile, or another call has removed them, and has told of it.
-    const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
-    store.remove(taskIds);
-    runtime.forget(ended);
+    await held(running, CLEARING, async () => {
+      await cancel(running);
+      const below = launchedBy(taskIds);
+      if (below.length > 0) await clear(below);
+      // As they stand now: they have ended meanwhile, or another call has removed them, and has told of it.
+      const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
+      store.remove(taskIds);
+      runtime.forget(ended);
+    });
     return removed;
   };
 
