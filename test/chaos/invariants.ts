@@ -56,13 +56,12 @@ const unread = (world: World): string[] => {
     if (!isListening(world, id)) return [];
     const { messages } = host.at(id);
     return tellings.to(id).flatMap((messageID) => {
-      const stored = messages.find((message) => message.id === messageID);
+      const place = messages.findIndex((message) => message.id === messageID);
+      const stored = messages[place];
       if (!stored) return [];
+      // Whatever is answered behind it: a step of a model is shown all messages that are there when it begins.
       const wasShown = messages.some(
-        ({ role, promptID, createdAt }) =>
-          role === "assistant" &&
-          promptID !== undefined &&
-          (promptID === messageID || (promptID > messageID && createdAt >= stored.createdAt)),
+        ({ role, createdAt }, at) => role === "assistant" && at > place && createdAt >= stored.createdAt,
       );
       return wasShown ? [] : `${messageID} lies unread in ${id}`;
     });
