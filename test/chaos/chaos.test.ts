@@ -4,8 +4,8 @@ import { chaos } from "./chaos.ts";
 /** Another one each time; `npm run chaos -- --seed` plays it again. */
 const seed = Math.trunc(Math.random() * 2 ** 31);
 
-/** With those on the other runtime, 2,500 in each run of the tests. */
-const RUNS = process.versions.bun ? 500 : 2_000;
+/** With those on the other runtime, 2,250 in each run of the tests. */
+const RUNS = process.versions.bun ? 250 : 2_000;
 
 test(`whatever happens, in whatever order, the engine keeps what it promises (seed ${seed})`, {
   timeout: 180_000,
