@@ -25,5 +25,11 @@ export const orThrow = <T>(outcome: Outcome<T>): T => {
   throw new Error(outcome.reason);
 };
 
+/** What a call says that waits when the plugin is disposed of: nothing of what it waited for is told by it. */
+export const closing = (taskIds: string[]): Error =>
+  new Error(
+    `OpenCode is closing. Nothing is lost: ${taskIds.join(", ")} will go on when OpenCode is there again, and a notice comes of each end.`,
+  );
+
 /** An argument that is given and not blank: models send "" for what they leave out. */
 export const given = (argument: string | undefined): string | undefined => argument?.trim() || undefined;

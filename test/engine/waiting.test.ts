@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { createDisk } from "../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { watched } from "../fakes/watched.ts";
 
 /** A blocking read, watched. */
 const block = (stage: Stage, taskId: string, args: { timeout?: number; callID?: string; abort?: AbortSignal } = {}) => {
@@ -75,6 +77,27 @@ test("a blocking read waits on while the task waits for a person", async () => {
   await settled();
   expect(read.text).toContain("12 files");
 });
+
+test.each(["asyncagents_output", "elisha_task_output"])(
+  "when the plugin is disposed of, %s says that nothing is lost, and the next process tells the end",
+  async (tool) => {
+    const disk = createDisk();
+    const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
+    const id = await stage.launch();
+    const read = watched(stage.call(tool, { task_id: id, block: true, wait: true }, { callID: "call_1" }));
+    await settled();
+    stage.engine.stop();
+    await settled();
+    expect(String(read.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will go on`);
+    await stage.restart();
+    await stage.clock.advance(30_000);
+    stage.host.finish(id, "12 files");
+    await stage.clock.advance(30_000);
+    expect(stage.notices()).toHaveLength(1);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
 
 test("a task that ended before a wait for it begins is not waited for", async () => {
   const stage = createStage();

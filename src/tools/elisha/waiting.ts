@@ -1,6 +1,6 @@
 import { duration } from "../../services/notices.ts";
 import { hasEnded } from "../../task.ts";
-import type { CallContext, ToolParts } from "../context.ts";
+import { type CallContext, closing, type ToolParts } from "../context.ts";
 import { notFound, resultOf, type TaskResult, timedOut } from "./result.ts";
 
 /** Waits for the task's end, which the answer then tells: no notice follows. An abort of the turn ends the wait at once. */
@@ -11,6 +11,7 @@ export const waitFor = async (
   { sessionID, callID, abort }: CallContext,
 ): Promise<TaskResult> => {
   const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs });
+  if (outcome === "stopped") throw closing([taskId]);
   return outcome === "timedOut" ? standing(engine, taskId, timeoutMs) : standing(engine, taskId);
 };
 

@@ -2,7 +2,7 @@ import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { untilAborted } from "../aborting.ts";
-import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
+import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
 import { aborted, answer, resultOf } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
 
@@ -48,8 +48,8 @@ export const subtaskTool = (
     args: {
       title: string(),
       intent: string().optional().describe("The prompt; default: the title"),
-      artifactRefs: array(string()).optional(),
-      priority: number().optional(),
+      artifactRefs: array(string()).optional().describe("Paths, URLs or ids"),
+      priority: number().optional().describe("Whole number; no effect yet"),
     },
     execute: async ({ title, intent, artifactRefs = [], priority = 0 }, context: CallContext) => {
       const { sessionID, callID, abort } = context;
@@ -80,11 +80,7 @@ export const subtaskTool = (
         giveUp(taskId);
         return answer(task.description, aborted(name, REASONS[onParentCancel], taskId));
       }
-      if (outcome === "stopped") {
-        throw new Error(
-          `OpenCode is closing. Subtask ${taskId} is not lost: it goes on when OpenCode is there again, and a notice comes when it ends.`,
-        );
-      }
+      if (outcome === "stopped") throw closing([taskId]);
       engine.markRetrieved(taskId);
       const ended = engine.get(taskId);
       if (!ended || !isOver(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);

@@ -2,7 +2,7 @@ import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../../services/notices.ts";
 import type { Excerpt } from "../../services/transcript.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
+import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
 import { tasksOf } from "./selection.ts";
 import { batchOf, reportOf } from "./words.ts";
 
@@ -64,6 +64,7 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
       const taskIds = tasksOf(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
       const { sessionID, callID, abort } = context;
       const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
+      if (outcome === "stopped") throw closing(taskIds);
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
       if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
       const waited = outcome === "timedOut" ? `\nStill running after a wait of ${duration(timeoutMs)}.` : "";
