@@ -6,6 +6,13 @@ import { cut } from "../services/cut.ts";
  */
 const MOST = 49_000;
 
+/** Characters of what stands beside the text: a summary, or why something failed. */
+const BESIDE = 2_000;
+
+/** A text beside the text that matters, cut where it is as long as that. */
+export const beside = (text: string | undefined): string | undefined =>
+  text === undefined || text.length <= BESIDE ? text : `${cut(text, BESIDE)}…`;
+
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** The result with the text in that field cut so far that the host passes on all of it. `rest` says where the whole is. */

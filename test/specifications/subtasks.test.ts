@@ -197,6 +197,18 @@ rule(CONTRACT, "Success: taskId, agentId, summary and finalAssistantMessage", as
   });
 });
 
+rule(CONTRACT, "a result that the host would cut is cut before, so that JSON stays JSON", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.finish(id, "words".repeat(20_000));
+  await settled();
+  expect(Buffer.byteLength(JSON.stringify(call.value))).toBeLessThan(50_000);
+  expect(call.value?.summary?.length).toBe(2_001);
+  expect(call.value?.finalAssistantMessage).toContain(
+    "of 100000 characters. The whole is in the session whose id is taskId.]",
+  );
+});
+
 rule(CONTRACT, "Error: taskId, agentId and failureReason", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
@@ -317,7 +329,7 @@ rule(
     const { id, call } = await begin(stage);
     stage.engine.stop();
     await settled();
-    expect(String(call.fault)).toContain(`Subtask ${id} is not lost`);
+    expect(String(call.fault)).toContain(`Nothing is lost: ${id} will go on`);
     await stage.restart();
     await stage.clock.advance(30_000);
     stage.host.finish(id, "12");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Refusal } from "../../services/outcome.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
-import { fitting } from "../fitting.ts";
+import { beside, fitting } from "../fitting.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
@@ -38,7 +38,7 @@ export const resultOf = ({ sessionID, agent, description, status, result, error 
   agent,
   title: description,
   ...(result === undefined ? {} : { result }),
-  ...(error ? { error: `${error.name}: ${error.message}`, code: "SESSION_ERROR" } : {}),
+  ...(error ? { error: beside(`${error.name}: ${error.message}`), code: "SESSION_ERROR" } : {}),
 });
 
 /** A task that was waited for in vain. */

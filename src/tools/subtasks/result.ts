@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Task } from "../../task.ts";
-import { fitting } from "../fitting.ts";
+import { beside, fitting } from "../fitting.ts";
 
 /** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
 export const SubtaskResult = z.strictObject({
@@ -11,7 +11,7 @@ export const SubtaskResult = z.strictObject({
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
   failureReason: z.string().optional(),
-  /** What the agent said last, whole. */
+  /** What the agent said last: whole, but for what the host would cut of it. */
   finalAssistantMessage: z.string().optional(),
 });
 export type SubtaskResult = z.infer<typeof SubtaskResult>;
@@ -23,8 +23,8 @@ export const resultOf = (task: Task & { status: keyof typeof STATUS }): SubtaskR
   taskId: task.sessionID,
   agentId: task.agent,
   subTaskStatus: STATUS[task.status],
-  ...(task.status === "completed" ? { summary: task.summary } : {}),
-  ...(task.status === "error" ? { failureReason: task.failureReason } : {}),
+  ...(task.status === "completed" ? { summary: beside(task.summary) } : {}),
+  ...(task.status === "error" ? { failureReason: beside(task.failureReason) } : {}),
   ...(task.status === "completed" ? { finalAssistantMessage: task.result } : {}),
 });
 
