@@ -35,6 +35,7 @@ import { watchSilence } from "./silence.ts";
 import { BEAT } from "./store/ownership.ts";
 import type { Retention, Store, TaskFilter } from "./store/store.ts";
 import type { Inspect } from "./supervision.ts";
+import { taskContext } from "./task-context.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
@@ -286,8 +287,9 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     ...options.attention,
   });
   const { answer } = attention;
-  const tasksOf = (sessionID: string) => list({ parentSessionID: sessionID });
-  const reminding = createReminding(tasksOf, options.notice.tools, asides, log);
+  const contextOf = (sessionID: string) =>
+    taskContext(list({ parentSessionID: sessionID }), options.notice.tools, options.isHeadless);
+  const reminding = createReminding(contextOf, asides, log);
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
     attention.stop,
@@ -354,7 +356,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       if (added > 0) log.info("a notice was shown whole before it was stored whole", { added });
       reminding.show(messages);
     },
-    contextOf: reminding.contextOf,
+    contextOf,
     subscribe: runtime.subscribe,
     stop: () => {
       launches.stop();

@@ -1,34 +1,25 @@
-import type { Task } from "../task.ts";
 import type { Asides } from "./asides.ts";
 import type { ModelMessage } from "./completing.ts";
 import { type Log, reasonOf } from "./log.ts";
-import { taskContext } from "./task-context.ts";
-import type { ToolNames } from "./tool-names.ts";
 
 /** Reminds agents of their tasks when their conversations are summed up. */
 export interface Reminding {
-  /** For whoever sums up the conversation of a session; undefined where it has no tasks. */
-  contextOf(sessionID: string): string | undefined;
   /** A conversation was summed up: its agent is reminded, by a message that starts no turn. */
   compacted(sessionID: string): void;
   /** Shows the reminder to an agent that works on at once: until the session rests, the message is not stored. */
   show(messages: ModelMessage[]): void;
 }
 
-/** `tasksOf` gives the tasks that a session launched, in the order of their launch. */
+/** `contextOf` says what an agent has to know of its tasks; undefined where it has none. */
 export const createReminding = (
-  tasksOf: (sessionID: string) => Task[],
-  tools: ToolNames,
+  contextOf: (sessionID: string) => string | undefined,
   { leave }: Asides,
   log: Log,
 ): Reminding => {
   /** Sessions whose reminder is not stored yet; of two compactions in one turn the newer one's is left. */
   const pending = new Map<string, symbol>();
 
-  const contextOf = (sessionID: string) => taskContext(tasksOf(sessionID), tools);
-
   return {
-    contextOf,
     compacted: (sessionID) => {
       const compaction = Symbol(sessionID);
       pending.set(sessionID, compaction);

@@ -9,15 +9,22 @@ const line = ({ sessionID, description, agent, status, attention }: Task): strin
   return `- ${sessionID} "${description.replaceAll("</task-context", "<\\/task-context")}" (${agent}): ${status}${waits}`;
 };
 
-const calls = ({ output, list, resume }: ToolNames, hasLive: boolean): string[] => [
-  hasLive ? "A notice comes when one ends; those that run need nothing from you." : "",
+const COLLECT =
+  "This run of OpenCode ends with your answer, and they with it: collect their results before you answer.";
+const NOTICE = "A notice comes when one ends; those that run need nothing from you.";
+
+const calls = ({ output, list, resume }: ToolNames, live: string): string[] => [
+  live,
   output ? `${output}(task_id="…") shows how a task stands and what it answered.` : "",
   resume ? `${resume}(resume="…", prompt="…") follows up on a completed one.` : "",
   list ? `${list}() lists them all.` : "",
 ];
 
-/** What an agent has to know of its tasks when its conversation is summed up. Undefined where it has none. */
-export const taskContext = (tasks: Task[], tools: ToolNames): string | undefined => {
+/**
+ * What an agent has to know of its tasks when its conversation is summed up. Undefined where it has none. `isHeadless`:
+ * the host ends with the agent's answer.
+ */
+export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): string | undefined => {
   if (tasks.length === 0) return undefined;
   const live = tasks.filter((task) => !hasEnded(task));
   const ended = tasks.filter(hasEnded);
@@ -27,7 +34,7 @@ export const taskContext = (tasks: Task[], tools: ToolNames): string | undefined
     "Automated. Tasks that this conversation launched. They are not touched by its compaction: do not launch them again.",
     ...[...ended.slice(-ENDED), ...live].map(line),
     older > 0 ? `And ${older} older ones, all ended.` : "",
-    ...calls(tools, live.length > 0),
+    ...calls(tools, live.length === 0 ? "" : isHeadless ? COLLECT : NOTICE),
     "</task-context>",
   ]
     .filter((text) => text !== "")

@@ -79,6 +79,13 @@ test.each([
   },
 );
 
+test("where OpenCode ends with the agent's answer, the reminder says to collect results before it", async () => {
+  const stage = createStage({ isHeadless: true });
+  await stage.launch();
+  expect(stage.engine.contextOf(PARENT)).toContain("collect their results before you answer");
+  expect(stage.engine.contextOf(PARENT)).not.toContain("A notice comes");
+});
+
 test("of many ended tasks the newest are named, and all that run", async () => {
   const stage = createStage();
   for (let count = 0; count < 25; count += 1) await stage.complete("ok");

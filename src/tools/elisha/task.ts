@@ -8,7 +8,8 @@ import { waitFor } from "./waiting.ts";
 const { string, boolean } = tool.schema;
 
 /** `opencode run` ends with its agent's first answer, and would take background tasks with it. */
-const ENDS_WITH_YOU = " This run of OpenCode ends with your answer: collect every task before.";
+const ENDS_WITH_YOU =
+  " OpenCode ends with your answer: before it, collect each async task with elisha_task_output and wait: true.";
 
 /** Has an agent do a task, and waits for its result unless `async` is true. */
 export const taskTool = (parts: ToolParts): ToolDefinition =>
