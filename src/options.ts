@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What the names of the other toolsets' tools begin with. */
-const TAKEN = ["elisha", "create_subtask"];
+const TAKEN = /^(elisha|create_subtask)(_|$)/;
 
 const Toolset = z.enum(["tasks", "elisha", "subtasks"]);
 /** A family of tools over the same engine. */
@@ -12,9 +12,9 @@ export const Options = z.strictObject({
   prefix: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, beginning with a letter")
-    .refine((prefix) => !TAKEN.includes(prefix), `must not be one of ${TAKEN.join(", ")}: other toolsets have it`)
+    .refine((prefix) => !TAKEN.test(prefix), "must not begin as the names of other toolsets do: elisha, create_subtask")
     .default("asyncagents")
-    .describe("What the names of the tools begin with."),
+    .describe("What the names of the tools in `tasks` begin with."),
   toolsets: z
     .array(Toolset)
     .min(1, "must name at least one toolset")
