@@ -3,7 +3,7 @@ import type { HostEvent } from "../machines/supervisor-events.ts";
 import type { PendingRequest } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Asides } from "./asides.ts";
-import { faultOf, requestLine, requestMessage } from "./asked.ts";
+import { faultOf, IN_SHORT, requestLine, requestMessage } from "./asked.ts";
 import type { Clock } from "./clock.ts";
 import type { Host, HostFailure } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
@@ -37,7 +37,7 @@ export interface Attention {
   note(event: HostEvent): void;
   /** Answers what a task asks, for a person. */
   answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
-  /** Lets go of what these tasks ask: another process has them. */
+  /** Another process has these tasks, or has removed them: what asks for them here is stopped. */
   lose(taskIds: string[]): void;
   stop(): void;
 }
@@ -127,15 +127,15 @@ export const createAttention = (parts: AttentionParts): Attention => {
     }
   };
 
-  const toast = async (asked: Open, task: Task): Promise<void> => {
-    const message = `"${inShort(task.description, 100)}" ${requestLine(asked.request)}`;
+  const toast = async (asked: Open, task: Task, how = ""): Promise<void> => {
+    const message = `"${inShort(task.description, 100)}" ${requestLine(asked.request, IN_SHORT)}${how}`;
     const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
   const toastAgain = (asked: Open, task: Task) => {
     asked.callOffToast = clock.after(TOASTED, () => {
-      inBackground(toast(asked, task));
+      inBackground(toast(asked, task, ` In a terminal: ${command} answer`));
       toastAgain(asked, task);
     });
   };
@@ -214,7 +214,8 @@ export const createAttention = (parts: AttentionParts): Attention => {
     },
     answer,
     lose: (taskIds) => {
-      for (const asked of those((one) => one.taskIds.some((id) => taskIds.includes(id)))) forget(asked);
+      const isLost = (asked: Open) => asked.taskIds[0] !== undefined && taskIds.includes(asked.taskIds[0]);
+      for (const asked of those(isLost)) inBackground(dismiss(asked));
     },
     stop: () => {
       stopped = true;

@@ -102,16 +102,15 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     }
   };
 
-  /** Has somebody who knows of a task's end wait for it while it is brought about: it is told only if that fails. */
-  const held = async <T>(taskIds: string[], call: string, work: () => Promise<T>): Promise<T> => {
+  /** Has somebody who knows of a task's end wait for it while it is brought about. It is told if it comes otherwise. */
+  const held = async (taskIds: string[], call: string, work: () => Promise<"known" | "news">): Promise<void> => {
     const say = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO") => {
       for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
     };
     say("WAIT_BEGAN");
     try {
-      const done = await work();
-      if (!stopped) say("TOLD");
-      return done;
+      const end = await work();
+      if (!stopped) say(end === "known" ? "TOLD" : "LET_GO");
     } catch (error) {
       say("LET_GO");
       throw error;
@@ -124,6 +123,8 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
     await held([taskId], ABORTED, async () => {
       await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
       if (!stopped) await cancel([taskId]);
+      const ended = get(taskId);
+      return ended?.status === "cancelled" && !ended.error ? "known" : "news";
     });
   };
 
@@ -138,6 +139,7 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
       const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
       store.remove(taskIds);
       runtime.forget(ended);
+      return "known";
     });
     return removed;
   };
