@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Plugin } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
-import { commandName } from "./cli/command-name.ts";
+import { commandLine } from "./cli/command-line.ts";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
 import { createEngine } from "./services/engine.ts";
@@ -23,6 +24,9 @@ import { subtasksToolset } from "./tools/subtasks/toolset.ts";
 import { fixedTools, toolNames } from "./tools/toolsets.ts";
 
 const SERVICE = "opencode-taskchart";
+
+/** The same file seen from here and from the bundle, which is in `dist` too. */
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 /** The directories that this process has open: the host starts the plugin once for each, and the status API shows all. */
 const sites = createSites();
@@ -64,7 +68,7 @@ const server: Plugin = async (input, given) => {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
       fork: options.fork,
-      attention: { timeout: options.attention.timeout, command: commandName(import.meta.url) },
+      attention: { timeout: options.attention.timeout, command: commandLine(CLI) },
       recovery: options.recovery,
       retention: options.retention,
       isHeadless,

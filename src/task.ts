@@ -45,6 +45,8 @@ export const OpenRequest = z.object({
   since: z.iso.datetime(),
   /** Absent for a permission. */
   questions: z.array(Question).optional(),
+  /** What is allowed from then on when a permission is given for always, as patterns; absent for a question. */
+  always: z.array(z.string()).optional(),
 });
 export type OpenRequest = z.infer<typeof OpenRequest>;
 

@@ -1,15 +1,20 @@
 import type { Answer } from "../answer.ts";
-import { answerLine, faultOf, questionLines, requestLine } from "../services/asked.ts";
+import { answerLine, detailLines, faultOf, requestLine } from "../services/asked.ts";
 import { plain } from "../services/plain.ts";
 import type { OpenRequest } from "../task.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, CommandError, EXIT } from "./command.ts";
+import { commandLine } from "./command-line.ts";
 import type { Screen } from "./screen.ts";
 import { openStatusApi, type Shown } from "./status-api.ts";
 import { clockTime, date } from "./times.ts";
 
-const HELP = `Usage: opencode-taskchart answer [<request-id> <answer> ...] [--reject] [--message <why>] [--data <folder>]
-       opencode-taskchart answer [<task-id>]
+/** As it was called, so that it can be copied into any terminal. */
+const COMMAND = commandLine(process.argv[1] ?? "opencode-taskchart");
+
+const HELP = `Usage: opencode-taskchart answer [<task-id>] [--data <folder>]
+       opencode-taskchart answer <request-id> <answer> ... [--message <why>] [--data <folder>]
+       opencode-taskchart answer <request-id> --reject [--message <why>] [--data <folder>]
 
 Answers what a task asks of you. Without an answer it shows what a task asks, or all tasks, with the ids.
 
@@ -44,8 +49,8 @@ const show = (asking: Asking[], { say, paint }: Screen) => {
     say(
       `${paint("bold", task.sessionID)}  "${plain(task.description)}" (${plain(task.agent)}), since ${date(since).slice(0, 10)} ${clockTime(since).slice(0, 8)}`,
       `  ${requestLine(request)}`,
-      ...questionLines(request).map((line) => `  ${line}`),
-      paint("dim", `  ${answerLine("opencode-taskchart", request)}`),
+      ...detailLines(request).map((line) => `  ${line}`),
+      paint("dim", `  ${answerLine(COMMAND, request)}`),
     );
   }
 };
@@ -69,6 +74,7 @@ const answerTo = (
   { reject, message }: { reject: boolean; message: string | undefined },
 ): Answer => {
   const why = message === undefined ? {} : { message };
+  if (!reject && words.length === 0) throw new CommandError("Give an answer, or --reject.");
   if (reject && words.length > 0) throw new CommandError("--reject stands by itself: leave the answer out.");
   if (words.some((word) => word.trim() === "")) throw new CommandError("An answer is empty.");
   if (reject) return { requestId, reply: "reject", ...why };
@@ -109,11 +115,12 @@ export const answerCommand: Command = {
     const shown = asked ? [asked] : askedBy(meant);
     if (id !== undefined && !asked && meant.length === 0) {
       throw new CommandError(
-        `Nothing that is open has the id "${plain(id)}", and no running task: it was answered, or the task went on. Without an id, all that is asked is shown.`,
+        `No open request or running task has the id "${plain(id)}". It may have been answered. Without an id, all that is asked is shown.`,
       );
     }
+    if (isAnswer && shown.length === 0) throw new CommandError("The task asks nothing.");
     if (isAnswer) {
-      const lines = shown.map(({ request }) => `  ${answerLine("opencode-taskchart", request)}`);
+      const lines = shown.map(({ request }) => `  ${answerLine(COMMAND, request)}`);
       throw new CommandError(["An answer goes to one request, with its id:", ...lines].join("\n"));
     }
     show(shown, screen);

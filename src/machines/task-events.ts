@@ -27,6 +27,8 @@ export interface PendingRequest {
   since: number;
   /** Absent for a permission. */
   questions?: Question[] | undefined;
+  /** What is allowed from then on when a permission is given for always, as patterns; absent for a question. */
+  always?: string[] | undefined;
 }
 
 /** How a run ended: everything its notice says. Fixed when the run ends, so that a later run cannot change it. */

@@ -4,26 +4,38 @@ import type { Question } from "../task.ts";
 import { inShort } from "./plain.ts";
 
 /** What people are shown of a request: a child wrote it, and may write anything. */
-export type ShownRequest = Pick<PendingRequest, "id" | "kind" | "what" | "questions">;
+export type ShownRequest = Pick<PendingRequest, "id" | "kind" | "what" | "questions" | "always">;
 
-/** Characters of what a child asks that are shown at once; the whole is in the status API. */
-const SHOWN = 300;
+/** Characters of what a child asks that a toast or a list shows. */
+export const IN_SHORT = 300;
+
+/** Characters of it that are shown where it is answered: all that a person could read. */
+const SHOWN = 4_000;
 
 /** What is asked, in a line that follows the name of a task. */
-export const requestLine = ({ kind, what }: ShownRequest): string =>
-  kind === "permission" ? `asks permission for ${inShort(what, SHOWN)}` : `asks: ${inShort(what, SHOWN)}`;
+export const requestLine = ({ kind, what }: ShownRequest, most = SHOWN): string =>
+  kind === "permission" ? `asks permission for ${inShort(what, most)}` : `asks: ${inShort(what, most)}`;
 
-/** Each question with its choices, a line each. */
-export const questionLines = ({ questions = [] }: ShownRequest): string[] =>
+/** What else there is to know before it is answered, a line each. */
+export const detailLines = (request: ShownRequest): string[] =>
+  request.always?.length ? [`- always allows: ${inShort(request.always.join(", "), SHOWN)}`] : questionLines(request);
+
+/** Each question with its choices. */
+const questionLines = ({ questions = [] }: ShownRequest): string[] =>
   questions.map(({ question, options, multiple, custom }) => {
     const choices = options.map((option) => `"${inShort(option, SHOWN)}"`);
     const rules = [multiple ? "several may be chosen" : "", custom ? "or something else" : ""].filter(Boolean);
     return `- ${inShort(question, SHOWN)} [${[...choices, ...rules].join(", ")}]`;
   });
 
-/** The command line that answers a request, and no other: what is asked next is not answered by it. */
+/**
+ * The command line that answers a request, and no other: what is asked next is not answered by it. As it is, a shell
+ * refuses it: nobody allows anything by copying it.
+ */
 export const answerLine = (command: string, { id, kind, questions = [] }: ShownRequest): string =>
-  `${command} answer ${id} ${kind === "permission" ? "once | always | reject" : `${questions.map(() => '"…"').join(" ")} | --reject`}`;
+  kind === "permission"
+    ? `${command} answer ${id} <once|always|reject>`
+    : `${command} answer ${id} ${questions.map(() => "<answer>").join(" ")}  (or --reject)`;
 
 /**
  * What a person reads in the conversation, where the interface shows nothing else of it. It is shown as it is, not as
@@ -35,8 +47,8 @@ export const requestMessage = (
   command: string,
 ): string =>
   [
-    `✋ Agent "${inShort(description, SHOWN)}" (${agent}) ${requestLine(request)}`,
-    ...questionLines(request),
+    `✋ Agent "${inShort(description, IN_SHORT)}" (${agent}) ${requestLine(request)}`,
+    ...detailLines(request),
     "It waits for you. In a terminal:",
     answerLine(command, request),
   ].join("\n");
@@ -53,7 +65,7 @@ export const faultOf = ({ id, kind, questions = [] }: ShownRequest, answer: Answ
     return `Request ${id} is a question: give answers, one list for each question in turn, or reply reject.`;
   }
   if (answer.answers.length !== questions.length) {
-    return `Request ${id} takes ${questions.length} answers, one for each question, but has got ${answer.answers.length}.`;
+    return `Request ${id} needs an answer for each of its questions: ${questions.length}, but has got ${answer.answers.length}.`;
   }
   return questions.map((question, index) => faultIn(question, answer.answers?.[index] ?? [])).find(Boolean);
 };

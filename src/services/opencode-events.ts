@@ -57,9 +57,9 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
     case "message.part.updated":
       return fromPart(event.properties);
     case "permission.asked": {
-      const { id, sessionID, permission, patterns } = event.properties;
+      const { id, sessionID, permission, patterns, always } = event.properties;
       const what = `${permission}: ${patterns.join(", ")}`;
-      return { type: "asked", sessionID, request: { id, kind: "permission", what, since: at } };
+      return { type: "asked", sessionID, request: { id, kind: "permission", what, since: at, always } };
     }
     case "question.asked": {
       const { id, sessionID, questions } = event.properties;

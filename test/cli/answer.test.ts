@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commandName } from "../../src/cli/command-name.ts";
+import { commandLine } from "../../src/cli/command-line.ts";
 import { clockTime, date } from "../../src/cli/times.ts";
 import type { OpenRequest } from "../../src/task.ts";
 import { type Served, serve, temporaryFolder } from "../http/served.ts";
@@ -9,7 +9,13 @@ import { commandHere, opencodeTaskchart } from "./command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";
 
-const PERMISSION: OpenRequest = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: SINCE };
+const PERMISSION: OpenRequest = {
+  id: "per_1",
+  kind: "permission",
+  what: "bash: rm -rf build",
+  since: SINCE,
+  always: ["rm *"],
+};
 const QUESTION: OpenRequest = {
   id: "que_1",
   kind: "question",
@@ -29,6 +35,8 @@ const asking = ({ source }: Served, ...requests: OpenRequest[]) => {
 
 const answer = ({ folder }: Served, ...args: string[]) => commandHere(["answer", ...args, "--data", folder]);
 
+const COMMAND = commandLine(process.argv[1] ?? "");
+
 /** The local time of a request, as it is shown. */
 const LOCAL = `${date(Date.parse(SINCE)).slice(0, 10)} ${clockTime(Date.parse(SINCE)).slice(0, 8)}`;
 
@@ -44,10 +52,11 @@ test("without an id it shows what all tasks ask, each request once, with the lin
   asks: Which one? How many?
   - Which one? ["a.ts", "b.ts"]
   - How many? ["1", "2, or more", several may be chosen, or something else]
-  opencode-taskchart answer que_1 "…" "…" | --reject
+  ${COMMAND} answer que_1 <answer> <answer>  (or --reject)
 ses_0003  "task number 3" (general), since ${LOCAL}
   asks permission for bash: rm -rf build
-  opencode-taskchart answer per_1 once | always | reject
+  - always allows: rm *
+  ${COMMAND} answer per_1 <once|always|reject>
 `);
 });
 
@@ -92,19 +101,20 @@ test("an answer to a task is refused: what it asks next would be answered unseen
   const served = await serve();
   const id = asking(served, PERMISSION, QUESTION);
   expect((await answer(served, id, "once")).error).toBe(
-    `An answer goes to one request, with its id:\n  opencode-taskchart answer per_1 once | always | reject\n  opencode-taskchart answer que_1 "…" "…" | --reject\n`,
+    `An answer goes to one request, with its id:\n  ${COMMAND} answer per_1 <once|always|reject>\n  ${COMMAND} answer que_1 <answer> <answer>  (or --reject)\n`,
   );
   expect(served.source.asked).toEqual([]);
 });
 
 test.each([
-  [["per_9", "once"], 'Nothing that is open has the id "per_9"'],
+  [["per_9", "once"], 'No open request or running task has the id "per_9"'],
+  [["per_1", "--message", "no"], "Give an answer, or --reject."],
   [["per_1", "yes"], 'A permission takes once, always or reject, not "yes".'],
   [["per_1", "once", "always"], "A permission takes once, always or reject"],
   [["per_1", "once", "--reject"], "--reject stands by itself"],
   [["per_1", "once", "--message", "hi"], "goes with reject only"],
   [["que_1", "reject"], "To say no to a question use --reject."],
-  [["que_1", "a.ts"], "takes 2 answers, one for each question, but has got 1"],
+  [["que_1", "a.ts"], "needs an answer for each of its questions: 2, but has got 1"],
   [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: a.ts, b.ts.'],
   [["que_1", "a.ts", " "], "An answer is empty."],
   [["", "once"], "Say which request: its id."],
@@ -150,7 +160,7 @@ test("what a child wrote stays on its line, and moves no cursor: shown, and in w
   for (const text of texts) {
     expect(text).toContain("rm");
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
-    expect(text).not.toMatch(/^opencode-taskchart/m);
+    expect(text).not.toMatch(/^(node|opencode-taskchart)/m);
   }
 });
 
@@ -168,10 +178,7 @@ test("where no OpenCode runs, or something else listens, it says so, and nobody 
   expect((await run()).error).toContain("does not lead to this machine, but to http://taskchart.example");
 });
 
-test("the command is called by its name where it is installed, and by its file where it is a folder", () => {
-  expect(commandName("file:///home/me/.cache/opencode/packages/x/node_modules/opencode-taskchart/dist/index.js")).toBe(
-    "npx opencode-taskchart",
-  );
-  expect(commandName("file:///home/me/taskchart/src/index.ts")).toBe("node /home/me/taskchart/dist/cli.js");
-  expect(commandName("file:///home/me/my%20plugins/dist/index.js")).toBe('node "/home/me/my plugins/dist/cli.js"');
+test("the command is shown as it was called, as a shell takes it", () => {
+  expect(commandLine("/home/me/taskchart/dist/cli.js")).toBe("node /home/me/taskchart/dist/cli.js");
+  expect(commandLine("/home/me/my plugins/cli.js")).toBe('node "/home/me/my plugins/cli.js"');
 });

@@ -268,7 +268,7 @@ describe("what holds a task up", () => {
     expect(attention.what).toMatch(/^bash: echo clean .*\(asked by ses_\w+, below this task\)$/);
     await lab.until(
       async () =>
-        (await lab.texts(parent)).some((line) => /cli\.js answer per_\w+ once \| always \| reject$/m.test(line)),
+        (await lab.texts(parent)).some((line) => /cli\.js answer per_\w+ <once\|always\|reject>$/m.test(line)),
       {
         what: "the person is told",
       },
@@ -369,7 +369,7 @@ test("what a forked task asks waits in its parent's conversation for the person 
     text("cleaned"),
   );
   await lab.ask(parent, "have a fork clean");
-  const isMessage = (line: string) => /cli\.js answer per_\w+ once \| always \| reject$/m.test(line);
+  const isMessage = (line: string) => /cli\.js answer per_\w+ <once\|always\|reject>$/m.test(line);
   const message = await lab.until(async () => (await lab.texts(parent)).find(isMessage), {
     what: "the person is told",
   });
@@ -378,8 +378,8 @@ test("what a forked task asks waits in its parent's conversation for the person 
   const main = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
   const run = (...args: string[]) =>
     promisify(execFile)(process.execPath, [main, "answer", ...args, "--data", dataFolder(lab)]);
-  const [, request = ""] = /cli\.js answer (per_\w+) once/.exec(message) ?? [];
-  expect((await run(child)).stdout).toContain(`answer ${request} once | always | reject`);
+  const [, request = ""] = /cli\.js answer (per_\w+) </.exec(message) ?? [];
+  expect((await run(child)).stdout).toContain(`answer ${request} <once|always|reject>`);
   expect((await run(request, "once")).stdout).toContain("Answered.");
   const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
   expect(notice.hidden).toContain("cleaned");

@@ -60,8 +60,12 @@ test.each([
   ],
   [
     "permission.asked",
-    { id: "p", sessionID: "s", permission: "bash", patterns: ["rm *", "ls"] },
-    { type: "asked", sessionID: "s", request: { id: "p", kind: "permission", what: "bash: rm *, ls", since: AT } },
+    { id: "p", sessionID: "s", permission: "bash", patterns: ["rm *", "ls"], always: ["rm *"] },
+    {
+      type: "asked",
+      sessionID: "s",
+      request: { id: "p", kind: "permission", what: "bash: rm *, ls", since: AT, always: ["rm *"] },
+    },
   ],
   [
     "question.asked",

@@ -86,6 +86,7 @@ const request = objectOf<keyof PendingRequest>({
   kind: oneOf<PendingRequest["kind"]>("permission", "question"),
   what: text,
   since: number,
+  always: listOf(text),
   questions: listOf(objectOf<keyof Question>({ question: text, options: listOf(text), multiple: flag, custom: flag })),
 });
 

@@ -1,3 +1,4 @@
+import { IN_SHORT } from "../../services/asked.ts";
 import { duration, quote } from "../../services/notices.ts";
 import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Progress, type Task } from "../../task.ts";
@@ -10,14 +11,11 @@ export const labelOf = ({ sessionID, resumeCount, isForked }: Task): string =>
 const tookBy = ({ runStartedAt, completedAt }: Task, now: number): string =>
   duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
 
-/** Characters of a text that a line shows. */
-const SHOWN = 300;
-
 const attentionOf = ({ attention }: Task): string => {
   if (!attention) return "";
   return attention.kind === "stale"
     ? `no sign of life since ${attention.since}`
-    : `waits for a person: ${attention.kind}: ${inShort(attention.what, SHOWN)}`;
+    : `waits for a person: ${attention.kind}: ${inShort(attention.what, IN_SHORT)}`;
 };
 
 /** One line for a list. */
@@ -29,7 +27,7 @@ export const lineOf = (task: Task, now: number): string =>
 /** What came of a task, in one line: the first paragraph of its result, or its error. */
 const gistOf = ({ status, summary, error }: Task): string => {
   const words = status === "completed" ? summary : error && `${error.name}: ${error.message}`;
-  return inShort(words ?? "", SHOWN);
+  return inShort(words ?? "", IN_SHORT);
 };
 
 const headOf = (batchId: string, tasks: Task[]): string =>
