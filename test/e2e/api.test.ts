@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
@@ -77,6 +77,8 @@ describe("the files that lead to it", () => {
     await other.client.session.list();
     const instance = join(folder(), "instances", `${other.pid}.json`);
     await lab.until(() => existsSync(instance), { what: "it is announced" });
+    // Each has a port of its own: a token is good for one server.
+    expect(JSON.parse(readFileSync(instance, "utf8")).url).not.toBe(serverFile(lab).url);
     process.kill(other.pid, signal);
     const isGone = () => {
       try {

@@ -31,6 +31,8 @@ export interface Child {
 
 export interface ChildOptions {
   folder: string;
+  /** The port that it tries first. Default: one that is free. */
+  port?: number;
   /** It answers for logs only when it is told to. */
   slowLogs?: boolean;
   /** Others than the server listen to signals too, and exit with 7. */
@@ -48,7 +50,7 @@ const refuses = (port: number): Promise<boolean> =>
 export const startChild = async (options: ChildOptions): Promise<Child> => {
   const child = spawn(process.execPath, [script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ASYNCAGENTS_API_PORT: String(await occupy(0)) },
+    env: { ...process.env, ASYNCAGENTS_API_PORT: String(options.port ?? (await occupy(0))) },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const heard: string[] = [];

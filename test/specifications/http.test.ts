@@ -50,6 +50,14 @@ test(`asyncagents-task › ${API} › Server retries next port on collision`, as
   expect(served.server.port).toBeLessThan(first + 10);
 });
 
+test(`asyncagents-task › ${API} › Server retries next port on collision: with another server of ours`, async () => {
+  const port = await occupy(0);
+  const theirs = await startChild({ folder: temporaryFolder(), port });
+  const child = await startChild({ folder: temporaryFolder(), port });
+  expect(new URL(theirs.url).port).toBe(String(port));
+  expect(Number(new URL(child.url).port)).toBeGreaterThan(port);
+});
+
 test(`asyncagents-task › ${API} › Server retries next port on collision: with ten taken, the system gives one`, async () => {
   const first = await occupy(10);
   const { server, json } = await serve({ env: { ASYNCAGENTS_API_PORT: String(first) } });

@@ -16,6 +16,7 @@ interface BunRuntime {
     hostname: string;
     port: number;
     development: false;
+    reusePort: false;
     fetch(request: Request, server: BunServer): Response | Promise<Response>;
     error(error: Error): Response;
   }): BunServer;
@@ -49,6 +50,8 @@ export const listenOnBun: Listen = async (port, answer) => {
     hostname: LOOPBACK,
     port,
     development: false,
+    // Without it, `development: false` has Bun share the port with whoever else does so (seen in 1.3.14 and 1.4.5).
+    reusePort: false,
     fetch: (request, self) => {
       // Without this Bun closes an events stream after ten seconds, whatever is written to it.
       self.timeout(request, 0);
