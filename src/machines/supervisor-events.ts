@@ -28,8 +28,8 @@ export type HostEvent =
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }
-  /** A session stands below another. */
-  | { type: "child"; sessionID: string; parentID: string }
+  /** A session stands below another. `isNew`: it was made just now. */
+  | { type: "child"; sessionID: string; parentID: string; isNew: boolean }
   /** A session's conversation was summed up, to make room. */
   | { type: "compacted"; sessionID: string }
   /** A message began, or changed. */

@@ -20,8 +20,10 @@ export interface AttentionParts {
   log: Log;
   /** A session and those above it, nearest first; the last one is a person's own. */
   above(sessionID: string): string[];
+  /** True for a session below another that was made while this process was there. */
+  isNew(sessionID: string): boolean;
   taskOf(sessionID: string): Task | undefined;
-  /** True where nobody can answer what the host does not see, as in `opencode run`. */
+  /** True where nobody can answer, as in `opencode run`. */
   isHeadless: boolean;
   /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
   timeout: number | undefined;
@@ -82,7 +84,7 @@ const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
 
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, runtime, asides, clock, log, above, taskOf, isHeadless, timeout, command } = parts;
+  const { host, runtime, asides, clock, log, above, isNew, taskOf, isHeadless, timeout, command } = parts;
   const open = new Map<string, Open>();
   let stopped = false;
 
@@ -162,12 +164,13 @@ export const createAttention = (parts: AttentionParts): Attention => {
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: below });
     }
-    const isFork = chain.some((id) => taskOf(id)?.isForked);
-    if (isHeadless && isFork) return inBackground(dismiss(asked));
+    // `opencode run` answers permissions by itself, those of the sessions that it saw made below its own; no questions.
+    const isRuns = request.kind === "permission" && chain.slice(0, -1).every(isNew);
+    if (isHeadless && !isRuns) return inBackground(dismiss(asked));
     if (timeout !== undefined) asked.callOffEnd = clock.after(timeout, () => inBackground(dismiss(asked)));
     inBackground(toast(asked, nearest));
     // The interface shows what a session's direct children ask, and a fork is nobody's child.
-    if (chain.length > 2 || isFork) inBackground(show(asked, nearest));
+    if (chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(show(asked, nearest));
   };
 
   /** Nobody waits for an answer in a session that rests: it was aborted. The host keeps the request listed all the same. */

@@ -223,7 +223,8 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
 
   const lineage = createLineage(store);
   const taskOf = (sessionID: string) => store.get(sessionID)?.task;
-  const onChild = (sessionID: string, parentID: string) => lineage.note({ type: "child", sessionID, parentID });
+  const onChild = (sessionID: string, parentID: string) =>
+    lineage.note({ type: "child", sessionID, parentID, isNew: false });
   const launches = createLaunches({
     host,
     tasksAbove: (sessionID) => lineage.above(sessionID).flatMap((id) => taskOf(id) ?? []),
@@ -282,6 +283,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     clock,
     log,
     above: lineage.above,
+    isNew: lineage.isNew,
     taskOf,
     isHeadless: options.isHeadless,
     ...options.attention,

@@ -6,6 +6,8 @@ export interface Lineage {
   note(event: HostEvent): void;
   /** The session and those above it, nearest first; the last one is a person's own. */
   above(sessionID: string): string[];
+  /** True for a session below another that was made while this process was there. A fork is below none, for the host. */
+  isNew(sessionID: string): boolean;
 }
 
 /** Sessions below others that are remembered: a hundred times what one conversation has. */
@@ -13,19 +15,23 @@ const MOST = 10_000;
 
 /** Knows of tasks from the store, forked ones included, and of other sessions what the host tells from now on. */
 export const createLineage = (store: Store): Lineage => {
-  const parents = new Map<string, string>();
+  const known = new Map<string, { parentID: string; isNew: boolean }>();
 
   const parentOf = (sessionID: string): string | undefined =>
-    store.get(sessionID)?.task.parentSessionID ?? parents.get(sessionID);
+    store.get(sessionID)?.task.parentSessionID ?? known.get(sessionID)?.parentID;
+
+  const isNew = (sessionID: string): boolean => known.get(sessionID)?.isNew ?? false;
 
   return {
     note: (event) => {
-      if (event.type === "deleted") parents.delete(event.sessionID);
+      if (event.type === "deleted") known.delete(event.sessionID);
       if (event.type !== "child") return;
-      parents.delete(event.sessionID);
-      parents.set(event.sessionID, event.parentID);
-      const [oldest] = parents.keys();
-      if (parents.size > MOST && oldest !== undefined) parents.delete(oldest);
+      const { sessionID, parentID } = event;
+      const child = { parentID, isNew: event.isNew || isNew(sessionID) };
+      known.delete(sessionID);
+      known.set(sessionID, child);
+      const [oldest] = known.keys();
+      if (known.size > MOST && oldest !== undefined) known.delete(oldest);
     },
     above: (sessionID) => {
       const chain = [sessionID];
@@ -34,5 +40,6 @@ export const createLineage = (store: Store): Lineage => {
       }
       return chain;
     },
+    isNew,
   };
 };

@@ -44,7 +44,8 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
     case "session.created":
     case "session.updated": {
       const { id, parentID } = event.properties.info;
-      return parentID ? { type: "child", sessionID: id, parentID } : undefined;
+      const isNew = event.type === "session.created";
+      return parentID ? { type: "child", sessionID: id, parentID, isNew } : undefined;
     }
     case "session.compacted":
       return { type: "compacted", sessionID: event.properties.sessionID };

@@ -7,7 +7,7 @@ import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/mode
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { dataFolder, statusApi } from "./status-api.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -278,6 +278,45 @@ describe("what holds a task up", () => {
     expect((await lab.client.permission.list()).data).toEqual([]);
     expect((await api.get(`/v1/tasks/${child}`)).body).toMatchObject({ status: "cancelled" });
   });
+});
+
+test("in opencode run what resumed tasks ask is rejected at once: it answers only for sessions it saw made, and no questions", async () => {
+  const parent = await lab.session();
+  const [cleaner = ""] = await launchFrom(lab, parent, ["wait for the broom"]);
+  const asker = ours("task", { description: "asker", prompt: "wait for a choice", agent: "Team Reviewer" });
+  lab.model.when("launch the asker", [calls([asker]), text("launched")]);
+  await lab.ask(parent, "launch the asker");
+  const chooser = await childOf(lab, "wait for a choice");
+  await told(lab, parent, [cleaner, chooser]);
+  const question = { question: "Which?", header: "h", options: [{ label: "a", description: "" }] };
+  const asks = new Map([
+    [cleaner, shell],
+    [chooser, calls([{ name: "question", args: { questions: [question] } }])],
+  ]);
+  lab.model.when(
+    (request) => asks.has(request.sessionID) && lastUserText(request) === "go on",
+    (request) =>
+      (toolResults(request).length === 0 && asks.get(request.sessionID)) || text(`without ${request.sessionID}`),
+  );
+  const resumes = [cleaner, chooser].map((id) => ours("task", { resume: id, prompt: "go on" }));
+  const reads = [cleaner, chooser].map((id) => ours("output", { task_id: id, block: true }));
+  lab.model.when("go on in the shell", (request) => {
+    const results = toolResults(request).map(({ output }) => output);
+    const begun = results.filter((output) => output.includes("resumed")).length;
+    return results.some((output) => output.includes("without")) ? text("done") : calls(begun === 0 ? resumes : reads);
+  });
+  const run = await runOpenCode({
+    plugins: lab.options.plugins,
+    modelURL: lab.model.url,
+    home: lab.options.home,
+    config,
+    args: ["--session", parent],
+    message: "go on in the shell",
+    timeoutMs: 40_000,
+  });
+  expect(run.timedOut).toBe(false);
+  const outputs = run.events.flatMap(({ part }) => part?.state?.output ?? []).join("\n");
+  for (const id of [cleaner, chooser]) expect(outputs).toContain(`without ${id}`);
 });
 
 describe("elisha", () => {

@@ -26,7 +26,7 @@ const ask = async (stage: Stage, sessionID: string, request = PERMISSION) => {
 /** A session that a child's agent made with the host's own means. */
 const below = (stage: Stage, sessionID: string, parentID: string) => {
   stage.host.addSession(sessionID, { parentID, habit: "work" });
-  stage.host.emit({ type: "child", sessionID, parentID });
+  stage.host.emit({ type: "child", sessionID, parentID, isNew: true });
 };
 
 /** What was left for the person in a conversation. */
@@ -239,16 +239,49 @@ describe("a rejected request", () => {
 });
 
 describe("where nobody can answer", () => {
-  test("what the host does not see is rejected at once, a session below a fork included; the rest is the host's", async () => {
+  test("permissions of sessions that were made below the one in view are the host's, whatever it hears of them later", async () => {
+    const stage = createStage({ isHeadless: true });
+    const plain = await stage.launch();
+    below(stage, "ses_helper", plain);
+    stage.host.emit({ type: "child", sessionID: "ses_helper", parentID: plain, isNew: false });
+    await ask(stage, plain);
+    await ask(stage, "ses_helper", { ...PERMISSION, id: "per_2" });
+    expect(stage.host.rejected).toEqual([]);
+    expect(stage.task(plain).attention).toBeDefined();
+  });
+
+  test("what a fork asks, or a session below it, the host does not see: it is rejected at once", async () => {
     const stage = createStage({ isHeadless: true });
     const forked = await stage.launch({ fork: true });
-    const plain = await stage.launch();
     below(stage, "ses_helper", forked);
-    await ask(stage, "ses_helper");
-    await ask(stage, plain, { ...PERMISSION, id: "per_2" });
-    expect(stage.host.rejected).toEqual(["per_1"]);
+    await ask(stage, forked);
+    await ask(stage, "ses_helper", { ...PERMISSION, id: "per_2" });
+    expect(stage.host.rejected).toEqual(["per_1", "per_2"]);
     expect(stage.task(forked).attention).toBeUndefined();
-    expect(stage.task(plain).attention).toBeDefined();
+  });
+
+  test("a question is rejected at once, whoever asks: the host answers none", async () => {
+    const stage = createStage({ isHeadless: true });
+    await ask(stage, await stage.launch(), QUESTION);
+    expect(stage.host.rejected).toEqual(["que_1"]);
+  });
+
+  test("what a task asks that an earlier process launched is rejected at once, resumed or taken over", async () => {
+    const disk = createDisk();
+    const stage = createStage({ openStore: disk.boot, isHeadless: true });
+    const completed = await stage.complete("12");
+    const running = await stage.launch();
+    await stage.restart();
+    stage.host.emit({ type: "busy", sessionID: PARENT });
+    await stage.clock.advance(30_000);
+    await stage.call("task", { resume: completed, prompt: "And in b?" });
+    await settled();
+    await ask(stage, completed);
+    below(stage, "ses_helper", running);
+    await ask(stage, "ses_helper", { ...PERMISSION, id: "per_2" });
+    expect(stage.host.rejected).toEqual(["per_1", "per_2"]);
+    stage.engine.stop();
+    disk.remove();
   });
 });
 

@@ -350,6 +350,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         count += 1;
         const id = `ses_${String(count).padStart(4, "0")}`;
         add(id, { ...given, habits: [...childHabits], created: given });
+        if (given.parentID) emit({ type: "child", sessionID: id, parentID: given.parentID, isNew: true });
         return ok({ id });
       }),
     fork: (id, messageID) =>

@@ -92,7 +92,16 @@ test.each([
       },
     },
   ],
-  ["session.updated", { info: { id: "s", parentID: "p" } }, { type: "child", sessionID: "s", parentID: "p" }],
+  [
+    "session.updated",
+    { info: { id: "s", parentID: "p" } },
+    { type: "child", sessionID: "s", parentID: "p", isNew: false },
+  ],
+  [
+    "session.created",
+    { info: { id: "s", parentID: "p" } },
+    { type: "child", sessionID: "s", parentID: "p", isNew: true },
+  ],
   ["session.created", { info: { id: "s" } }, undefined],
   ["session.compacted", { sessionID: "s" }, { type: "compacted", sessionID: "s" }],
   [
