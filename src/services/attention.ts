@@ -175,8 +175,17 @@ export const createAttention = (parts: AttentionParts): Attention => {
 
   /** Nobody waits for an answer in a session that rests: it was aborted. The host keeps the request listed all the same. */
   const onRest = async (asked: Open): Promise<void> => {
-    const busy = await host.busy();
-    if (busy.ok && !busy.value.has(asked.sessionID)) await dismiss(asked);
+    while (isOpen(asked)) {
+      const busy = await host.busy();
+      if (busy.ok) return busy.value.has(asked.sessionID) ? undefined : dismiss(asked);
+      await pause(AGAIN);
+    }
+  };
+
+  /** A deleted session works on in the host, and waits on for its answer, until it is aborted. */
+  const onGone = async (asked: Open): Promise<void> => {
+    await host.abort(asked.sessionID);
+    await dismiss(asked);
   };
 
   const those = (isMeant: (asked: Open) => boolean): Open[] => [...open.values()].filter(isMeant);
@@ -212,8 +221,8 @@ export const createAttention = (parts: AttentionParts): Attention => {
       if (event.type === "asked") onAsked(event.sessionID, event.request);
       if (event.type === "replied")
         for (const asked of those(({ request }) => request.id === event.requestID)) conclude(asked);
-      if (event.type !== "idle" && event.type !== "deleted") return;
-      for (const asked of those(({ sessionID }) => sessionID === event.sessionID)) inBackground(onRest(asked));
+      const see = event.type === "idle" ? onRest : event.type === "deleted" ? onGone : undefined;
+      if (see) for (const asked of those(({ sessionID }) => sessionID === event.sessionID)) inBackground(see(asked));
     },
     answer,
     lose: (taskIds) => {

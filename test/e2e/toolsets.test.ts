@@ -280,6 +280,23 @@ describe("what holds a task up", () => {
   });
 });
 
+test("a session below a child is deleted while it asks: its request goes with it, and the task goes on", async () => {
+  const parent = await lab.session();
+  const work = hang();
+  lab.model.when(inChild("work beside a helper"), work);
+  const [child = ""] = await launchFrom(lab, parent, ["work beside a helper"]);
+  const helper = await lab.session({ parentID: child });
+  lab.model.when(inChild("clean up, helper"), shell);
+  await lab.prompt(helper, "clean up, helper");
+  const attention = async () => (await api.get(`/v1/tasks/${child}`)).body.attention;
+  await lab.until(attention, { what: "the task is held up" });
+  await lab.client.session.delete({ sessionID: helper });
+  const isClosed = async () => (await lab.client.permission.list()).data?.length === 0 && !(await attention());
+  await lab.until(isClosed, { what: "the request is gone" });
+  work.release(text("done"));
+  await told(lab, parent, [child]);
+});
+
 test("in opencode run what resumed tasks ask is rejected at once: it answers only for sessions it saw made, and no questions", async () => {
   const parent = await lab.session();
   const [cleaner = ""] = await launchFrom(lab, parent, ["wait for the broom"]);

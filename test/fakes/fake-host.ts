@@ -114,6 +114,9 @@ const notFound = (what: string): HostResult<never> => ({
   failure: { kind: "notFound", name: "NotFoundError", message: `${what} not found` },
 });
 
+/** Milliseconds that a model's call lasts when its session is deleted meanwhile. */
+const MODEL_CALL = 2_000;
+
 export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeHost => {
   const sessions = new Map<string, FakeSession>();
   const failures = new Map<Call, (HostFailure | Error)[]>();
@@ -125,6 +128,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   const answers: (Reply & { id: string })[] = [];
   /** The session that asks, by the request's id. */
   const openRequests = new Map<string, string>();
+  /** Deleted sessions that are worked on to the end of their model's call, and waited in until they are aborted, as in the real host. */
+  const haunted = new Set<string>();
   let childHabits: Habit[] = ["work"];
   let count = 0;
   let listener: (event: HostEvent) => void = () => undefined;
@@ -162,6 +167,17 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     const failure = failures.get(name)?.shift();
     if (failure instanceof Error) throw failure;
     return failure ? { ok: false, failure } : answer();
+  };
+
+  const remove = (id: string) => {
+    const isBusy = sessions.get(id)?.busy === true;
+    sessions.delete(id);
+    if (isBusy) {
+      haunted.add(id);
+      const asks = () => [...openRequests.values()].includes(id);
+      clock.after(MODEL_CALL, () => !asks() && haunted.delete(id) && emit({ type: "idle", sessionID: id }));
+    }
+    emit({ type: "deleted", sessionID: id });
   };
 
   const add = (id: string, given: Partial<FakeSession>) => {
@@ -328,12 +344,10 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       finish(id, "I see.");
     },
     abortByPerson: (id) => fail(id, { name: "MessageAbortedError", message: "Aborted" }),
-    delete: (id) => {
-      sessions.delete(id);
-      emit({ type: "deleted", sessionID: id });
-    },
+    delete: remove,
     crash: () => {
       listener = () => undefined;
+      haunted.clear();
       openRequests.clear();
       for (const found of sessions.values()) found.busy = false;
     },
@@ -414,8 +428,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       }),
     deleteSession: (id) =>
       call("deleteSession", () => {
-        sessions.delete(id);
-        emit({ type: "deleted", sessionID: id });
+        remove(id);
         return ok(undefined);
       }),
     children: (id) =>
@@ -438,11 +451,15 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     abort: (id) =>
       call("abort", () => {
         const found = sessions.get(id);
+        haunted.delete(id);
         if (found?.busy) fail(id, { name: "MessageAbortedError", message: "Aborted" });
         else emit({ type: "idle", sessionID: id });
         return ok(undefined);
       }),
-    busy: () => call("busy", () => ok(new Set([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)))),
+    busy: () =>
+      call("busy", () =>
+        ok(new Set([...haunted, ...[...sessions.values()].filter(({ busy }) => busy).map(({ id }) => id)])),
+      ),
     messages: (id, limit) =>
       call("messages", () => (sessions.has(id) ? ok(session(id).messages.slice(-limit)) : notFound("session"))),
     conversation: (id) =>
