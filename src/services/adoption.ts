@@ -2,7 +2,7 @@ import type { Recovery } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
-import { ABORTED } from "./ending.ts";
+import { ABORTED, CLEARING } from "./ending.ts";
 import type { Host } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { ProgressLog } from "./progress.ts";
@@ -16,6 +16,9 @@ const FIRST = 50;
 
 /** How often a host that does not answer is asked about a call, a beat apart; then the end is told, perhaps once more. */
 const MOST_TRIES = 10;
+
+/** True for a tool call that waits; a task may also be waited for by what ends it. */
+const isCall = (waiter: string): boolean => waiter !== ABORTED && waiter !== CLEARING;
 
 /** What adoption works with. */
 export interface AdoptionParts {
@@ -37,6 +40,8 @@ export interface AdoptionParts {
   onChild(sessionID: string, parentID: string): void;
   /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
   onEndedLead(parentSessionID: string): Promise<void>;
+  /** A call of the session was cut off while it waited for a task that goes on. */
+  onCutOff(sessionID: string): void;
   removeLeftovers(launch: PendingLaunch): Promise<void>;
   /** Called after each beat. */
   onBeat(): void;
@@ -67,6 +72,11 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
       for (const prompt of adopted) completing.expect(parentSessionID, prompt);
       runtime.dispatch({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: adopted });
     }
+    // Before any prompt goes on: an agent that reads of a call that was cut off would make it again.
+    const cutOff = readable.filter(
+      ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
+    );
+    for (const sessionID of new Set(cutOff.map(({ task }) => task.parentSessionID))) parts.onCutOff(sessionID);
     for (const { task } of readable) {
       const underWay = carried.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, underWay });

@@ -2,8 +2,9 @@ import type { NoticePart, NoticePrompt } from "../machines/outbox-events.ts";
 
 /** A message on its way to a model, as far as it matters here. */
 export interface ModelMessage {
-  info: { id: string; sessionID: string; role: "user" | "assistant" };
-  parts: { id: string }[];
+  /** `summary` is true for what a compaction left of a conversation; the creation's time is epoch milliseconds. */
+  info: { id: string; sessionID: string; role: "user" | "assistant"; summary?: unknown; time: { created: number } };
+  parts: { id: string; text?: string }[];
 }
 
 /**

@@ -33,7 +33,7 @@ export interface Ending {
 const STOP_WITHIN = 900_000;
 
 /** Stands for the call that waits, while a task is being cleared. */
-const CLEARING = "clearing";
+export const CLEARING = "clearing";
 
 /** Stands for the call whose turn was aborted: its session knows that the task ends, even if this process does not see it. */
 export const ABORTED = "aborted";

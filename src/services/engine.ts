@@ -261,6 +261,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     onChild,
     untilOver: ending.untilEnded,
     onEndedLead: ending.orphan,
+    onCutOff: (sessionID) => reminding.remind(sessionID),
     removeLeftovers: createLeftovers(host, store, log),
     onBeat: waiting.recheck,
   });
@@ -291,7 +292,9 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
   const { answer } = attention;
   const contextOf = (sessionID: string) =>
     taskContext(list({ parentSessionID: sessionID }), options.notice.tools, options.isHeadless);
-  const reminding = createReminding(contextOf, asides, log);
+  const launchedBefore = (parentSessionID: string, time: number) =>
+    store.list({ parentSessionID }).some(({ startedAt }) => Date.parse(startedAt) < time);
+  const reminding = createReminding({ asides, log, contextOf, launchedBefore });
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
   const stopAll = [
     attention.stop,
@@ -345,7 +348,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
       waiting.note(event);
       if (event.type === "busy") adoption.saw(event.sessionID);
       if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
-      if (event.type === "compacted") reminding.compacted(event.sessionID);
+      if (event.type === "compacted") reminding.remind(event.sessionID);
       asides.note(event);
       lineage.note(event);
       attention.note(event);

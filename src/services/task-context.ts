@@ -1,13 +1,23 @@
 import { hasEnded, type Task } from "../task.ts";
+import { inShort } from "./plain.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** Ended tasks that are named; of older ones an agent seldom needs to know more than that they were there. */
 const ENDED = 20;
 
+/** Characters of a description that are shown: an agent may have put its whole prompt there. */
+const SHOWN = 100;
+
 const line = ({ sessionID, description, agent, status, attention }: Task): string => {
   const waits = attention && attention.kind !== "stale" ? ", waits for the user" : "";
-  return `- ${sessionID} "${description.replaceAll("</task-context", "<\\/task-context")}" (${agent}): ${status}${waits}`;
+  const what = inShort(description, SHOWN).replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹");
+  return `- ${sessionID} "${what}" (${agent}): ${status}${waits}`;
 };
+
+const BEGIN = "<task-context>";
+
+/** True for what `taskContext` says. */
+export const isTaskContext = (text: string | undefined): boolean => text?.startsWith(BEGIN) ?? false;
 
 const COLLECT =
   "This run of OpenCode ends with your answer, and they with it: collect their results before you answer.";
@@ -21,7 +31,7 @@ const calls = ({ output, list, resume }: ToolNames, live: string): string[] => [
 ];
 
 /**
- * What an agent has to know of its tasks when its conversation is summed up. Undefined where it has none. `isHeadless`:
+ * What an agent has to know of tasks that its conversation does not show any more. Undefined where it has none. `isHeadless`:
  * the host ends with the agent's answer.
  */
 export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): string | undefined => {
@@ -30,8 +40,8 @@ export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean
   const ended = tasks.filter(hasEnded);
   const older = ended.length - ENDED;
   return [
-    "<task-context>",
-    "Automated. Tasks that this conversation launched. They are not touched by its compaction: do not launch them again.",
+    BEGIN,
+    "Automated. Tasks that this conversation launched, as they stand, whatever became of the messages and calls that launched them. Do not launch again what runs or has completed.",
     ...[...ended.slice(-ENDED), ...live].map(line),
     older > 0 ? `And ${older} older ones, all ended.` : "",
     ...calls(tools, live.length === 0 ? "" : isHeadless ? COLLECT : NOTICE),

@@ -477,3 +477,35 @@ describe("an agent whose conversation overflows while three tasks run", () => {
     for (const id of ids) await api.post(`/v1/tasks/${id}/cancel`);
   });
 });
+
+test("a subtask that waits for its own is killed with OpenCode: it does not launch that again, and is told of it", async () => {
+  const parent = await lab.session();
+  const inner = hang();
+  lab.model.when(inChild("inner count"), inner);
+  lab.model.when(
+    (request) => request.parentSessionID === parent,
+    (request) => {
+      const seen = JSON.stringify(request.messages);
+      if (seen.includes("There are 12.")) return text("The outer answer is 12.");
+      return seen.includes("<task-context>") ? text("I wait for it.") : calls([subtask("inner count")]);
+    },
+  );
+  lab.model.when("count deep", [calls([subtask("outer count")]), text("never said")]);
+  await lab.prompt(parent, "count deep");
+  await childOf(lab, "inner count");
+  const { data: [outer] = [] } = await lab.client.session.children({ sessionID: parent });
+  await lab.opencode.kill();
+  await lab.restart();
+  await lab.client.session.list();
+  const isReminded = ({ sessionID, messages }: ModelRequest) =>
+    sessionID === outer?.id && JSON.stringify(messages).includes("<task-context>");
+  await lab.model.waitFor(isReminded);
+  inner.release(text("There are 12."));
+  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], {
+    what: "the parent is told",
+    timeoutMs: 40_000,
+  });
+  expect(notice.hidden).toContain("The outer answer is 12.");
+  expect((await lab.client.session.children({ sessionID: outer?.id ?? "" })).data).toHaveLength(1);
+  expect(await noticesIn(lab, parent)).toHaveLength(1);
+});

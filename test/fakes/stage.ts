@@ -7,6 +7,7 @@ import type { Log } from "../../src/services/log.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
+import { isTaskContext } from "../../src/services/task-context.ts";
 import type { Task } from "../../src/task.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
@@ -198,6 +199,7 @@ export const createStage = ({
       host.crash();
       process = begin(next);
     },
-    notices: (parent = PARENT) => [...host.at(parent).parts.values()],
+    notices: (parent = PARENT) =>
+      [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskContext(text))),
   };
 };

@@ -5,7 +5,7 @@ const part = (id: string, text: string) => ({ id, text, synthetic: false });
 const PROMPT = { messageID: "msg_2", parts: [part("prt_1", "one"), part("prt_2", "two")], runs: [], toasts: [] };
 
 const message = (id: string, parts: { id: string }[], sessionID = "ses_1"): ModelMessage => ({
-  info: { id, sessionID, role: "user" as const },
+  info: { id, sessionID, role: "user", time: { created: 0 } },
   parts,
 });
 
