@@ -57,12 +57,13 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
   const untilEnded = (taskIds: string[]) =>
     untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });
 
-  /** What a session launched, or one below it that is no task: those are known while they live. */
+  /** What sessions launched, or those below their tasks that are no tasks. */
   const launchedBy = (sessionIDs: string[]): string[] => {
-    const direct = sessionIDs.flatMap((parentSessionID) => store.list({ parentSessionID }));
-    const live = runtime.liveTasks().map(({ context: { facts } }) => facts);
-    const byHelpers = live.filter(({ parentTaskId }) => parentTaskId && sessionIDs.includes(parentTaskId));
-    return [...new Set([...direct, ...byHelpers].map(({ sessionID }) => sessionID))];
+    const launched = sessionIDs.flatMap((id) => [
+      ...store.list({ parentSessionID: id }),
+      ...store.list({ parentTaskId: id }),
+    ]);
+    return [...new Set(launched.map(({ sessionID }) => sessionID))];
   };
 
   /** Asks one task to stop. Returns why it would not, if so. */

@@ -207,7 +207,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
   const get = (taskId: string): Task | undefined => {
     const task = store.get(taskId)?.task;
     if (!task) return undefined;
-    const childTaskIds = store.list({ parentSessionID: taskId }).map(({ sessionID }) => sessionID);
+    const childTaskIds = store.list({ parentTaskId: taskId }).map(({ sessionID }) => sessionID);
     return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
 

@@ -35,7 +35,7 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
   const shown = ({ task, snapshot }: TaskRecord): ShownTask => ({
     ...task,
     childTaskIds: anySite()
-      .store.list({ parentSessionID: task.sessionID })
+      .store.list({ parentTaskId: task.sessionID })
       .map(({ sessionID }) => sessionID),
     allowed: allowedEvents(snapshot),
   });

@@ -59,7 +59,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
       tell("ses_c", { after: 10 }),
       tell("ses_a", { after: 20, batchId: "other" }),
       tell("ses_b", { after: 20 }),
-      tell("ses_x", { after: 30, parentSessionID: "ses_else" }),
+      tell("ses_x", { after: 30, parentSessionID: "ses_else", parentTaskId: "ses_c" }),
     ];
     for (const story of stories) store.commit(story.launch());
     for (const story of stories.slice(0, 2)) store.commit(story.answer());
@@ -67,8 +67,13 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(ids({})).toEqual(["ses_c", "ses_a", "ses_b", "ses_x"]);
     expect(ids({ parentSessionID: "ses_parent" })).toEqual(["ses_c", "ses_a", "ses_b"]);
     expect(ids({ parentSessionID: "ses_parent", batchId: "batch" })).toEqual(["ses_c", "ses_b"]);
+    expect(ids({ parentTaskId: "ses_c" })).toEqual(["ses_x"]);
+    expect(ids({ parentTaskId: "ses_c", batchId: "other" })).toEqual([]);
+    expect(ids({ parentTaskId: "ses_a" })).toEqual([]);
     expect(ids({ batchId: "batch", status: "completed" })).toEqual(["ses_c"]);
     expect(ids({ status: "running" })).toEqual(["ses_b", "ses_x"]);
+    store.remove(["ses_x"]);
+    expect(ids({ parentTaskId: "ses_c" })).toEqual([]);
   });
 
   test("a removed task is gone with its journal, be it at work or at rest, and the others stay", async () => {

@@ -33,6 +33,7 @@ test("a session below a task is the task's: its tasks count as below it, and are
   stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
   const own = await stage.launch({}, { sessionID: "ses_helper" });
   expect(stage.task(own)).toMatchObject({ parentTaskId: id, parentSessionID: "ses_helper" });
+  expect(stage.task(id).childTaskIds).toEqual([own]);
   stage.host.addSession("ses_deeper", { parentID: own, habit: "work" });
   await expect(stage.launch({}, { sessionID: "ses_deeper" })).rejects.toThrow('2 is the limit (option "maxDepth")');
   await stage.call("cancel", { task_id: id });

@@ -77,6 +77,25 @@ test("a newer file is refused in words, before anything is written", () => {
   expect(mode?.journal_mode).toBe("delete");
 });
 
+test("tasks of a file that did not say so are listed below the task that they belong to", () => {
+  const path = join(temporaryFolder(), "some.db");
+  const old = opened(path);
+  migrate(old, migrations.slice(0, 2));
+  const add = old.prepare(
+    `INSERT INTO task (id, parent, batch, agent, status, started_at, directory, progress, snapshot)
+     VALUES (?, 'p', 'b', 'general', 'completed', 1, 'd', '{}', ?)`,
+  );
+  add.run("ses_inner", JSON.stringify({ context: { facts: { parentTaskId: "ses_outer" } } }));
+  add.run("ses_outer", JSON.stringify({ context: { facts: {} } }));
+  add.run("ses_damaged", "{");
+  migrate(opened(path), migrations);
+  expect(opened(path).prepare("SELECT id, lead FROM task ORDER BY seq").all()).toEqual([
+    { id: "ses_inner", lead: "ses_outer" },
+    { id: "ses_outer", lead: null },
+    { id: "ses_damaged", lead: null },
+  ]);
+});
+
 test("the questions that are asked most are answered from an index", () => {
   const database = opened(join(temporaryFolder(), "some.db"));
   migrate(database, migrations);
@@ -89,6 +108,9 @@ test("the questions that are asked most are answered from an index", () => {
   const list = planOf("SELECT snapshot FROM task WHERE parent = 'p' ORDER BY started_at, seq");
   expect(list).toContain("task_of_parent");
   expect(list).not.toContain("TEMP B-TREE");
+  const below = planOf("SELECT snapshot FROM task WHERE lead = 't' ORDER BY started_at, seq");
+  expect(below).toContain("task_of_lead");
+  expect(below).not.toContain("TEMP B-TREE");
   expect(planOf("SELECT id FROM task WHERE owner = 'me'")).toContain("task_of_owner");
   expect(planOf("SELECT id FROM task WHERE owner IS NOT NULL AND directory = 'd'")).toContain("task_of_owner");
   expect(planOf("SELECT seq FROM task WHERE owner IS NULL AND ended_at < 1")).toContain("task_at_rest");

@@ -28,7 +28,7 @@ export interface Story {
 }
 
 export type StoryOptions = Partial<
-  Pick<TaskFacts, "parentSessionID" | "batchId" | "prompt" | "agent" | "directory" | "description">
+  Pick<TaskFacts, "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description">
 > & {
   /** Milliseconds from `START` to the launch; the end comes a second later. */
   after?: number;

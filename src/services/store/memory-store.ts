@@ -1,29 +1,47 @@
 import type { TaskEvent } from "../../machines/task-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { createMemoryHistory } from "./memory-history.ts";
-import { matches, type Retention, type Store, type TaskRecord } from "./store.ts";
+import { matches, type Retention, type Store, type TaskFilter, type TaskRecord } from "./store.ts";
 
 const DAY = 86_400_000;
+
+/** Task ids by a key that some have. */
+const createIndex = () => {
+  const ids = new Map<string, Set<string>>();
+  return {
+    add: (key: string | undefined, id: string) => {
+      if (key !== undefined) ids.set(key, (ids.get(key) ?? new Set()).add(id));
+    },
+    remove: (key: string | undefined, id: string) => {
+      if (key === undefined) return;
+      ids.get(key)?.delete(id);
+      if (ids.get(key)?.size === 0) ids.delete(key);
+    },
+    /** Undefined where there is no key. */
+    of: (key: string | undefined): Iterable<string> | undefined =>
+      key === undefined ? undefined : (ids.get(key) ?? []),
+  };
+};
 
 /** Keeps tasks for as long as the process lives, for it alone. */
 export const createMemoryStore = (): Store => {
   const records = new Map<string, TaskRecord>();
   const journals = new Map<string, TaskEvent[]>();
-  /** Task ids by parent session: most questions are one parent's. */
-  const byParent = new Map<string, Set<string>>();
+  /** Most questions are one parent's. */
+  const byParent = createIndex();
+  const byLead = createIndex();
   const { changed, removed, ...history } = createMemoryHistory((taskId) => records.get(taskId));
 
-  const tasksOf = (parentSessionID: string | undefined): Task[] => {
-    const ids = parentSessionID === undefined ? records.keys() : (byParent.get(parentSessionID) ?? []);
+  const tasksOf = ({ parentSessionID, parentTaskId }: TaskFilter): Task[] => {
+    const ids = byParent.of(parentSessionID) ?? byLead.of(parentTaskId) ?? records.keys();
     return [...ids].flatMap((id) => records.get(id)?.task ?? []);
   };
 
   const remove = (taskIds: string[]) => {
     for (const taskId of taskIds) {
-      const parent = records.get(taskId)?.task.parentSessionID ?? "";
-      const siblings = byParent.get(parent);
-      siblings?.delete(taskId);
-      if (siblings?.size === 0) byParent.delete(parent);
+      const task = records.get(taskId)?.task;
+      byParent.remove(task?.parentSessionID, taskId);
+      byLead.remove(task?.parentTaskId, taskId);
       records.delete(taskId);
       journals.delete(taskId);
       removed(taskId);
@@ -31,7 +49,7 @@ export const createMemoryStore = (): Store => {
   };
 
   const outdated = ({ days = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY }: Retention, now: number) =>
-    tasksOf(undefined)
+    tasksOf({})
       .filter((task) => hasEnded(task) && records.get(task.sessionID)?.snapshot.value.notice === "none")
       .sort((a, b) => (a.completedAt ?? "").localeCompare(b.completedAt ?? ""))
       .reverse()
@@ -41,9 +59,10 @@ export const createMemoryStore = (): Store => {
     ...history,
     commit: (change) => {
       for (const record of change.records) {
-        const { sessionID, parentSessionID } = record.task;
+        const { sessionID, parentSessionID, parentTaskId } = record.task;
         records.set(sessionID, record);
-        byParent.set(parentSessionID, (byParent.get(parentSessionID) ?? new Set()).add(sessionID));
+        byParent.add(parentSessionID, sessionID);
+        byLead.add(parentTaskId, sessionID);
         changed(record);
       }
       for (const { taskId, event } of change.journal) {
@@ -54,7 +73,7 @@ export const createMemoryStore = (): Store => {
       return [];
     },
     get: (taskId) => records.get(taskId),
-    list: (filter) => tasksOf(filter.parentSessionID).filter((task) => matches(task, filter)),
+    list: (filter) => tasksOf(filter).filter((task) => matches(task, filter)),
     journal: (taskId) => journals.get(taskId) ?? [],
     remove,
     noteProgress: (counted) => {

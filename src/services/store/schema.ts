@@ -67,8 +67,19 @@ const first = `
   ) STRICT;
 `;
 
+/** - `lead` is the nearest task above, of which this is a task; NULL where there is none. */
+const addLead = `
+  ALTER TABLE task ADD COLUMN lead TEXT;
+  UPDATE task SET lead = json_extract(snapshot, '$.context.facts.parentTaskId') WHERE json_valid(snapshot);
+  CREATE INDEX task_of_lead ON task (lead, started_at) WHERE lead IS NOT NULL;
+`;
+
 /** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
-export const migrations: readonly Migration[] = [(database) => database.exec(first), addHistory];
+export const migrations: readonly Migration[] = [
+  (database) => database.exec(first),
+  addHistory,
+  (database) => database.exec(addLead),
+];
 
 /** The version of everything in the file, the snapshots included; 0 in a new file. */
 export const versionOf = (database: Database): number =>

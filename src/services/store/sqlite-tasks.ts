@@ -14,8 +14,8 @@ const SWEPT_AT_ONCE = 200;
 /** Reads and writes the tables `task` and `journal`. Writing is to be done inside a transaction. */
 export const createTaskTables = (database: Database, me: Owner) => {
   const insertTask = database.prepare(
-    `INSERT INTO task (status, ended_at, owner, directory, snapshot, progress, id, parent, batch, agent, started_at, origin)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO task (status, ended_at, owner, directory, snapshot, progress, id, parent, lead, batch, agent, started_at, origin)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   );
   const updateOwn = database.prepare(
     `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, snapshot = ?, progress = ?
@@ -58,8 +58,8 @@ export const createTaskTables = (database: Database, me: Owner) => {
   return {
     /** Stores a task that the file does not have yet. `origin` is null when the journal does not begin there. */
     insert: (record: TaskRecord, origin: TaskInput | null): boolean => {
-      const { sessionID, parentSessionID, batchId, agent, startedAt } = record.task;
-      const launched = [sessionID, parentSessionID, batchId, agent, Date.parse(startedAt)];
+      const { sessionID, parentSessionID, parentTaskId = null, batchId, agent, startedAt } = record.task;
+      const launched = [sessionID, parentSessionID, parentTaskId, batchId, agent, Date.parse(startedAt)];
       return insertTask.run(...changing(record), ...launched, origin && JSON.stringify(origin)) > 0;
     },
     /** False when the task is not this owner's (`own`), or another's (`free`), or not there. */
@@ -80,7 +80,12 @@ export const createTaskTables = (database: Database, me: Owner) => {
       return row && recordOf(row);
     },
     list: (filter: TaskFilter): Task[] => {
-      const columns = { parent: filter.parentSessionID, batch: filter.batchId, status: filter.status };
+      const columns = {
+        parent: filter.parentSessionID,
+        lead: filter.parentTaskId,
+        batch: filter.batchId,
+        status: filter.status,
+      };
       const given = Object.entries(columns).flatMap(([column, value]) =>
         value === undefined ? [] : [{ column, value }],
       );

@@ -50,6 +50,8 @@ export interface Estate {
 /** Which tasks are meant: those that fit everything that is given. */
 export interface TaskFilter {
   parentSessionID?: string;
+  /** The nearest task above: its own session launched, or one below it that is no task. */
+  parentTaskId?: string;
   batchId?: string;
   status?: TaskStatus;
 }
@@ -108,5 +110,6 @@ export interface Store extends History {
 
 export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
+  (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId) &&
   (filter.batchId === undefined || task.batchId === filter.batchId) &&
   (filter.status === undefined || task.status === filter.status);
