@@ -6,7 +6,7 @@ import type { Runtime } from "./runtime.ts";
 
 /**
  * Notices when a child falls silent for `staleAfter` milliseconds, and when it is heard again, to within a quarter of
- * that. Returns how to stop.
+ * that. One that has tasks of its own under way waits for them: those are to be heard. Returns how to stop.
  */
 export const watchSilence = (
   runtime: Runtime,
@@ -16,10 +16,12 @@ export const watchSilence = (
   staleAfter: number,
 ): (() => void) => {
   const check = () => {
-    for (const { context, value } of runtime.liveTasks()) {
+    const live = runtime.liveTasks();
+    const leads = new Set(live.map(({ context }) => context.facts.parentTaskId));
+    for (const { context, value } of live) {
       const { sessionID } = context.facts;
       const at = clock.now();
-      const silent = at - (progress.heardAt(sessionID) ?? at) >= staleAfter;
+      const silent = !leads.has(sessionID) && at - (progress.heardAt(sessionID) ?? at) >= staleAfter;
       if (silent && value.attention === "none") runtime.send(sessionID, { type: "WENT_QUIET", at });
       if (!silent && value.attention === "stale") runtime.send(sessionID, { type: "HEARD", at });
     }

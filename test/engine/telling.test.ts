@@ -224,6 +224,15 @@ test("two parents are told side by side, each of its own", async () => {
   expect(stage.notices()[0]?.[0]?.text).toContain("mine");
 });
 
+test("a child that waits for tasks of its own is not stale, however silent; those are", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  await stage.clock.advance(1_000_000);
+  expect(stage.task(own).attention?.kind).toBe("stale");
+  expect(stage.task(lead).attention).toBeUndefined();
+});
+
 test("a silent child is shown as stale, and no longer once it is heard", async () => {
   const stage = createStage();
   const id = await stage.launch();
