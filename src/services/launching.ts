@@ -54,7 +54,7 @@ export const planLaunch = async (
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
   const description = request.description.replace(/\s+/g, " ").trim();
-  if (description === "") return refuse("The description is empty: say in a few words what the task is.");
+  if (description === "") return refuse("The task is not described: say in a few words what it is.");
   if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do.");
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
   if (!agents.ok)

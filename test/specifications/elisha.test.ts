@@ -86,6 +86,18 @@ rule(PARAMETERS, "a run whose end a waiting tool returned owes no notice", async
   expect(stage.notices()).toEqual([]);
 });
 
+rule(PARAMETERS, "an answer that the host did not store has told nobody: a notice comes", async () => {
+  const stage = elisha();
+  pending(stage, "elisha_task", GOOD, { callID: "call_1" });
+  await settled();
+  stage.host.finish(only(stage).sessionID, "There are 12.");
+  await stage.clock.advance(5_000);
+  expect(stage.notices()).toEqual([]);
+  stage.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "elisha_task", stage: "failed" });
+  await settled();
+  expect(hiddenTexts(stage)).toContain("There are 12.");
+});
+
 rule(
   PARAMETERS,
   "a waiting call ends at once when the caller's turn is aborted; the task goes on, and is told",
@@ -109,6 +121,7 @@ rule(
   "an abort while the host makes the session ends the call at once, and leaves nothing behind",
   async () => {
     const stage = elisha();
+    const sessions = stage.host.sessionIDs();
     const turn = new AbortController();
     const held = stage.host.holdNext("createSession");
     const call = pending(stage, "elisha_task", GOOD, { abort: turn.signal });
@@ -119,6 +132,7 @@ rule(
     held.release();
     await settled();
     expect(stage.engine.list({})).toEqual([]);
+    expect(stage.host.sessionIDs()).toEqual(sessions);
   },
 );
 
@@ -172,7 +186,7 @@ rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on
     task_id: id,
     agent: "general",
     title: "count files",
-    error: "Still running after 1.5s; it goes on.",
+    error: "Still running after 1.5s. It goes on.",
     code: "TIMEOUT",
   });
   stage.host.finish(id, "There are 12.");
@@ -183,9 +197,29 @@ rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on
 rule(PARAMETERS, "a timeout without wait changes nothing", async () => {
   const stage = elisha();
   const id = await background(stage);
-  const result = await answered(stage, "elisha_task_output", { task_id: id, timeout: 5 });
-  expect(result).toMatchObject({ status: "running" });
-  expect(result).not.toHaveProperty("code");
+  for (const timeout of [5, -1]) {
+    const result = await answered(stage, "elisha_task_output", { task_id: id, timeout });
+    expect(result).toMatchObject({ status: "running" });
+    expect(result).not.toHaveProperty("code");
+  }
+});
+
+rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wait that timed out", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf dist", since: 0 } as const;
+  stage.host.emit({ type: "asked", sessionID: id, request });
+  const words = "It waits for the user to answer a permission: bash: rm -rf dist";
+  expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
+    status: "running",
+    task_id: id,
+    agent: "general",
+    title: "count files",
+    error: words,
+  });
+  const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: 10 });
+  await stage.clock.advance(10);
+  expect(call.value).toMatchObject({ status: "running", error: `Still running after 10ms. ${words}`, code: "TIMEOUT" });
 });
 
 rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () => {
@@ -207,6 +241,27 @@ rule(PARAMETERS, "elisha_task_cancel stops the task", async () => {
   expect(stage.host.at(id).busy).toBe(false);
 });
 
+rule(
+  PARAMETERS,
+  "the end that elisha_task_cancel answers with is told by that; only if it is not stored, by a notice",
+  async () => {
+    for (const [became, notices] of [
+      ["stored", 0],
+      ["failed", 1],
+    ] as const) {
+      const stage = elisha();
+      const id = await background(stage);
+      await answered(stage, "elisha_task_cancel", { task_id: id }, { callID: "call_1" });
+      await stage.clock.advance(5_000);
+      expect(stage.notices()).toEqual([]);
+      const told = { type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "elisha_task_cancel" } as const;
+      stage.host.emit({ ...told, stage: became });
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toHaveLength(notices);
+    }
+  },
+);
+
 rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", async () => {
   const stage = elisha();
   const id = await background(stage);
@@ -216,6 +271,28 @@ rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", a
   expect(result).toMatchObject({ status: "completed", result: "There are 12." });
   expect(result.error).toMatch(/^Task ses_0001 /);
 });
+
+rule(
+  PARAMETERS,
+  "elisha_task_cancel of a failed task keeps its error; of one that is being cancelled it waits too",
+  async () => {
+    const stage = elisha();
+    const failed = await background(stage);
+    stage.host.fail(failed, { name: "APIError", message: "overloaded" });
+    await stage.clock.advance(1_000);
+    expect(await answered(stage, "elisha_task_cancel", { task_id: failed })).toMatchObject({
+      status: "failed",
+      error: `APIError: overloaded Task ${failed} has already finished (error).`,
+      code: "SESSION_ERROR",
+    });
+    const id = await background(stage);
+    const both = [1, 2].map(() => answered(stage, "elisha_task_cancel", { task_id: id }));
+    for (const result of await Promise.all(both)) {
+      expect(result).toMatchObject({ status: "cancelled" });
+      expect(result).not.toHaveProperty("error");
+    }
+  },
+);
 
 rule(RESULT, "a task that failed is `failed`, with its error and SESSION_ERROR", async () => {
   const stage = elisha();
@@ -255,16 +332,21 @@ rule(RESULT, "a resumed task is `running`, and then has the new result", async (
   });
 });
 
-rule(RESULT, "SESSION_ERROR when the host makes no session, and no task is left behind", async () => {
-  for (const failure of [refused, unavailable]) {
-    const stage = elisha();
-    stage.host.failNext("createSession", failure);
-    const result = await answered(stage, "elisha_task", GOOD);
-    expect(result).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
-    expect(result.error).toContain(failure.message);
-    expect(stage.engine.list({})).toEqual([]);
-  }
-});
+rule(
+  RESULT,
+  "SESSION_ERROR when the host makes no session, or does not say what it takes; no task is left behind",
+  async () => {
+    const calls = ["createSession", "agents", "session"] as const;
+    for (const [call, failure] of calls.flatMap((name) => [[name, refused] as const, [name, unavailable] as const])) {
+      const stage = elisha();
+      stage.host.failNext(call, failure);
+      const result = await answered(stage, "elisha_task", GOOD);
+      expect(result).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
+      expect(result.error).toContain(failure.message);
+      expect(stage.engine.list({})).toEqual([]);
+    }
+  },
+);
 
 test.each(["elisha_task_output", "elisha_task_cancel"])(
   "elisha-task-domain › TaskResult Type › SESSION_ERROR from %s for a task that is not there, or another parent's",
@@ -322,6 +404,21 @@ rule("Return JSON Strings from Tools", "what is asked for wrongly is answered in
   const id = await background(stage);
   const deep = await answered(stage, "elisha_task", GOOD, { sessionID: id });
   expect(deep.error).toContain('1 is the limit (option "maxDepth")');
+});
+
+rule("Return JSON Strings from Tools", "long texts beside the result are cut too", async () => {
+  const stage = elisha();
+  const long = "x".repeat(60_000);
+  const id = await background(stage, { title: long });
+  const texts = [
+    await stage.call("elisha_task_output", { task_id: id }),
+    await stage.call("elisha_task_output", { task_id: long }),
+    await stage.call("elisha_task", { ...GOOD, agent: long }),
+  ];
+  for (const text of texts) {
+    expect(text.length).toBeLessThan(5_000);
+    TaskResult.parse(JSON.parse(text));
+  }
 });
 
 rule("Task Tools", "there are the three of them, and no others", async () => {

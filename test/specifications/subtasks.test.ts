@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { SubtaskResult } from "../../src/tools/subtasks/result.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import { createDisk } from "../fakes/disk.ts";
+import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";
@@ -139,13 +140,13 @@ rule("UIP Semantics", "the call blocks through awaitingUser, and never answers w
 rule(CONTRACT, "Tool Name: create_subtask_<agentId>, one for each subagent", async () => {
   const stage = subtasks({ configured: { "Baruch (executor)": { mode: "subagent" }, sage: {} } });
   for (const name of ["general", "explore", "sage", "Baruch_executor_c8d39b"]) {
-    await expect(stage.call(`create_subtask_${name}`, { title: "" })).rejects.toThrow("description is empty");
+    await expect(stage.call(`create_subtask_${name}`, { title: "" })).rejects.toThrow("The task is not described");
   }
 });
 
 rule(CONTRACT, "title is required, and is the prompt where there is no intent", async () => {
   const stage = subtasks();
-  await expect(stage.call(GENERAL, { title: " " })).rejects.toThrow("The description is empty");
+  await expect(stage.call(GENERAL, { title: " " })).rejects.toThrow("The task is not described");
   const { id } = await begin(stage, { title: "count files" });
   expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "count files" });
 });
@@ -225,6 +226,24 @@ rule(CONTRACT, "Cancel: taskId and agentId, when somebody cancels the subtask", 
   expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Cancel" });
 });
 
+rule(CONTRACT, "Cancel: failureReason, where the host did not confirm that the subtask stopped", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.failNext("abort", unavailable, 1_000);
+  void stage.engine.cancel([id]);
+  await stage.clock.advance(900_000);
+  expect(call.value).toMatchObject({ taskId: id, subTaskStatus: "Cancel" });
+  expect(call.value?.failureReason).toContain("did not confirm that the session stopped");
+});
+
+rule(CONTRACT, "a failure's words are cut where they are long", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.fail(id, { name: "APIError", message: "overloaded ".repeat(9_000) });
+  await stage.clock.advance(1_000);
+  expect(call.value?.failureReason).toHaveLength(2_001);
+});
+
 rule(WAITING, "the end is learned from events: nothing is asked of the host while the child works", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
@@ -245,6 +264,35 @@ rule(WAITING, "an end that comes as soon as the child is launched is not missed"
   const call = watched(answered(stage, GENERAL, { title: "count files" }, { callID: "call_1" }));
   await stage.clock.advance(1_000);
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "ok" });
+});
+
+rule(WAITING, "nor is one that has come and gone before the wait begins", async () => {
+  const stage = subtasks();
+  const { launch } = stage.engine;
+  stage.engine.launch = async (request) => {
+    const launched = await launch(request);
+    await settled();
+    if (launched.ok) stage.host.finish(launched.value.task.sessionID, "12");
+    await settled();
+    expect(stage.engine.list({})).toMatchObject([{ status: "completed" }]);
+    return launched;
+  };
+  const call = watched(answered(stage, GENERAL, { title: "count files" }, { callID: "call_1" }));
+  await stage.clock.advance(1_000);
+  expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
+});
+
+rule(WAITING, "an answer that the host did not store has told nobody: a notice comes", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  stage.host.finish(id, "12");
+  await settled();
+  expect(call.value?.subTaskStatus).toBe("Success");
+  await stage.clock.advance(5_000);
+  expect(stage.notices()).toEqual([]);
+  stage.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: GENERAL, stage: "failed" });
+  await settled();
+  expect(stage.notices()).toHaveLength(1);
 });
 
 rule(WAITING, "an end of which no event tells is found all the same", async () => {
@@ -281,7 +329,7 @@ rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the c
     taskId: id,
     agentId: "general",
     subTaskStatus: "Cancel",
-    failureReason: "The calling turn was aborted, and the subtask with it.",
+    failureReason: "The calling turn was aborted; the subtask is being cancelled.",
   });
   await stage.clock.advance(60_000);
   for (const task of [id, inner.id, innermost]) expect(stage.task(task).status).toBe("cancelled");

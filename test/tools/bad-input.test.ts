@@ -9,7 +9,7 @@ describe("a launch that is not possible makes no session, and says why", () => {
   test.each([
     ["an unknown agent", { agent: "wizard" }, /no agent "wizard"\. Agents: build, general, explore\./],
     ["a hidden agent", { agent: "title" }, /no agent "title"/],
-    ["an empty description", { description: " \n" }, /description is empty/],
+    ["an empty description", { description: " \n" }, /task is not described/],
     ["an empty prompt", { prompt: "" }, /prompt is empty/],
   ])("%s", async (_, args, message) => {
     const stage = createStage();

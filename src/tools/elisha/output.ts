@@ -16,7 +16,7 @@ export const outputTool = (parts: ToolParts): ToolDefinition =>
       timeout: number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
     },
     execute: async ({ task_id, wait = false, timeout }, context: CallContext) => {
-      if (timeout !== undefined && !(timeout >= 0)) {
+      if (wait && timeout !== undefined && !(timeout >= 0)) {
         return answer(failed(refuse(`timeout is ${timeout}, but must be 0 or more milliseconds.`)));
       }
       const found = parts.engine.find(context.sessionID, task_id.trim());

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { IN_SHORT } from "../../services/asked.ts";
 import type { Refusal } from "../../services/outcome.ts";
+import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { beside, fitting } from "../fitting.ts";
 
@@ -31,21 +33,45 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
   cancelled: "cancelled",
 };
 
+/** What a person has to answer before the task goes on; undefined when there is nothing. */
+const heldUpBy = ({ attention }: Task): string | undefined =>
+  attention && attention.kind !== "stale"
+    ? `It waits for the user to answer a ${attention.kind}: ${inShort(attention.what, IN_SHORT)}`
+    : undefined;
+
+const faultOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
+  const { error } = task;
+  if (error) return { error: `${error.name}: ${error.message}`, code: "SESSION_ERROR" };
+  const wait = heldUpBy(task);
+  return wait === undefined ? {} : { error: wait };
+};
+
 /** A task as it stands. */
-export const resultOf = ({ sessionID, agent, description, status, result, error }: Task): TaskResult => ({
-  status: STATUS[status],
-  task_id: sessionID,
-  agent,
-  title: description,
-  ...(result === undefined ? {} : { result }),
-  ...(error ? { error: beside(`${error.name}: ${error.message}`), code: "SESSION_ERROR" } : {}),
+export const resultOf = (task: Task): TaskResult => ({
+  status: STATUS[task.status],
+  task_id: task.sessionID,
+  agent: task.agent,
+  title: task.description,
+  ...(task.result === undefined ? {} : { result: task.result }),
+  ...faultOf(task),
 });
 
 /** A task that was waited for in vain. */
 export const timedOut = (task: Task, waitedFor: string): TaskResult =>
   hasEnded(task)
     ? resultOf(task)
-    : { ...resultOf(task), error: `Still running after ${waitedFor}; it goes on.`, code: "TIMEOUT" };
+    : {
+        ...resultOf(task),
+        error: `Still running after ${waitedFor}. ${heldUpBy(task) ?? "It goes on."}`,
+        code: "TIMEOUT",
+      };
+
+/** A task that could not be cancelled, and why; one that somebody else has cancelled meanwhile is what was asked for. */
+export const notCancelled = (task: Task, reason: string): TaskResult => {
+  const result = resultOf(task);
+  if (task.status === "cancelled") return result;
+  return { ...result, error: [result.error, reason].filter(Boolean).join(" ") };
+};
 
 /** Something that could not be done. */
 export const failed = ({ reason, liesWith }: Refusal): TaskResult => ({
@@ -71,9 +97,17 @@ export const notFound = (taskId: string, reason: string): TaskResult => ({
 
 const WHOLE = "The whole is in the session whose id is task_id.";
 
+/** The result with everything but the agent's answer no longer than a person would write it. */
+const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => ({
+  status,
+  ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, beside(text)])),
+  ...(result === undefined ? {} : { result }),
+  ...(code === undefined ? {} : { code }),
+});
+
 /** What the host is given: the result as JSON, and beside it what its interface shows. */
 export const answer = (result: TaskResult) => ({
   title: result.title ?? "",
-  output: JSON.stringify(TaskResult.parse(fitting(result, "result", WHOLE))),
+  output: JSON.stringify(TaskResult.parse(fitting(trimmed(result), "result", WHOLE))),
   metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
 });

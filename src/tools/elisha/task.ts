@@ -1,6 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { refuse } from "../../services/outcome.ts";
-import { untilAborted } from "../aborting.ts";
+import { launchUnlessAborted } from "../aborting.ts";
 import type { CallContext, ToolParts } from "../context.ts";
 import { agentNotFound, answer, failed, resultOf } from "./result.ts";
 import { waitFor } from "./waiting.ts";
@@ -22,7 +22,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       async: boolean().optional().describe("Run in background (default: false)"),
     },
     execute: async ({ title, agent, prompt, async = false }, context: CallContext) => {
-      const launch = parts.engine.launch({
+      const launched = await launchUnlessAborted(parts.engine, {
         description: title,
         prompt,
         agent,
@@ -35,7 +35,6 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
         priority: 0,
         signal: context.abort,
       });
-      const launched = await untilAborted(context.abort, launch);
       if (!launched) return answer(failed(refuse("The turn was aborted; nothing was launched.")));
       if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched));
       const { task } = launched.value;

@@ -10,6 +10,7 @@ export const SubtaskResult = z.strictObject({
   subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
+  /** Why it failed, or was cancelled by other means than the agent's or a person's will. */
   failureReason: z.string().optional(),
   /** What the agent said last: whole, but for what the host would cut of it. */
   finalAssistantMessage: z.string().optional(),
@@ -24,7 +25,8 @@ export const resultOf = (task: Task & { status: keyof typeof STATUS }): SubtaskR
   agentId: task.agent,
   subTaskStatus: STATUS[task.status],
   ...(task.status === "completed" ? { summary: beside(task.summary) } : {}),
-  ...(task.status === "error" ? { failureReason: beside(task.failureReason) } : {}),
+  // Of a cancelled one: why the host did not confirm that it stopped.
+  ...(task.failureReason === undefined ? {} : { failureReason: beside(task.failureReason) }),
   ...(task.status === "completed" ? { finalAssistantMessage: task.result } : {}),
 });
 

@@ -1,7 +1,7 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { untilAborted } from "../aborting.ts";
+import { launchUnlessAborted } from "../aborting.ts";
 import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
 import { aborted, answer, resultOf } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
@@ -12,7 +12,7 @@ const { string, number, array } = tool.schema;
 export type OnParentCancel = "cancel" | "detach";
 
 const REASONS: Record<OnParentCancel, string> = {
-  cancel: "The calling turn was aborted, and the subtask with it.",
+  cancel: "The calling turn was aborted; the subtask is being cancelled.",
   detach: "The calling turn was aborted. The subtask goes on; a notice comes when it ends.",
 };
 
@@ -24,7 +24,7 @@ const DESCRIBED = 160;
  * @throws Error for a reference that is no plain line of text.
  */
 const promptOf = (title: string, intent: string | undefined, artifactRefs: string[]): string => {
-  const odd = artifactRefs.find((ref) => ref.trim() === "" || /\p{Cc}/u.test(ref));
+  const odd = artifactRefs.find((ref) => ref.trim() === "" || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(ref));
   if (odd !== undefined) throw new Error(`artifactRefs holds ${JSON.stringify(odd)}, but each must be a line of text.`);
   const prompt = given(intent) ?? title;
   if (artifactRefs.length === 0) return prompt;
@@ -38,12 +38,8 @@ export const subtaskTool = (
   { engine }: ToolParts,
   { name, description }: Subagent,
   onParentCancel: OnParentCancel,
-): ToolDefinition => {
-  const giveUp = (taskId: string) => {
-    if (onParentCancel === "cancel") engine.cancelUntold(taskId);
-  };
-
-  return tool({
+): ToolDefinition =>
+  tool({
     description: `Have agent "${name}" do a subtask; returns when it has ended.${description ? ` ${inShort(description, DESCRIBED)}` : ""}`,
     args: {
       title: string(),
@@ -54,7 +50,7 @@ export const subtaskTool = (
     execute: async ({ title, intent, artifactRefs = [], priority = 0 }, context: CallContext) => {
       const { sessionID, callID, abort } = context;
       if (!Number.isSafeInteger(priority)) throw new Error(`priority is ${priority}, but must be a whole number.`);
-      const launch = engine.launch({
+      const launched = await launchUnlessAborted(engine, {
         description: title,
         prompt: promptOf(title, intent, artifactRefs),
         agent: name,
@@ -67,17 +63,12 @@ export const subtaskTool = (
         priority,
         signal: abort,
       });
-      const launched = await untilAborted(abort, launch);
-      if (!launched) {
-        // It is undone by itself, unless the abort came when it was just done.
-        launch.then((late) => late.ok && giveUp(late.value.task.sessionID)).catch(() => undefined);
-        return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
-      }
+      if (!launched) return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
       const { task } = orThrow(launched);
       const taskId = task.sessionID;
       const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined });
       if (outcome === "aborted") {
-        giveUp(taskId);
+        if (onParentCancel === "cancel") engine.cancelUntold(taskId);
         return answer(task.description, aborted(name, REASONS[onParentCancel], taskId));
       }
       if (outcome === "stopped") throw closing([taskId]);
@@ -87,4 +78,3 @@ export const subtaskTool = (
       return answer(ended.description, resultOf(ended));
     },
   });
-};
