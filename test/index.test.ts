@@ -53,6 +53,34 @@ test.each([
   await dispose?.();
 });
 
+test("subtask tools come with the configuration; an agent that cannot be read is left out, and said", async () => {
+  const { hooks, logged } = start({ toolsets: ["subtasks"] });
+  const { tool, config, dispose } = await hooks;
+  const agent = { reviewer: { mode: "subagent" }, lead: { mode: "primary" }, odd: { mode: 7 } };
+  await config?.({ agent } as never);
+  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_reviewer"];
+  expect(Object.keys(tool ?? {}).sort()).toEqual(names);
+  expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { odd: ["odd"] } })]);
+  await dispose?.();
+});
+
+test("without the toolset subtasks the configuration brings no tools", async () => {
+  const { hooks } = start({ toolsets: ["elisha"] });
+  const { tool, config, dispose } = await hooks;
+  await config?.({ agent: { reviewer: { mode: "subagent" } } } as never);
+  expect(Object.keys(tool ?? {})).toEqual(["elisha_task", "elisha_task_output", "elisha_task_cancel"]);
+  await dispose?.();
+});
+
+test("a compaction without tasks is told nothing", async () => {
+  const { hooks } = start();
+  const { dispose, ...others } = await hooks;
+  const output = { context: [] };
+  await others["experimental.session.compacting"]?.({ sessionID: "ses_1" }, output);
+  expect(output.context).toEqual([]);
+  await dispose?.();
+});
+
 test("messages on their way to a model that are not as expected are logged, and never thrown", async () => {
   const { hooks, logged } = start();
   const { dispose, ...others } = await hooks;

@@ -62,6 +62,14 @@ const resultsOf = async (sessionID: string, tool: string) =>
 const resultOf = (sessionID: string, tool: string) =>
   lab.until(async () => (await resultsOf(sessionID, tool)).at(-1), { what: `${tool} has answered` });
 
+/** Waits until the end of a task counts as told by the answer of the call that waited: of one that is lost it would not. */
+const toldByAnswer = (taskId: string) =>
+  lab.until(async () => (await api.get(`/v1/tasks/${taskId}/events`)).body.at(-1)?.type === "TOLD", {
+    what: "its end counts as told",
+    // Well before the ten seconds after which an answer counts as lost.
+    timeoutMs: 5_000,
+  });
+
 const shell = calls([{ name: "bash", args: { command: "echo clean", description: "cleans" } }]);
 
 const isBack = (sessionID: () => string, tool: string) => (request: ModelRequest) =>
@@ -105,6 +113,7 @@ describe("subtasks", () => {
       },
     ]);
     expect((await api.get(`/v1/tasks/${id}`)).body).toMatchObject({ agent: "Team Reviewer", author: "build" });
+    await toldByAnswer(id);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
@@ -128,6 +137,7 @@ describe("subtasks", () => {
     });
     expect((await api.get(`/v1/tasks/${inner}`)).body).toMatchObject({ parentTaskId: outer, author: "general" });
     expect((await api.get(`/v1/tasks/${outer}`)).body).toMatchObject({ childTaskIds: [inner] });
+    for (const task of [inner, outer]) await toldByAnswer(task);
     for (const session of [parent, outer]) expect(await noticesIn(lab, session)).toEqual([]);
   });
 
@@ -171,10 +181,7 @@ describe("subtasks", () => {
     await lab.until(isCancelled, { what: "the subtask is cancelled" });
     await lab.until(async () => (await isIdle(child)) && (await isIdle(parent)), { what: "both rest" });
     expect(await noticesIn(lab, parent)).toEqual([]);
-    // Its end counts as told: no outbox owes it any more.
-    await lab.until(async () => (await api.get(`/v1/tasks/${child}/events`)).body.at(-1)?.type === "TOLD", {
-      what: "nothing is owed",
-    });
+    await toldByAnswer(child);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 });
@@ -353,6 +360,7 @@ describe("elisha", () => {
         result: "There are 12.",
       },
     ]);
+    await toldByAnswer(await childOf(lab, "count in JSON"));
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
@@ -375,10 +383,12 @@ describe("elisha", () => {
     const common = { task_id: id, agent: "general", title: "think for ever" };
     expect(await resultsOf(parent, "elisha_task")).toEqual([{ status: "running", ...common }]);
     expect(await resultsOf(parent, "elisha_task_output")).toEqual([
-      { status: "running", ...common, error: "Still running after 300ms; it goes on.", code: "TIMEOUT" },
+      { status: "running", ...common, error: "Still running after 300ms. It goes on.", code: "TIMEOUT" },
     ]);
     expect(await resultsOf(parent, "elisha_task_cancel")).toEqual([{ status: "cancelled", ...common }]);
     expect(await isIdle(id)).toBe(true);
+    await toldByAnswer(id);
+    expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
   test("a parent aborted while it waits has how it stands; the task goes on, and is told", async () => {
@@ -508,4 +518,19 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
   expect(notice.hidden).toContain("The outer answer is 12.");
   expect((await lab.client.session.children({ sessionID: outer?.id ?? "" })).data).toHaveLength(1);
   expect(await noticesIn(lab, parent)).toHaveLength(1);
+});
+
+test("with onParentCancel: detach a subtask outlives the turn that waited for it, and is told", async () => {
+  await lab.restart({ plugin: plugin({ subtasks: { onParentCancel: "detach" } }) });
+  const parent = await lab.session();
+  const work = hang();
+  lab.model.when(inChild("work that is let go"), work);
+  lab.model.when("wait a while", [calls([subtask("work that is let go")]), text("never said")]);
+  await lab.prompt(parent, "wait a while");
+  const child = await childOf(lab, "work that is let go");
+  await lab.client.session.abort({ sessionID: parent });
+  expect(await resultOf(parent, "create_subtask_general")).toMatchObject({ taskId: child, subTaskStatus: "Cancel" });
+  work.release(text("There are 12."));
+  const [notice] = await told(lab, parent, [child]);
+  expect(notice?.hidden).toContain("There are 12.");
 });

@@ -16,7 +16,11 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
   const logged: string[] = [];
   const log = { info: (message: string) => logged.push(message), error: (message: string) => logged.push(message) };
   const asked: string[] = [];
+  const actors: string[] = [];
   const runtime = createRuntime({
+    inspect: (event) => {
+      if (event.type === "@xstate.actor") actors.push(String(Reflect.get(event.actorRef, "id")));
+    },
     clock,
     store,
     progress: createProgressLog(),
@@ -48,7 +52,7 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
       event: { type: "PARENT_ANSWERED", at, promptID: "msg_n", createdAt: at },
     });
   };
-  return { clock, store, runtime, asked, logged, facts, run, at, end, acknowledge };
+  return { clock, store, runtime, asked, actors, logged, facts, run, at, end, acknowledge };
 };
 
 test("a task and its parent's outbox are reaped once it has ended and was told, and not before", () => {
@@ -59,6 +63,20 @@ test("a task and its parent's outbox are reaped once it has ended and was told, 
   expect(runtime.live("ses_1")).toBeUndefined();
   expect(runtime.liveTasks()).toEqual([]);
   expect(runtime.watches("ses_parent")).toBe(false);
+});
+
+test("subagents-and-subtasks › Primary Invariants › one live actor per task id, whatever is called twice", () => {
+  const { runtime, store, asked, actors, facts, run, at } = setUp();
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  const record = store.get("ses_1");
+  if (!record) throw new Error("it is not stored");
+  for (let time = 0; time < 2; time += 1) runtime.restore(record);
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
+  expect(asked.filter((effect) => effect === "prompt")).toHaveLength(1);
+  expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
+  expect(runtime.live("ses_1")?.value.lifecycle).toEqual({ running: "working" });
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {

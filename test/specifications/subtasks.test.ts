@@ -337,6 +337,19 @@ rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the c
   expect(stage.notices()).toEqual([]);
 });
 
+rule(CANCEL, "a child that ends before it is cancelled was not: what it answered is told by a notice", async () => {
+  const stage = subtasks();
+  const turn = new AbortController();
+  const { id, call } = await begin(stage, {}, { abort: turn.signal });
+  turn.abort();
+  await stage.clock.advance(100);
+  expect(call.value?.subTaskStatus).toBe("Cancel");
+  stage.host.finish(id, "There are 12.");
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).status).toBe("completed");
+  expect(stage.notices()).toHaveLength(1);
+});
+
 rule(
   CANCEL,
   "an OpenCode that ends aborts the turn as well: the subtask goes on in the next one, and is told",
