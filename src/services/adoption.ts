@@ -36,8 +36,8 @@ export interface AdoptionParts {
   onDeleted(parentSessionID: string): Promise<void>;
   /** Resolves when the task has ended. */
   untilOver(taskId: string): Promise<unknown>;
-  /** A session stands below another. */
-  onChild(sessionID: string, parentID: string): void;
+  /** Learns of all sessions above this one. */
+  learnAbove(sessionID: string): Promise<void>;
   /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
   onEndedLead(parentSessionID: string): Promise<void>;
   /** A call of the session was cut off while it waited for a task that goes on. */
@@ -134,7 +134,7 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
     if (!parent.ok && parent.failure.kind === "notFound") await parts.onDeleted(parentSessionID);
-    if (parent.ok && parent.value.parentID) parts.onChild(parentSessionID, parent.value.parentID);
+    if (parent.ok && parent.value.parentID) await parts.learnAbove(parentSessionID);
   };
 
   const adopt = () => {

@@ -14,10 +14,10 @@ export type Aside = { text: string; synthetic: true } | { text: string; ignored:
  */
 export interface Asides {
   /**
-   * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves when that is stored, or is
-   * not wanted, or cannot be.
+   * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves to whether that is stored:
+   * false when it is not wanted, or cannot be.
    */
-  leave(sessionID: string, aside: () => Aside | undefined): Promise<void>;
+  leave(sessionID: string, aside: () => Aside | undefined): Promise<boolean>;
   note(event: HostEvent): void;
   stop(): void;
 }
@@ -64,19 +64,20 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
       while (!stopped && aside() !== undefined) {
         const [busy, session] = await Promise.all([host.busy(), host.session(sessionID)]);
-        if (!session.ok && session.failure.kind === "notFound") return;
+        if (!session.ok && session.failure.kind === "notFound") return false;
         const wanted = aside();
-        if (stopped || wanted === undefined) return;
+        if (stopped || wanted === undefined) return false;
         if (busy.ok && session.ok && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
           message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...wanted })) };
           const { agent, model } = session.value;
           const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
-          if (stored.ok) return;
+          if (stored.ok) return true;
           log.error("a message could not be left", { sessionID, reason: stored.failure.message });
-          if (stored.failure.kind !== "unavailable" || stopped) return;
+          if (stored.failure.kind !== "unavailable" || stopped) return false;
         }
         await untilIdle(sessionID);
       }
+      return false;
     },
     note: (event) => {
       if (event.type === "idle") wakeAll(event.sessionID);

@@ -146,8 +146,8 @@ export const createAttention = (parts: AttentionParts): Attention => {
   const show = async (asked: Open, task: Task): Promise<void> => {
     toastAgain(asked, task);
     const text = requestMessage(task, asked.request, command);
-    await asides.leave(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
-    asked.callOffToast();
+    const isThere = await asides.leave(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
+    if (isThere) asked.callOffToast();
   };
 
   const onAsked = (sessionID: string, request: PendingRequest) => {

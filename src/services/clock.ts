@@ -6,15 +6,20 @@ export interface Clock {
   after(ms: number, fire: () => void): () => void;
 }
 
-/** Node fires a longer timer at once. */
+/** Node fires a longer timer at once: one of 25 days and more takes several. */
 const LONGEST = 2 ** 31 - 1;
 
 /** The time of the machine that it runs on. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, fire) => {
-    const timer = setTimeout(fire, Math.min(Math.max(0, ms), LONGEST));
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    const set = (left: number) => {
+      const step = Math.min(Math.max(0, left), LONGEST);
+      timer = setTimeout(() => (left > step ? set(left - step) : fire()), step);
+      timer.unref();
+    };
+    set(ms);
     return () => clearTimeout(timer);
   },
 };

@@ -221,14 +221,12 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
 
   const find = createFinding(store, get, options.notice.tools);
 
-  const lineage = createLineage(store);
+  const lineage = createLineage(store, host);
   const taskOf = (sessionID: string) => store.get(sessionID)?.task;
-  const onChild = (sessionID: string, parentID: string) =>
-    lineage.note({ type: "child", sessionID, parentID, isNew: false });
   const launches = createLaunches({
     host,
     tasksAbove: (sessionID) => lineage.above(sessionID).flatMap((id) => taskOf(id) ?? []),
-    onChild,
+    learnAbove: lineage.learn,
     store,
     runtime,
     progress,
@@ -258,7 +256,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     recovery: options.recovery,
     isHeadless: options.isHeadless,
     onDeleted,
-    onChild,
+    learnAbove: lineage.learn,
     untilOver: ending.untilEnded,
     onEndedLead: ending.orphan,
     onCutOff: (sessionID) => reminding.remind(sessionID),
@@ -274,6 +272,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     tools: options.notice.tools,
     find,
     get,
+    learnAbove: lineage.learn,
   });
   const isPrompted = (sessionID: string) => runtime.promptUnderWay(sessionID) !== undefined;
   const asides = createAsides({ host, clock, ids, log, isPrompted });

@@ -37,8 +37,8 @@ export interface LaunchRules {
   maxDepth: number;
   /** The tasks that a session works for, nearest first. */
   tasksAbove(sessionID: string): Task[];
-  /** A session stands below another. */
-  onChild(sessionID: string, parentID: string): void;
+  /** Learns of all sessions above this one. */
+  learnAbove(sessionID: string): Promise<void>;
 }
 
 /** An agent that names a model keeps it; else the child works with its parent's. */
@@ -50,7 +50,7 @@ const inherited = ({ permission }: HostSession): PermissionRule[] =>
 
 /** Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. */
 export const planLaunch = async (
-  { host, maxDepth, tasksAbove, onChild }: LaunchRules,
+  { host, maxDepth, tasksAbove, learnAbove }: LaunchRules,
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
   const description = request.description.replace(/\s+/g, " ").trim();
@@ -61,7 +61,7 @@ export const planLaunch = async (
     return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`, "host");
   if (!parent.ok)
     return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`, "host");
-  if (parent.value.parentID) onChild(request.parentSessionID, parent.value.parentID);
+  if (parent.value.parentID) await learnAbove(request.parentSessionID);
   const above = tasksAbove(request.parentSessionID);
   const depth = above.length + 1;
   if (depth > maxDepth) {

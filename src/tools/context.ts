@@ -5,7 +5,8 @@ import type { Outcome } from "../services/outcome.ts";
 
 /** What every tool is made of. */
 export interface ToolParts {
-  engine: Engine;
+  /** All but `answer`: no model answers for a person. */
+  engine: Omit<Engine, "answer">;
   clock: Clock;
   /** What the tools' names begin with. */
   prefix: string;

@@ -93,12 +93,18 @@ export const describeHost = (subject: () => Subject): void => {
     const nowhere = "ses_0000000000000000000000nowhere";
     const id = await child();
     const prompt = { ...promptFor(nowhere, "anybody there?") };
+    const permission = { id: "per_000000000000nowhere", kind: "permission", what: "", since: 0 } as const;
+    const question = { id: "que_000000000000nowhere", kind: "question", what: "", since: 0 } as const;
     for (const result of [
       await host.session(nowhere),
       await host.messages(nowhere, 1),
       await host.message(id, "msg_000000000000nowhere"),
       await host.prompt(prompt),
       await host.toolCall(id, "call_nowhere"),
+      await host.answer(permission, { reply: "once" }),
+      await host.reject(permission, "no"),
+      await host.answer(question, { answers: [["a"]] }),
+      await host.reject(question, "no"),
     ]) {
       expect(result).toMatchObject({ ok: false, failure: { kind: "notFound" } });
     }

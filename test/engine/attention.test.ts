@@ -1,6 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import type { Answer } from "../../src/answer.ts";
 import type { PendingRequest } from "../../src/machines/task-events.ts";
+import type { ToolParts } from "../../src/tools/context.ts";
+import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
+import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
+import { fixedTools } from "../../src/tools/toolsets.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { createFakeHost, refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -162,18 +166,38 @@ describe("a session that OpenCode does not show", () => {
     expect(stage.host.toasts[0]?.message.length).toBeLessThan(400);
   });
 
-  test("is known as such after a restart too: its parent's place is learned anew", async () => {
+  test("is known as such after a restart too: all above it are learned anew, when it is taken over or resumed", async () => {
     const disk = createDisk();
     const stage = createStage({ openStore: disk.boot });
     below(stage, "ses_native", PARENT);
-    const id = await stage.launch({}, { sessionID: "ses_native" });
+    below(stage, "ses_deeper", "ses_native");
+    const running = await stage.launch({}, { sessionID: "ses_deeper" });
+    below(stage, "ses_other", PARENT);
+    const completed = await stage.launch({}, { sessionID: "ses_other" });
+    stage.host.finish(completed, "12");
+    await stage.clock.advance(60_000);
     await stage.restart();
     await stage.clock.advance(30_000);
-    expect(stage.task(id).status).toBe("running");
-    await ask(stage, id);
+    await ask(stage, running);
     expect(messages(stage)).toHaveLength(1);
+    expect(await stage.call("task", { resume: completed, prompt: "b?" }, { sessionID: "ses_other" })).toContain(
+      "resumed",
+    );
+    await ask(stage, completed, { ...PERMISSION, id: "per_2" });
+    await stage.clock.advance(10_000);
+    expect(messages(stage)).toHaveLength(2);
     stage.engine.stop();
     disk.remove();
+  });
+
+  test("a message that the host refuses is no message: toasts go on", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ fork: true });
+    stage.host.failNext("prompt", refused);
+    await ask(stage, id);
+    await stage.clock.advance(180_000);
+    expect(stage.host.toasts).toHaveLength(4);
+    expect(stage.host.toasts.at(-1)?.message).toContain("In a terminal: opencode-taskchart answer");
   });
 
   test("a message that waits is dropped when the request is answered first", async () => {
@@ -438,6 +462,19 @@ describe("a person's answer", () => {
     expect(stage.task(id).attention).toBeUndefined();
   });
 
+  test("is refused where the request is another task's", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const other = await stage.launch();
+    await ask(stage, other);
+    expect(await stage.engine.answer(id, { requestId: "per_1", reply: "once" })).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining(`Request per_1 of task ${id} is not open`),
+    });
+    expect(stage.host.answers).toEqual([]);
+    expect(stage.task(other).attention).toBeDefined();
+  });
+
   test("goes to the request that it names, where a task asks several things", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -508,9 +545,16 @@ describe("a person's answer", () => {
   });
 });
 
-test("no tool of any toolset answers for the person", async () => {
-  const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
-  await expect(stage.call("nothing")).rejects.toThrow(/^(?!.*(answer|reply|permission)).*$/);
+test("no tool of any toolset answers for the person: none takes an answer, and none is given the means", async () => {
+  const { engine, clock } = createStage();
+  const parts = { engine, clock, prefix: "asyncagents", isHeadless: false };
+  const { subagents } = subagentsOf({});
+  const tools = { ...fixedTools(["tasks", "elisha"], parts), ...subtasksToolset(parts, subagents, "cancel") };
+  const names = Object.entries(tools).flatMap(([name, { args }]) => [name, ...Object.keys(args)]);
+  expect(names).toEqual(expect.arrayContaining(["asyncagents_output", "elisha_task_cancel", "create_subtask_general"]));
+  expect(names.filter((name) => /answer|reply|permission|request/.test(name))).toEqual([]);
+  // The rest is for the compiler: whatever a tool is made of, it is not told how to answer.
+  expectTypeOf<ToolParts["engine"]>().not.toHaveProperty("answer");
 });
 
 test("after a restart nothing is held up by requests that went with the process", async () => {

@@ -1,12 +1,11 @@
-import type { Engine } from "../../services/engine.ts";
 import type { Task } from "../../task.ts";
-import { orThrow } from "../context.ts";
+import { orThrow, type ToolParts } from "../context.ts";
 
 /**
  * The session's own tasks that are meant: one, those of a batch, or all.
  * @throws Error when the task or the batch is not the session's.
  */
-export const tasksOf = (engine: Engine, sessionID: string, taskId?: string, batchId?: string): Task[] => {
+export const tasksOf = (engine: ToolParts["engine"], sessionID: string, taskId?: string, batchId?: string): Task[] => {
   if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
   const own = engine.list({ parentSessionID: sessionID });
   if (batchId === undefined) return own;
