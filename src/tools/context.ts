@@ -14,8 +14,8 @@ export interface ToolParts {
   isHeadless: boolean;
 }
 
-/** The host says which call it is; its types do not. */
-export type CallContext = ToolContext & { callID?: string };
+/** The host says which call it is, and whether a person named an agent in the prompt; its types do not. */
+export type CallContext = ToolContext & { callID?: string; extra?: { bypassAgentCheck?: boolean } };
 
 /**
  * The value of an outcome.

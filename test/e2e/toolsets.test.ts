@@ -343,6 +343,27 @@ test("in opencode run what resumed tasks ask is rejected at once: it answers onl
   for (const id of [cleaner, chooser]) expect(outputs).toContain(`without ${id}`);
 });
 
+test("the plan agent, which OpenCode keeps from general, gets it by none of our tools; and explore by all", async () => {
+  const parent = await lab.session();
+  const ways = (agent: string) => [
+    launching("plan it", { agent }),
+    elisha("task", { title: "plan it", agent, prompt: "plan it", async: true }),
+    subtask("plan it", {}, agent),
+  ];
+  lab.model.when("plan with general", [calls(ways("general")), text("planned")]);
+  await lab.ask(parent, "plan with general", { agent: "plan" });
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+  const results = request ? toolResults(request) : [];
+  expect(results.map(({ output }) => output)).toEqual(
+    Array(3).fill(expect.stringContaining("rule which prevents you")),
+  );
+  const children = async () => (await lab.client.session.children({ sessionID: parent })).data;
+  expect(await children()).toEqual([]);
+  lab.model.when("plan with explore", [calls(ways("explore")), text("planned")]);
+  await lab.ask(parent, "plan with explore", { agent: "plan" });
+  expect(await children()).toHaveLength(3);
+});
+
 describe("elisha", () => {
   const task = (prompt: string, more = {}) => elisha("task", { title: prompt, agent: "general", prompt, ...more });
 

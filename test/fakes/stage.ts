@@ -1,4 +1,3 @@
-import type { ToolContext } from "@opencode-ai/plugin";
 import type { Toolset } from "../../src/options.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import type { ForkLimits } from "../../src/services/fork.ts";
@@ -9,6 +8,7 @@ import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
 import { isTaskContext } from "../../src/services/task-context.ts";
 import type { Task } from "../../src/task.ts";
+import type { CallContext } from "../../src/tools/context.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
 import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
@@ -19,7 +19,7 @@ import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.
 
 export const PARENT = "ses_parent";
 
-type Caller = Partial<Pick<ToolContext, "sessionID" | "messageID" | "agent" | "abort">> & { callID?: string };
+type Caller = Partial<Pick<CallContext, "sessionID" | "messageID" | "agent" | "abort" | "ask" | "callID" | "extra">>;
 
 /** The whole product on a fake host: everything but OpenCode is real. */
 export interface Stage {

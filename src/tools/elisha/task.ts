@@ -1,7 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { reasonOf } from "../../services/log.ts";
 import { refuse } from "../../services/outcome.ts";
-import { launchUnlessAborted } from "../aborting.ts";
 import type { CallContext, ToolParts } from "../context.ts";
+import { launchFor } from "../launching.ts";
 import { agentNotFound, answer, failed, resultOf } from "./result.ts";
 import { waitFor } from "./waiting.ts";
 
@@ -22,19 +23,9 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       async: boolean().optional().describe("Run in background (default: false)"),
     },
     execute: async ({ title, agent, prompt, async = false }, context: CallContext) => {
-      const launched = await launchUnlessAborted(parts.engine, {
-        description: title,
-        prompt,
-        agent,
-        batchId: undefined,
-        parentSessionID: context.sessionID,
-        parentMessageID: context.messageID,
-        parentAgent: context.agent,
-        directory: context.directory,
-        fork: false,
-        priority: 0,
-        signal: context.abort,
-      });
+      const launched = await launchFor(context, parts.engine, { description: title, prompt, agent }).catch((error) =>
+        refuse(reasonOf(error)),
+      );
       if (!launched) return answer(failed(refuse("The turn was aborted; nothing was launched.")));
       if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched));
       const { task } = launched.value;

@@ -1,8 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { launchUnlessAborted } from "../aborting.ts";
 import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
+import { launchFor } from "../launching.ts";
 import { aborted, answer, resultOf } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
 
@@ -50,19 +50,8 @@ export const subtaskTool = (
     execute: async ({ title, intent, artifactRefs = [], priority = 0 }, context: CallContext) => {
       const { sessionID, callID, abort } = context;
       if (!Number.isSafeInteger(priority)) throw new Error(`priority is ${priority}, but must be a whole number.`);
-      const launched = await launchUnlessAborted(engine, {
-        description: title,
-        prompt: promptOf(title, intent, artifactRefs),
-        agent: name,
-        batchId: undefined,
-        parentSessionID: sessionID,
-        parentMessageID: context.messageID,
-        parentAgent: context.agent,
-        directory: context.directory,
-        fork: false,
-        priority,
-        signal: abort,
-      });
+      const prompt = promptOf(title, intent, artifactRefs);
+      const launched = await launchFor(context, engine, { description: title, prompt, agent: name, priority });
       if (!launched) return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
       const { task } = orThrow(launched);
       const taskId = task.sessionID;

@@ -1,5 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { given, orThrow, type ToolParts } from "../context.ts";
+import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
+import { launchFor, permit } from "../launching.ts";
 
 const { string, boolean } = tool.schema;
 
@@ -21,8 +22,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       resume: string().optional().describe("Id of a completed task to continue"),
       fork: boolean().optional().describe("Let the agent see this conversation"),
     },
-    execute: async ({ description, prompt, agent, batch_id, resume, fork = false }, context) => {
-      const caller = { parentSessionID: context.sessionID, signal: context.abort };
+    execute: async ({ description, prompt, agent, batch_id, resume, fork = false }, context: CallContext) => {
       const taskId = given(resume);
       if (taskId !== undefined && fork) {
         throw new Error(
@@ -30,6 +30,9 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
         );
       }
       if (taskId !== undefined) {
+        const caller = { parentSessionID: context.sessionID, signal: context.abort };
+        const found = orThrow(parts.engine.find(context.sessionID, taskId));
+        await permit(context, found.agent, found.description);
         const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
         return {
           title: task.description,
@@ -37,20 +40,10 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
           metadata: { sessionId: task.sessionID },
         };
       }
-      const { task, forkRefusal } = orThrow(
-        await parts.engine.launch({
-          ...caller,
-          description: description ?? "",
-          prompt,
-          agent: agent ?? "",
-          batchId: given(batch_id),
-          parentMessageID: context.messageID,
-          parentAgent: context.agent,
-          directory: context.directory,
-          fork,
-          priority: 0,
-        }),
-      );
+      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: given(batch_id), fork };
+      const launched = await launchFor(context, parts.engine, wanted);
+      if (!launched) throw new Error("The turn was aborted; nothing was launched.");
+      const { task, forkRefusal } = orThrow(launched);
       const asText =
         forkRefusal === undefined
           ? ""

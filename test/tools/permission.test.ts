@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { watched } from "../fakes/watched.ts";
+
+const all = () => createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
+
+const ARGS = { title: "count files", description: "count files", agent: "general", prompt: "Count the files." };
+
+const DENIED = 'The user has specified a rule which prevents you from using this specific tool call: "task"';
+
+/** How the host answers when it is asked for a permission. */
+const deny = async () => {
+  throw new Error(DENIED);
+};
+
+const sessions = (stage: Stage) => stage.host.sessionIDs();
+
+describe.each(["asyncagents_task", "elisha_task", "create_subtask_general"])("%s", (tool) => {
+  test("asks the host whether this agent may use that one, before anything is made", async () => {
+    const stage = all();
+    const asked: unknown[] = [];
+    void stage.call(tool, ARGS, {
+      ask: async (request) => {
+        expect(sessions(stage)).toEqual([PARENT]);
+        asked.push(request);
+      },
+    });
+    await settled();
+    expect(asked).toEqual([
+      {
+        permission: "task",
+        patterns: ["general"],
+        always: ["*"],
+        metadata: { description: "count files", subagent_type: "general" },
+      },
+    ]);
+    expect(stage.engine.list({})).toHaveLength(1);
+  });
+
+  test("makes nothing where it may not, and passes the host's words on", async () => {
+    const stage = all();
+    const words = await stage.call(tool, ARGS, { ask: deny }).catch(String);
+    if (tool === "elisha_task") expect(JSON.parse(words)).toEqual({ status: "failed", error: DENIED });
+    else expect(words).toBe(`Error: ${DENIED}`);
+    expect(sessions(stage)).toEqual([PARENT]);
+  });
+
+  test("does not ask where a person has named the agent in the prompt", async () => {
+    const stage = all();
+    void stage.call(tool, ARGS, { ask: deny, extra: { bypassAgentCheck: true } });
+    await settled();
+    expect(stage.engine.list({})).toHaveLength(1);
+  });
+
+  test("makes nothing when the turn is aborted while the person is asked, and answers at once", async () => {
+    const stage = all();
+    const turn = new AbortController();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const call = watched(stage.call(tool, ARGS, { abort: turn.signal, ask: () => answered }));
+    await settled();
+    turn.abort();
+    await settled();
+    expect(`${call.value}${call.fault}`).toMatch(/turn was aborted; (nothing|no subtask) was launched/);
+    answer();
+    await settled();
+    expect(sessions(stage)).toEqual([PARENT]);
+  });
+});
+
+test("a resume asks for the task's own agent, and sends nothing where it may not be used", async () => {
+  const stage = createStage();
+  const id = await stage.complete("12");
+  const resume = { resume: id, prompt: "And in b?" };
+  await expect(stage.call("task", resume, { ask: deny })).rejects.toThrow(DENIED);
+  expect(stage.task(id)).toMatchObject({ status: "completed", resumeCount: 0 });
+  const asked: string[][] = [];
+  await stage.call("task", resume, { ask: async ({ patterns }) => void asked.push(patterns) });
+  expect(asked).toEqual([["general"]]);
+  expect(stage.task(id)).toMatchObject({ status: "resumed" });
+});
