@@ -94,18 +94,25 @@ const server: Plugin = async (input, given) => {
   if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
   const parts = { engine, clock, prefix, isHeadless };
   const tools = fixedTools(options.toolsets, parts);
+  let agents: () => unknown = () => undefined;
+  const subtaskTools = () => {
+    try {
+      const { subagents, odd } = subagentsOf(agents());
+      if (odd.length > 0) log.error("agents have no subtask tool: their configuration cannot be read", { odd });
+      return subtasksToolset(parts, subagents, options.subtasks.onParentCancel);
+    } catch (error) {
+      log.error("there are no subtask tools", { reason: reasonOf(error) });
+      return {};
+    }
+  };
   return {
-    tool: tools,
-    // The one place where the agents are known without asking the host; it takes tools from here too.
-    config: async ({ agent }) => {
-      if (!options.toolsets.includes("subtasks")) return;
-      try {
-        const { subagents, odd } = subagentsOf(agent);
-        Object.assign(tools, subtasksToolset(parts, subagents, options.subtasks.onParentCancel));
-        if (odd.length > 0) log.error("agents have no subtask tool: their configuration cannot be read", { odd });
-      } catch (error) {
-        log.error("there are no subtask tools", { reason: reasonOf(error) });
-      }
+    // Read once every plugin's `config` hook has run: agents that others add have their tools too.
+    get tool() {
+      return options.toolsets.includes("subtasks") ? { ...tools, ...subtaskTools() } : tools;
+    },
+    // The one place where the agents are known without asking the host.
+    config: async (config) => {
+      agents = () => config.agent;
     },
     // A throw in here could hang the host, or break every session of it.
     event: async ({ event }) => {

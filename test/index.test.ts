@@ -55,21 +55,23 @@ test.each([
 
 test("subtask tools come with the configuration; an agent that cannot be read is left out, and said", async () => {
   const { hooks, logged } = start({ toolsets: ["subtasks"] });
-  const { tool, config, dispose } = await hooks;
-  const agent = { reviewer: { mode: "subagent" }, lead: { mode: "primary" }, odd: { mode: 7 } };
-  await config?.({ agent } as never);
-  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_reviewer"];
-  expect(Object.keys(tool ?? {}).sort()).toEqual(names);
+  const started = await hooks;
+  const agent = { lead: { mode: "primary" }, odd: { mode: 7 } };
+  const configuration: Record<string, unknown> = { agent };
+  await started.config?.(configuration as never);
+  configuration.agent = { ...agent, latecomer: { mode: "subagent" } };
+  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_latecomer"];
+  expect(Object.keys(started.tool ?? {}).sort()).toEqual(names);
   expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { odd: ["odd"] } })]);
-  await dispose?.();
+  await started.dispose?.();
 });
 
 test("without the toolset subtasks the configuration brings no tools", async () => {
   const { hooks } = start({ toolsets: ["elisha"] });
-  const { tool, config, dispose } = await hooks;
-  await config?.({ agent: { reviewer: { mode: "subagent" } } } as never);
-  expect(Object.keys(tool ?? {})).toEqual(["elisha_task", "elisha_task_output", "elisha_task_cancel"]);
-  await dispose?.();
+  const started = await hooks;
+  await started.config?.({ agent: { reviewer: { mode: "subagent" } } } as never);
+  expect(Object.keys(started.tool ?? {})).toEqual(["elisha_task", "elisha_task_output", "elisha_task_cancel"]);
+  await started.dispose?.();
 });
 
 test("a compaction without tasks is told nothing", async () => {

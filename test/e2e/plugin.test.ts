@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames } from "./lab/model-request.ts";
@@ -46,10 +48,18 @@ test("a wrong option is said with its name, and OpenCode starts all the same", a
   expect(request && toolNames(request).filter((name) => name.startsWith("asyncagents_"))).toEqual([]);
 });
 
-test("the prefix is the user's to choose", async () => {
-  await lab.restart({ plugin: [built, { prefix: "superagents" }] });
+const LATER = `export default { id: "later", server: async () => ({
+  config: async (config) => { config.agent = { ...config.agent, latecomer: { mode: "subagent", prompt: "You are late." } }; },
+}) };`;
+
+test("the prefix is the user's to choose; agents that a later plugin adds have their subtask tools", async () => {
+  const later = join(lab.options.home, "later.js");
+  await writeFile(later, LATER);
+  const options = { prefix: "superagents", toolsets: ["tasks", "subtasks"] };
+  await lab.restart({ config: { plugin: [[built, options], later] } });
   const parent = await lab.session();
   await lab.ask(parent, "hello");
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
-  expect(request && toolNames(request)).toContain("superagents_task");
+  const names = ["superagents_task", "create_subtask_general", "create_subtask_latecomer"];
+  expect(request && toolNames(request)).toEqual(expect.arrayContaining(names));
 });
