@@ -7,7 +7,7 @@ import { commandLine } from "./cli/command-line.ts";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
 import { createEngine } from "./services/engine.ts";
-import { isDevelopment } from "./services/environment.ts";
+import { isDevelopment, isRun } from "./services/environment.ts";
 import { startStatusServer } from "./services/http/status-server.ts";
 import { createIds } from "./services/ids.ts";
 import { createWatching } from "./services/inspection/watching.ts";
@@ -56,7 +56,7 @@ const server: Plugin = async (input, given) => {
       },
     },
   });
-  const isHeadless = process.argv.includes("run");
+  const isHeadless = isRun();
   const watch = await watching.watch(options.inspect, input.directory, log);
   const engine = createEngine({
     host,

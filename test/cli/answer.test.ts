@@ -179,6 +179,8 @@ test("where no OpenCode runs, or something else listens, it says so, and nobody 
 });
 
 test("the command is shown as it was called, as a shell takes it", () => {
-  expect(commandLine("/home/me/taskchart/dist/cli.js")).toBe("node /home/me/taskchart/dist/cli.js");
-  expect(commandLine("/home/me/my plugins/cli.js")).toBe('node "/home/me/my plugins/cli.js"');
+  expect(commandLine("/home/me/taskchart/dist/cli.js", "linux")).toBe("node /home/me/taskchart/dist/cli.js");
+  expect(commandLine("/home/me/it's $HOME/cli.js", "linux")).toBe(`node '/home/me/it'\\''s $HOME/cli.js'`);
+  expect(commandLine("C:\\plugins\\cli.js", "win32")).toBe("node C:\\plugins\\cli.js");
+  expect(commandLine("C:\\my plugins\\cli.js", "win32")).toBe('node "C:\\my plugins\\cli.js"');
 });
