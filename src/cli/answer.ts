@@ -21,6 +21,7 @@ Answers what a task asks of you. Without an answer it shows what a task asks, or
   <request-id>     which request
   <answer>         for a permission: once, always or reject
                    for questions: one answer for each, in their order; where several may be chosen, with commas
+                   after --, where one begins with -
   <task-id>        a task's id, or the beginning of it
   --reject         say no, to a permission or to questions
   --message <why>  with a rejected permission: what the agent is told
