@@ -165,8 +165,8 @@ export const createAttention = (parts: AttentionParts): Attention => {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: below });
     }
     // `opencode run` answers permissions by itself, those of the sessions that it saw made below its own; no questions.
-    const isRuns = request.kind === "permission" && chain.slice(0, -1).every(isNew);
-    if (isHeadless && !isRuns) return inBackground(dismiss(asked));
+    const runAnswers = request.kind === "permission" && chain.slice(0, -1).every(isNew);
+    if (isHeadless && !runAnswers) return inBackground(dismiss(asked));
     if (timeout !== undefined) asked.callOffEnd = clock.after(timeout, () => inBackground(dismiss(asked)));
     inBackground(toast(asked, nearest));
     // The interface shows what a session's direct children ask, and a fork is nobody's child.

@@ -272,7 +272,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     tools: options.notice.tools,
     find,
     get,
-    learnAbove: lineage.learn,
+    learnAbove: (sessionID) => inBackground(lineage.learn(sessionID), "the sessions above a task are not known"),
   });
   const isPrompted = (sessionID: string) => runtime.promptUnderWay(sessionID) !== undefined;
   const asides = createAsides({ host, clock, ids, log, isPrompted });

@@ -30,8 +30,8 @@ export interface ResumeParts {
   tools: ToolNames;
   find(parentSessionID: string, id: string): Outcome<Task>;
   get(taskId: string): Task | undefined;
-  /** Learns of all sessions above this one. */
-  learnAbove(sessionID: string): Promise<void>;
+  /** Has all sessions above this one learned of: a person is to find what it asks. Nothing waits for that. */
+  learnAbove(sessionID: string): void;
 }
 
 /** Sends a follow-up prompt to a completed task's own session; every reason against it comes back in words. */
@@ -60,7 +60,7 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
       return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
     }
     if (!session.ok) return refuse(`OpenCode did not find the task's session: ${session.failure.message}. Try again.`);
-    await learnAbove(sessionID);
+    learnAbove(sessionID);
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
     // Another resume may have come while the host was asked.
     const refusedNow = refusal();
