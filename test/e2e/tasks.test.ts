@@ -227,7 +227,7 @@ describe("the parent, when a task ends,", () => {
     const parent = await lab.session();
     const child = hang();
     lab.model.when(inChild("plan ahead"), child);
-    lab.model.when("hand it out", [calls([launching("plan ahead")]), text("launched")]);
+    lab.model.when("hand it out", [calls([launching("plan ahead", { agent: "explore" })]), text("launched")]);
     const model = { providerID: "scripted", modelID: "m2" };
     await lab.prompt(parent, "hand it out", { agent: "plan", model });
     const task = await childOf(lab, "plan ahead");
