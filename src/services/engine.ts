@@ -37,6 +37,7 @@ import type { Retention, Store, TaskFilter } from "./store/store.ts";
 import type { Inspect } from "./supervision.ts";
 import { taskContext } from "./task-context.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
+import { watchVanished } from "./vanished.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
@@ -295,6 +296,22 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     store.list({ parentSessionID }).some(({ startedAt }) => Date.parse(startedAt) < time);
   const reminding = createReminding({ asides, log, contextOf, launchedBefore });
   const fulfilRequests = createFulfilling({ store, log, get, cancel: ending.cancel, resume, answer });
+  const onHostEvent = (event: HostEvent): void => {
+    const at = clock.now();
+    progress.note(event, at);
+    sightings.note(event);
+    waiting.note(event);
+    if (event.type === "busy") adoption.saw(event.sessionID);
+    if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+    if (event.type === "compacted") reminding.remind(event.sessionID);
+    asides.note(event);
+    lineage.note(event);
+    attention.note(event);
+    if (event.type === "deleted") {
+      inBackground(onDeleted(event.sessionID), "the tasks of a deleted session could not be cleared");
+    }
+  };
+
   const stopAll = [
     attention.stop,
     asides.stop,
@@ -303,6 +320,14 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
     watchSilence(runtime, progress, clock, log, options.staleAfter),
+    watchVanished({
+      runtime,
+      progress,
+      host,
+      clock,
+      log,
+      onVanished: (sessionID) => onHostEvent({ type: "deleted", sessionID }),
+    }),
     repeat(clock, log, {
       every: PROGRESS_STORED,
       work: () => store.noteProgress(progress.takeChanged()),
@@ -340,21 +365,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     cancel: ending.cancel,
     cancelUntold: (taskId) => inBackground(ending.cancelUntold(taskId), "a subtask could not be cancelled"),
     clear: ending.clear,
-    onHostEvent: (event) => {
-      const at = clock.now();
-      progress.note(event, at);
-      sightings.note(event);
-      waiting.note(event);
-      if (event.type === "busy") adoption.saw(event.sessionID);
-      if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
-      if (event.type === "compacted") reminding.remind(event.sessionID);
-      asides.note(event);
-      lineage.note(event);
-      attention.note(event);
-      if (event.type === "deleted") {
-        inBackground(onDeleted(event.sessionID), "the tasks of a deleted session could not be cleared");
-      }
-    },
+    onHostEvent,
     onModelRequest: (messages) => {
       const added = completing.complete(messages);
       if (added > 0) log.info("a notice was shown whole before it was stored whole", { added });

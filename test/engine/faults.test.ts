@@ -178,6 +178,20 @@ describe("a session that is deleted", () => {
     expect(stage.task(id).status).toBe("error");
   });
 
+  test("the child's, by another OpenCode, while it waits for a person: no event comes, and it would work on for ever", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: 0 } as const;
+    stage.host.emit({ type: "asked", sessionID: id, request });
+    stage.host.listen(() => undefined);
+    stage.host.delete(id);
+    stage.host.listen((event) => stage.engine.onHostEvent(event));
+    await stage.clock.advance(120_000);
+    expect(stage.task(id).status).toBe("error");
+    expect([...stage.host.openRequests]).toEqual([]);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
   test("the parent's, while a launch is on its way: nothing is left running", async () => {
     const stage = createStage();
     const hold = stage.host.holdNext("createSession");
