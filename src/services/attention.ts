@@ -29,6 +29,8 @@ export interface AttentionParts {
   timeout: number | undefined;
   /** How this plugin's command is called in a terminal. */
   command: string;
+  /** A session that asks is not there any more, and nobody told of it. */
+  onVanished(sessionID: string): void;
 }
 
 /**
@@ -58,6 +60,8 @@ interface Open {
   callOffEnd(): void;
   /** Calls off the next toast. */
   callOffToast(): void;
+  /** Calls off the next look whether the session is there. */
+  callOffLook(): void;
 }
 
 /** Milliseconds to the first further try of a rejection that failed; each pause is twice the one before, up to `LONGEST`. */
@@ -70,11 +74,18 @@ const MOST_REFUSALS = 3;
 /** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
 const TOASTED = 60_000;
 
+/**
+ * Milliseconds between two looks whether a session that asks is there. Another OpenCode on the same data may delete it:
+ * no event of that comes here, and it would wait for ever. (One that works is heard of when its model's call ends.)
+ */
+const LOOKED = 60_000;
+
 /** What a child is told when nobody answers. With words it goes on; without, the host ends its turn. */
 const NOBODY = "Nobody has answered. Go on without it.";
 const SAID_NO = "The user says no. Go on without it.";
 
 const none = () => undefined;
+const noTimers = { callOffEnd: none, callOffToast: none, callOffLook: none };
 
 /** A fault of ours would be the same again. */
 const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
@@ -84,7 +95,7 @@ const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
 
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, runtime, asides, clock, log, above, isNew, taskOf, isHeadless, timeout, command } = parts;
+  const { host, runtime, asides, clock, log, above, isNew, taskOf, isHeadless, timeout, command, onVanished } = parts;
   const open = new Map<string, Open>();
   let stopped = false;
 
@@ -97,6 +108,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
   const forget = (asked: Open) => {
     asked.callOffEnd();
     asked.callOffToast();
+    asked.callOffLook();
     open.delete(asked.request.id);
   };
 
@@ -142,6 +154,18 @@ export const createAttention = (parts: AttentionParts): Attention => {
     });
   };
 
+  const look = async ({ sessionID }: Open): Promise<void> => {
+    const session = await host.session(sessionID);
+    if (!session.ok && session.failure.kind === "notFound") onVanished(sessionID);
+  };
+
+  const lookAgain = (asked: Open) => {
+    asked.callOffLook = clock.after(LOOKED, () => {
+      lookAgain(asked);
+      inBackground(look(asked));
+    });
+  };
+
   /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
   const show = async (asked: Open, task: Task): Promise<void> => {
     toastAgain(asked, task);
@@ -157,8 +181,9 @@ export const createAttention = (parts: AttentionParts): Attention => {
     if (!nearest || open.has(request.id)) return;
     const taskIds = tasks.map((task) => task.sessionID);
     const root = chain.at(-1) ?? sessionID;
-    const asked: Open = { request, sessionID, taskIds, root, isDismissed: false, callOffEnd: none, callOffToast: none };
+    const asked: Open = { request, sessionID, taskIds, root, isDismissed: false, ...noTimers };
     open.set(request.id, asked);
+    lookAgain(asked);
     const below = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
     // The supervisor has passed it on to the task whose own session asks.
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {

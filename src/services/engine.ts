@@ -37,7 +37,6 @@ import type { Retention, Store, TaskFilter } from "./store/store.ts";
 import type { Inspect } from "./supervision.ts";
 import { taskContext } from "./task-context.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
-import { watchVanished } from "./vanished.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
@@ -287,6 +286,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     isNew: lineage.isNew,
     taskOf,
     isHeadless: options.isHeadless,
+    onVanished: (sessionID) => onHostEvent({ type: "deleted", sessionID }),
     ...options.attention,
   });
   const { answer } = attention;
@@ -320,14 +320,6 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     adoption.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
     watchSilence(runtime, progress, clock, log, options.staleAfter),
-    watchVanished({
-      runtime,
-      progress,
-      host,
-      clock,
-      log,
-      onVanished: (sessionID) => onHostEvent({ type: "deleted", sessionID }),
-    }),
     repeat(clock, log, {
       every: PROGRESS_STORED,
       work: () => store.noteProgress(progress.takeChanged()),

@@ -27,8 +27,8 @@ const answerAll = (world: World) => {
   }
 };
 
-/** The timers of an engine at rest: its seven watches, and no alarm. */
-const WATCHES = 7;
+/** The timers of an engine at rest: its six watches, and no alarm. */
+const WATCHES = 6;
 
 /** Why the world has not come to rest, in words; undefined when it has. */
 export const unrest = ({ host, stage, agents, life }: World): string | undefined => {

@@ -418,6 +418,23 @@ describe("no request stays open when its task has ended", () => {
     }
   });
 
+  test("not ended, but the session below it that asked was deleted by another OpenCode: no event tells of that", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    below(stage, "ses_helper", id);
+    stage.host.at("ses_helper").busy = true;
+    await ask(stage, "ses_helper");
+    stage.host.listen(() => undefined);
+    stage.host.delete("ses_helper");
+    stage.host.listen((event) => stage.engine.onHostEvent(event));
+    await stage.clock.advance(59_000);
+    expect(stage.task(id).attention).toBeDefined();
+    await stage.clock.advance(1_000);
+    expect([...stage.host.openRequests]).toEqual([]);
+    expect(stage.task(id)).toMatchObject({ status: "running" });
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
   test("gone with its session", async () => {
     const stage = createStage();
     const id = await stage.launch();

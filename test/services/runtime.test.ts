@@ -152,7 +152,7 @@ test("at rest, nothing ticks", async () => {
   await settled();
   const before = stage.clock.pending();
   await stage.clock.advance(3_600_000);
-  // Seven watches: for silence, missed events, vanished sessions, lost processes, requests, progress and outdated tasks.
-  expect(before).toBe(7);
-  expect(stage.clock.pending()).toBe(7);
+  // Six watches: for silence, missed events, lost processes, requests, progress and outdated tasks. No alarm.
+  expect(before).toBe(6);
+  expect(stage.clock.pending()).toBe(6);
 });
