@@ -31,8 +31,8 @@ const calls = ({ output, list, resume }: ToolNames, live: string): string[] => [
 ];
 
 /**
- * What an agent has to know of tasks that its conversation does not show any more. Undefined where it has none. `isHeadless`:
- * the host ends with the agent's answer.
+ * What an agent has to know of tasks that its conversation does not show any more. Undefined where it has none.
+ * `isHeadless`: the host ends with the agent's answer.
  */
 export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): string | undefined => {
   if (tasks.length === 0) return undefined;

@@ -10,7 +10,7 @@ export const SubtaskResult = z.strictObject({
   subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
-  /** Why it failed, or was cancelled by other means than the agent's or a person's will. */
+  /** Why it failed; of a cancelled one, that the turn was aborted, or why nobody knows whether it has stopped. */
   failureReason: z.string().optional(),
   /** What the agent said last: whole, but for what the host would cut of it. */
   finalAssistantMessage: z.string().optional(),
@@ -25,7 +25,6 @@ export const resultOf = (task: Task & { status: keyof typeof STATUS }): SubtaskR
   agentId: task.agent,
   subTaskStatus: STATUS[task.status],
   ...(task.status === "completed" ? { summary: beside(task.summary) } : {}),
-  // Of a cancelled one: why the host did not confirm that it stopped.
   ...(task.failureReason === undefined ? {} : { failureReason: beside(task.failureReason) }),
   ...(task.status === "completed" ? { finalAssistantMessage: task.result } : {}),
 });
