@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // All of them compute: one core for vitest itself, as by default, is half of a small machine.
+    maxWorkers: "100%",
     projects: [
       {
         test: {
