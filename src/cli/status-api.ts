@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
+import { isLoopback } from "../services/http/access.ts";
 import { createDiscoveryFiles } from "../services/http/discovery-files.ts";
 import { reasonOf } from "../services/log.ts";
 import { plain } from "../services/plain.ts";
@@ -35,8 +36,6 @@ const PAGE = 200;
 /** Milliseconds that OpenCode has to answer: another of its processes may have to be asked. */
 const PATIENCE = 30_000;
 
-const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
-
 const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause ? reasonOf(error.cause) : reasonOf(error);
 
@@ -50,7 +49,7 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
   }
   const { url, token = "" } = server;
   // It holds a token that nobody else is to have.
-  if (!URL.canParse(url) || !LOOPBACK.has(new URL(url).hostname)) {
+  if (!URL.canParse(url) || !isLoopback(new URL(url).host)) {
     throw new CommandError(`server.json in ${folder} does not lead to this machine, but to ${plain(url)}.`);
   }
 

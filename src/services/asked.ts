@@ -1,6 +1,6 @@
 import type { Answer } from "../answer.ts";
 import type { PendingRequest } from "../machines/task-events.ts";
-import type { Question } from "../task.ts";
+import type { Question, Task } from "../task.ts";
 import { inShort } from "./plain.ts";
 
 /** What people are shown of a request: a child wrote it, and may write anything. */
@@ -15,6 +15,10 @@ const SHOWN = 4_000;
 /** What is asked, in a line that follows the name of a task. */
 export const requestLine = ({ kind, what }: ShownRequest, most = SHOWN): string =>
   kind === "permission" ? `asks permission for ${inShort(what, most)}` : `asks: ${inShort(what, most)}`;
+
+/** What a person has to answer before the task goes on, in short; undefined when there is nothing. */
+export const askedIn = ({ attention }: Pick<Task, "attention">): string | undefined =>
+  attention && attention.kind !== "stale" ? `${attention.kind}: ${inShort(attention.what, IN_SHORT)}` : undefined;
 
 /** What else there is to know before it is answered, a line each. */
 export const detailLines = (request: ShownRequest): string[] =>

@@ -9,6 +9,7 @@ import type { Host, HostFailure } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import { inShort } from "./plain.ts";
+import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What attention is given with. */
@@ -58,9 +59,9 @@ interface Open {
   isDismissed: boolean;
   /** Calls off the timer of `attention.timeout`. */
   callOffEnd(): void;
-  /** Calls off the next toast. */
+  /** Calls off further toasts. */
   callOffToast(): void;
-  /** Calls off the next look whether the session is there. */
+  /** Calls off further looks whether the session is there. */
   callOffLook(): void;
 }
 
@@ -147,28 +148,18 @@ export const createAttention = (parts: AttentionParts): Attention => {
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
-  const toastAgain = (asked: Open, task: Task) => {
-    asked.callOffToast = clock.after(TOASTED, () => {
-      inBackground(toast(asked, task, ` In a terminal: ${command} answer`));
-      toastAgain(asked, task);
-    });
-  };
-
   const look = async ({ sessionID }: Open): Promise<void> => {
     const session = await host.session(sessionID);
     if (!session.ok && session.failure.kind === "notFound") onVanished(sessionID);
   };
 
-  const lookAgain = (asked: Open) => {
-    asked.callOffLook = clock.after(LOOKED, () => {
-      lookAgain(asked);
-      inBackground(look(asked));
-    });
-  };
-
   /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
   const show = async (asked: Open, task: Task): Promise<void> => {
-    toastAgain(asked, task);
+    asked.callOffToast = repeat(clock, log, {
+      every: TOASTED,
+      work: () => toast(asked, task, ` In a terminal: ${command} answer`),
+      fault: "a toast could not be shown again",
+    });
     const text = requestMessage(task, asked.request, command);
     const isThere = await asides.leave(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
     if (isThere) asked.callOffToast();
@@ -183,7 +174,11 @@ export const createAttention = (parts: AttentionParts): Attention => {
     const root = chain.at(-1) ?? sessionID;
     const asked: Open = { request, sessionID, taskIds, root, isDismissed: false, ...noTimers };
     open.set(request.id, asked);
-    lookAgain(asked);
+    asked.callOffLook = repeat(clock, log, {
+      every: LOOKED,
+      work: () => look(asked),
+      fault: "a session that asks could not be looked for",
+    });
     const below = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
     // The supervisor has passed it on to the task whose own session asks.
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {

@@ -3,7 +3,7 @@ import { hasEnded, type Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store/store.ts";
-import type { Waiting } from "./waiting.ts";
+import { createTelling, type Waiting } from "./waiting.ts";
 
 /** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */
 export interface Cancelled {
@@ -51,6 +51,7 @@ export interface EndingParts {
 }
 
 export const createEnding = ({ runtime, store, clock, untilOver, get, stopSession }: EndingParts): Ending => {
+  const tell = createTelling(runtime, clock);
   let stopped = false;
 
   /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
@@ -105,15 +106,12 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
 
   /** Has somebody who knows of a task's end wait for it while it is brought about. It is told if it comes otherwise. */
   const held = async (taskIds: string[], call: string, work: () => Promise<"known" | "news">): Promise<void> => {
-    const say = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO") => {
-      for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
-    };
-    say("WAIT_BEGAN");
+    tell("WAIT_BEGAN", call, taskIds);
     try {
       const end = await work();
-      if (!stopped) say(end === "known" ? "TOLD" : "LET_GO");
+      if (!stopped) tell(end === "known" ? "TOLD" : "LET_GO", call, taskIds);
     } catch (error) {
-      say("LET_GO");
+      tell("LET_GO", call, taskIds);
       throw error;
     }
   };

@@ -1,4 +1,5 @@
 import { hasEnded, type Task } from "../task.ts";
+import { askedIn } from "./asked.ts";
 import { inShort } from "./plain.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -8,8 +9,9 @@ const ENDED = 20;
 /** Characters of a description that are shown: an agent may have put its whole prompt there. */
 const SHOWN = 100;
 
-const line = ({ sessionID, description, agent, status, attention }: Task): string => {
-  const waits = attention && attention.kind !== "stale" ? ", waits for the user" : "";
+const line = (task: Task): string => {
+  const { sessionID, description, agent, status } = task;
+  const waits = askedIn(task) === undefined ? "" : ", waits for the user";
   const what = inShort(description, SHOWN).replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹");
   return `- ${sessionID} "${what}" (${agent}): ${status}${waits}`;
 };

@@ -47,6 +47,13 @@ const UNNAMED = "";
 
 const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
+/** Tells live tasks of a call, or of what stands for one, that waits for them. */
+export const createTelling =
+  (runtime: Runtime, clock: Clock) =>
+  (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]): void => {
+    for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
+  };
+
 /** Nobody waits yet. */
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
@@ -54,9 +61,7 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   const waits = new Set<{ stop(): void; recheck(): void }>();
   let stopped = false;
 
-  const tell = (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]) => {
-    for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
-  };
+  const tell = createTelling(runtime, clock);
 
   const isOver = (taskId: string): boolean => {
     const record = store.get(taskId);

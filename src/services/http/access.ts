@@ -10,6 +10,9 @@ const LOOPBACK = "(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?";
 const LOOPBACK_HOST = new RegExp(`^${LOOPBACK}$`, "i");
 const LOOPBACK_ORIGIN = new RegExp(`^https?://${LOOPBACK}$`, "i");
 
+/** True for a host of this machine, with a port or without. */
+export const isLoopback = (host: string): boolean => LOOPBACK_HOST.test(host);
+
 /** Characters of the longest URL that is served. Node and Bun themselves take at most 16 kB of headers. */
 const LONGEST_URL = 8_192;
 
@@ -28,7 +31,7 @@ export const quoted = (value: string): string =>
  */
 export const refusalOf = (request: Request, allowedOrigins: readonly string[]): Refusal | undefined => {
   const host = request.headers.get("host") ?? "";
-  if (!LOOPBACK_HOST.test(host)) {
+  if (!isLoopback(host)) {
     return { status: 403, error: `Host ${quoted(host)} is not served: use localhost or 127.0.0.1.` };
   }
   const origin = request.headers.get("origin");

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { IN_SHORT } from "../../services/asked.ts";
+import { askedIn } from "../../services/asked.ts";
 import type { Refusal } from "../../services/outcome.ts";
-import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { beside, fitting } from "../fitting.ts";
 
@@ -33,11 +32,10 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
   cancelled: "cancelled",
 };
 
-/** What a person has to answer before the task goes on; undefined when there is nothing. */
-const heldUpBy = ({ attention }: Task): string | undefined =>
-  attention && attention.kind !== "stale"
-    ? `It waits for the user to answer a ${attention.kind}: ${inShort(attention.what, IN_SHORT)}`
-    : undefined;
+const heldUpBy = (task: Task): string | undefined => {
+  const asked = askedIn(task);
+  return asked && `It waits for the user to answer a ${asked}`;
+};
 
 const faultOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
   const { error } = task;

@@ -1,4 +1,4 @@
-import { IN_SHORT } from "../../services/asked.ts";
+import { askedIn, IN_SHORT } from "../../services/asked.ts";
 import { duration, quote } from "../../services/notices.ts";
 import { inShort } from "../../services/plain.ts";
 import { hasEnded, type Progress, type Task } from "../../task.ts";
@@ -11,11 +11,10 @@ export const labelOf = ({ sessionID, resumeCount, isForked }: Task): string =>
 const tookBy = ({ runStartedAt, completedAt }: Task, now: number): string =>
   duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
 
-const attentionOf = ({ attention }: Task): string => {
-  if (!attention) return "";
-  return attention.kind === "stale"
-    ? `no sign of life since ${attention.since}`
-    : `waits for a person: ${attention.kind}: ${inShort(attention.what, IN_SHORT)}`;
+const attentionOf = (task: Task): string => {
+  const asked = askedIn(task);
+  if (asked !== undefined) return `waits for a person: ${asked}`;
+  return task.attention ? `no sign of life since ${task.attention.since}` : "";
 };
 
 /** One line for a list. */
