@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { workingTask } from "./driven-task.ts";
+
+/** A task that has ended while these tool calls wait for it, in order to tell its end. */
+const heldFor = (...calls: string[]) => {
+  const task = workingTask();
+  for (const call of calls) task.take("WAIT_BEGAN", { call });
+  task.take("HOST_IDLE");
+  task.take("LOOKED_ANSWERED");
+  return task;
+};
+
+test("of two calls that wait for the end, one that is aborted leaves the telling to the other", () => {
+  const task = heldFor("call_1", "call_2");
+  expect(task.take("LET_GO", { call: "call_1" })).toEqual([]);
+  expect(task.snapshot.value.notice).toBe("held");
+  expect(task.take("LET_GO", { call: "call_2" })).toMatchObject([{ type: "tell" }]);
+});
+
+test("only a call that waits for the end can have told it", () => {
+  const task = heldFor("call_1");
+  expect(task.refuses("TOLD", { call: "call_of_another" })).toBe(true);
+  task.take("TOLD", { call: "call_1" });
+  expect(task.snapshot.value.notice).toBe("none");
+});
