@@ -22,6 +22,13 @@ describePlays({
     if (lead && !stage.life.isOver()) stage.host.fail(lead, { name: "APIError", message: "401" });
     await work();
   },
+  "a person aborts a task while the one that it launched runs": async ({ stage, launch, call, work }) => {
+    const lead = await launch("go on for ever");
+    const args = { description: "help", prompt: "help for ever", agent: "general" };
+    if (lead) await call("task", args, { sessionID: lead });
+    if (lead && !stage.life.isOver()) stage.host.abortByPerson(lead);
+    await work();
+  },
   "a task is cancelled, and the one that it launched with it": async ({ launch, call, work }) => {
     const lead = await launch("go on for ever");
     const args = { description: "help", prompt: "help for ever", agent: "general" };

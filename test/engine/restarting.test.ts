@@ -459,6 +459,27 @@ test("in opencode run, only the tasks of sessions that are at work there are tak
   expect(run.store.isElsewhere(other)).toBe(true);
 });
 
+test("in opencode run, a task that is idle and waits for its own is taken over together with those", async () => {
+  const disk = createDisk();
+  disks.push(disk);
+  const stage = createStage({ openStore: disk.boot });
+  const lead = await stage.launch();
+  const help = await stage.launch({}, { sessionID: lead });
+  stage.host.finish(lead, "I wait for my help.");
+  await settled();
+  stage.life.die();
+  stage.host.crash();
+  const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
+  stage.host.emit({ type: "busy", sessionID: PARENT });
+  await run.clock.advance(100);
+  expect([lead, help].filter((id) => run.store.isElsewhere(id))).toEqual([]);
+  expect(run.task(lead).status).toBe("running");
+  stage.host.finish(help, "12");
+  await settled();
+  const tellings = run.notices(lead).filter((parts) => parts.some(({ text }) => text.includes(`Task ${help} `)));
+  expect(tellings).toHaveLength(1);
+});
+
 test("a process that stops leaves its tasks free at once, and no timer", async () => {
   const stage = createDurableStage();
   const id = await stage.launch();

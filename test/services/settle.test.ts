@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HostMessage } from "../../src/services/host.ts";
-import { type Sighting, settle } from "../../src/services/settle.ts";
+import { isAnswer, type Sighting, settle } from "../../src/services/settle.ts";
 
 const PROMPT = "msg_2";
 
@@ -59,6 +59,13 @@ test("the answer to a newer prompt is none to ours, as long as ours is not store
   expect(see({ messages, storedAt: undefined })).toEqual({ is: "unanswered" });
 });
 
+test("the answer to a newer prompt is none to ours when it began before ours was stored", () => {
+  const answer = { id: "msg_5", promptID: "msg_4", text: "to the person" };
+  const messages = (createdAt: number) => [{ ...user(PROMPT), createdAt: 5 }, assistant({ ...answer, createdAt })];
+  expect(see({ messages: messages(4), storedAt: 5 })).toEqual({ is: "unanswered" });
+  expect(see({ messages: messages(5), storedAt: 5 })).toMatchObject({ is: "answered" });
+});
+
 test("an aside behind the answer, which wants none itself, hides nothing", () => {
   expect(see({ messages: [user(PROMPT), assistant(), user("msg_4")] })).toMatchObject({
     is: "answered",
@@ -68,6 +75,13 @@ test("an aside behind the answer, which wants none itself, hides nothing", () =>
 
 test("a compaction's summary is no answer", () => {
   expect(see({ messages: [user(PROMPT), assistant({ isSummary: true })] })).toEqual({ is: "unanswered" });
+});
+
+test("a compaction's summary is not the result, though the answer has no text of its own", () => {
+  const summary = assistant({ isSummary: true, text: "What was said so far." });
+  const messages = [user(PROMPT), summary, assistant({ id: "msg_4", text: "" })];
+  expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "" });
+  expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1 })).toBe(false);
 });
 
 test("a message that failed is a failure, in the host's words", () => {
