@@ -10,6 +10,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/browser/**"],
+          setupFiles: ["test/seed.ts"],
           // Hours of virtual time pass in these; on a busy machine that takes seconds.
           testTimeout: 20_000,
         },

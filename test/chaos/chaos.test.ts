@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
+import { seed } from "../seed.ts";
 import { chaos } from "./chaos.ts";
-
-/** Another one each time; `npm run chaos -- --seed` plays it again. */
-const seed = Math.trunc(Math.random() * 2 ** 31);
 
 /** With those on the other runtime, 2,250 in each run of the tests. */
 const RUNS = process.versions.bun ? 250 : 2_000;

@@ -254,7 +254,7 @@ test("whatever is asked, the answer is never a 5xx, and errors say their status"
       expect(status).toBeLessThan(500);
       if (status >= 400 && body !== "") expect(errorOf({ body })).toMatchObject({ status });
     }),
-    { numRuns: 600, seed: 5_165 },
+    { numRuns: 600 },
   );
   // Else it would say little that none was a 5xx.
   expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 204, 400, 403, 404, 405]));

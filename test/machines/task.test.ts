@@ -108,7 +108,20 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "TICK",
 ]);
 
-const weighed = (event: TaskEvent): TaskEvent[] => (LEADS_ON.has(event.type) ? Array(5).fill(event) : [event]);
+const WEIGHED = POOL.flatMap((event): TaskEvent[] => (LEADS_ON.has(event.type) ? Array(5).fill(event) : [event]));
+
+/** Each goes through the whole pool, in an order of its own: a prime larger than the pool shares no divisor with its size. */
+const STRIDES = [7_879, 7_883, 7_901, 7_907, 7_919];
+
+/** One of the events that the chart takes now: to ask of all of them which it takes would take most of the time. */
+const anyAccepted = (snapshot: TaskSnapshot, pick: number, at: number): TaskEvent => {
+  const stride = STRIDES[pick % STRIDES.length] as number;
+  for (let tried = 0; tried < WEIGHED.length; tried += 1) {
+    const event = WEIGHED[(pick + tried * stride) % WEIGHED.length] as TaskEvent;
+    if (snapshot.can({ ...event, at })) return event;
+  }
+  throw new Error(`${JSON.stringify(snapshot.value)} takes none of these events`);
+};
 
 /**
  * Two picks in three are made among the events that the machine accepts, so that walks go deep; the rest may be any.
@@ -120,20 +133,35 @@ const byPicks =
     const pick = picks[step] ?? 0;
     const scripted = [...begun, ...answered, ...told, resume][step];
     if ((picks[0] ?? 0) % 2 === 1 && scripted) return scripted;
-    const at = START + step * 700;
-    const accepted = pick % 3 > 0 ? POOL.filter((event) => snapshot.can({ ...event, at })).flatMap(weighed) : [];
-    const choices = accepted.length > 0 ? accepted : POOL;
-    return choices[Math.floor(pick / 3) % choices.length] as TaskEvent;
+    const choice = Math.floor(pick / 3);
+    if (pick % 3 > 0) return anyAccepted(snapshot, choice, START + step * 700);
+    return POOL[choice % POOL.length] as TaskEvent;
   };
 
 /** Each event as likely as any other: fast-check would prefer the smallest and the largest numbers. */
 const picks = fc.array(fc.noBias(fc.nat(9_999)), { minLength: 10, maxLength: 40 });
 
+/**
+ * A mistake in the chart that only one walk in 36 comes upon (a deadline that stays when the run has ended, measured) is missed
+ * by one seed in 80,000.
+ */
+const WALKS = 400;
+
+const walked = new Map<string, Step[]>();
+
+/** All properties are asked of the same walks, as one seed makes them: each is taken once. */
+const walkBy = (chosen: number[]): Step[] => {
+  const key = chosen.join();
+  const steps = walked.get(key) ?? walk(chosen.length, byPicks(chosen));
+  walked.set(key, steps);
+  return steps;
+};
+
 const always = (name: string, check: (steps: Step[]) => void) =>
   test(name, () => {
     fc.assert(
-      fc.property(picks, (chosen) => check(walk(chosen.length, byPicks(chosen)))),
-      { numRuns: 60 },
+      fc.property(picks, (chosen) => check(walkBy(chosen))),
+      { numRuns: WALKS },
     );
   });
 
@@ -143,9 +171,9 @@ test("the walks of these properties come to every state", () => {
     typeof value === "string"
       ? [`${path}${value}`]
       : Object.entries(value as object).flatMap(([name, inner]) => leaves(inner, `${path}${name}.`));
-  for (const chosen of fc.sample(picks, { numRuns: 400, seed: 1 })) {
-    for (const { after } of walk(chosen.length, byPicks(chosen)))
-      for (const leaf of leaves(after.value)) seen.add(leaf);
+  // Of one seed in 25 they miss one: this is shown for the usual seed.
+  for (const chosen of fc.sample(picks, { numRuns: WALKS, seed: 1 })) {
+    for (const { after } of walkBy(chosen)) for (const leaf of leaves(after.value)) seen.add(leaf);
   }
   const atomic = (node: AnyStateNode): string[] =>
     node.type === "atomic" ? [node.path.join(".")] : Object.values(node.states).flatMap(atomic);
@@ -252,7 +280,7 @@ test("a refusal says why, in words that follow 'task …'", () => {
   expect(refusalOf(running, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
 });
 
-test("a resumed task can be cancelled, and keeps its earlier result (defect 15)", () => {
+test("a resumed task can be cancelled, and keeps its earlier result", () => {
   const snapshot = after(...answered, ...told, resume, { type: "SLOT_GRANTED", at: 0 }, cancel, {
     type: "STOPPED",
     at: 0,
