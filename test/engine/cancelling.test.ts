@@ -30,6 +30,25 @@ describe("cancel", () => {
     expect(stage.host.at(id).busy).toBe(false);
   });
 
+  test("waits until the session has stopped, is stored, and is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const hold = stage.host.holdNext("abort");
+    let answered = false;
+    const answer = stage.call("cancel", { task_id: id }).then((text) => {
+      answered = true;
+      return text;
+    });
+    await settled();
+    expect(answered).toBe(false);
+    expect(stage.task(id).state).toBe("running.stopping.aborting");
+    hold.release();
+    expect(await answer).toContain("is cancelled");
+    expect(stage.store.get(id)?.task.status).toBe("cancelled");
+    await settled();
+    expect(stage.notices()[0]?.[0]?.text).toContain("⊘");
+  });
+
   test("of a task that is just launching one: the launch leaves nothing behind", async () => {
     const stage = createStage();
     const id = await stage.launch();

@@ -15,6 +15,14 @@ test.each(["fork", "inherited", "configure", "prompt"] as const)(
   },
 );
 
+test("a fork that fails is said to the agent, and logged", async () => {
+  const stage = createStage();
+  stage.host.failNext("fork", refused);
+  const answer = await stage.call("task", { description: "go on", prompt: "Go on.", agent: "general", fork: true });
+  expect(answer).toContain("could not fork this conversation");
+  expect(stage.logged.join("\n")).toContain("the host could not fork");
+});
+
 test("when it can be made in neither way, the launch is refused, and nothing is left", async () => {
   const stage = createStage();
   stage.host.failNext("fork", unavailable);

@@ -62,6 +62,24 @@ describe("a task whose process died", () => {
     expect(before).toMatchObject({ prompt: "Find it all.", batchId: "release", parentAgent: "build" });
   });
 
+  test("of a parent in another mode comes back with that agent, its batch and its prompt, and goes on to its end", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch({ prompt: "Find it all.", batch_id: "release" }, { agent: "plan" });
+    await stage.restart();
+    await stage.clock.advance(100);
+    const { parentAgent, author, batchId, prompt, status } = stage.task(id);
+    expect({ parentAgent, author, batchId, prompt, status }).toEqual({
+      parentAgent: "plan",
+      author: "plan",
+      batchId: "release",
+      prompt: "Find it all.",
+      status: "running",
+    });
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id).status).toBe("completed");
+  });
+
   test("whose session is gone ends in error, and is told once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();

@@ -48,6 +48,29 @@ test("of two resumes in the same assistant message one is taken, and the other r
   expect(stage.host.at(id).prompts.map(({ parts }) => parts[0]?.text)).toEqual(["Find it.", "first"]);
 });
 
+test("a resume that takes longer than any poll is not called completed, nor given up", async () => {
+  const stage = createStage();
+  const id = await stage.complete("There are 12.");
+  await stage.call("task", { resume: id, prompt: "And the tests?" });
+  await stage.clock.advance(3 * 3_600_000);
+  expect(stage.task(id)).toMatchObject({ status: "resumed", result: "There are 12." });
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+});
+
+test("a resume that is answered with yes is done; one that cannot be is refused, not put off", async () => {
+  const stage = createStage();
+  const id = await stage.complete("There are 12.");
+  expect(await stage.call("task", { resume: id, prompt: "first" })).toContain("is resumed");
+  await settled();
+  expect(stage.host.at(id).prompts.at(-1)?.parts[0]?.text).toBe("first");
+  await expect(stage.call("task", { resume: id, prompt: "second" })).rejects.toThrow(/currently being resumed/);
+  stage.host.finish(id, "done");
+  await stage.clock.advance(60_000);
+  expect(stage.host.at(id).prompts.map(({ parts }) => parts[0]?.text)).toEqual(["Find it.", "first"]);
+});
+
 test("a failed resume ends in error, and its earlier result can still be read", async () => {
   const stage = createStage();
   const id = await stage.complete("There are 12.");

@@ -170,6 +170,37 @@ describe("a parent whose own turn just failed", () => {
   });
 });
 
+test("a notice that could not be sent is sent again, the same to the letter", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.failNext("prompt", unavailable, 3);
+  stage.host.finish(id, "done");
+  await settled();
+  expect(stage.notices()).toHaveLength(0);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "sending" });
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+  const attempts = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+  expect(attempts).toHaveLength(4);
+  expect(new Set(attempts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
+  expect(stage.host.at(PARENT).messages.filter(({ role }) => role === "user")).toHaveLength(1);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "none" });
+});
+
+test("one prompt at a time goes to a parent, with all that is owed by then", async () => {
+  const stage = createStage();
+  const tasks = [await stage.launch(), await stage.launch(), await stage.launch()];
+  const hold = stage.host.holdNext("prompt");
+  for (const id of tasks) {
+    stage.host.finish(id, `answer of ${id}`);
+    await settled();
+  }
+  expect(stage.host.calls.filter((call) => call === "prompt")).toHaveLength(tasks.length + 1);
+  hold.release();
+  await settled();
+  expect(stage.notices().map((parts) => parts.length)).toEqual([2, 4]);
+});
+
 test("a hundred ends in one prompt share what a prompt may carry", async () => {
   const stage = createStage();
   const tasks: string[] = [];

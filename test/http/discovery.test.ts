@@ -21,7 +21,7 @@ const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-test("defect 10: server.json is not overwritten or deleted by another instance; the oldest takes it over", async () => {
+test("server.json is not overwritten or deleted by another instance; the oldest takes it over", async () => {
   const folder = temporaryFolder();
   const first = await startChild({ folder });
   const second = await startChild({ folder });
@@ -48,7 +48,7 @@ test("defect 10: server.json is not overwritten or deleted by another instance; 
   expect(instances(folder)).toEqual([]);
 }, 30_000);
 
-test("defect 10: signals keep their default exit, and somebody else's listener keeps its say", async () => {
+test("signals keep their default exit, and somebody else's listener keeps its say", async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const folder = temporaryFolder();
     const plain = await startChild({ folder });
@@ -61,7 +61,7 @@ test("defect 10: signals keep their default exit, and somebody else's listener k
   }
 }, 30_000);
 
-test("defect 10: not every origin may read", async () => {
+test("not every origin may read", async () => {
   const { fetch } = await serve();
   const answer = await fetch("/v1/tasks", { headers: { origin: "https://evil.example" } });
   expect({ status: answer.status, body: await answer.json() }).toEqual({

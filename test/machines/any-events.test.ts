@@ -222,18 +222,21 @@ const walkThrough = (machine: AnyStateMachine, { begin, steps }: Walk): Set<stri
   return seen;
 };
 
+/** They only compute: a few seconds, and much more where the machine has much else to do. */
+const LIMIT = { timeout: 60_000 };
+
 describe.each([
   ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), firstRun)],
   ["outbox", outboxMachine as AnyStateMachine, walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents))],
 ] as const)("the chart %s", (_, machine, walks) => {
-  test("never throws and is never left, whatever events come with whatever payload", () => {
+  test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {
     fc.assert(
       fc.property(walks, (walk) => void walkThrough(machine, walk)),
       { numRuns: 300 },
     );
   });
 
-  test("is walked through in all its states by such events", () => {
+  test("is walked through in all its states by such events", LIMIT, () => {
     const seen = new Set(
       fc.sample(walks, { numRuns: 400, seed: 1 }).flatMap((walk) => [...walkThrough(machine, walk)]),
     );

@@ -90,7 +90,7 @@ test("a parent whose outbox is closed is told again from its next launch on", ()
   supervisor.launch(HELP, PERSON);
   supervisor.taken();
   supervisor.answer(HELP);
-  expect(supervisor.taken()).toContainEqual({ type: "read", parentSessionID: PERSON });
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
 });
 
 test("an outbox that throws is removed and reported, its siblings stay, and the next end opens another", () => {
@@ -109,6 +109,6 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   });
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);
-  expect(supervisor.taken()).toContainEqual({ type: "read", parentSessionID: PERSON });
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
   expect(stateOf(supervisor.task("ses_helper"))).toBe("running.launching");
 });

@@ -147,6 +147,9 @@ const picks = fc.array(fc.noBias(fc.nat(9_999)), { minLength: 10, maxLength: 40 
  */
 const WALKS = 400;
 
+/** They only compute: about two seconds, and much more where the machine has much else to do. */
+const LIMIT = { timeout: 60_000 };
+
 const walked = new Map<string, Step[]>();
 
 /** All properties are asked of the same walks, as one seed makes them: each is taken once. */
@@ -158,14 +161,14 @@ const walkBy = (chosen: number[]): Step[] => {
 };
 
 const always = (name: string, check: (steps: Step[]) => void) =>
-  test(name, () => {
+  test(name, LIMIT, () => {
     fc.assert(
       fc.property(picks, (chosen) => check(walkBy(chosen))),
       { numRuns: WALKS },
     );
   });
 
-test("the walks of these properties come to every state", () => {
+test("the walks of these properties come to every state", LIMIT, () => {
   const seen = new Set<string>();
   const leaves = (value: unknown, path = ""): string[] =>
     typeof value === "string"

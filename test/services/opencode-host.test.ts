@@ -1,5 +1,6 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
 import { describe, expect, test } from "vitest";
+import { planFork } from "../../src/services/fork.ts";
 import type { Host } from "../../src/services/host.ts";
 import { createOpencodeHost } from "../../src/services/opencode-host.ts";
 
@@ -95,6 +96,30 @@ test("what the host leaves out, it says as null too: neither is passed on", asyn
   });
   await host.createSession({ ...session, model: { providerID: "p", modelID: "m" } });
   expect(bodies).toEqual([expect.objectContaining({ model: { id: "m", providerID: "p" } })]);
+});
+
+test("a fork is cut where the host keeps tool results", async () => {
+  const long = {
+    id: "prt_1",
+    sessionID: "ses_1",
+    messageID: "msg_1",
+    type: "tool",
+    callID: "call_1",
+    tool: "read",
+    state: { status: "completed", input: { path: "a.ts" }, output: "x".repeat(4_000), title: "", metadata: {} },
+  };
+  const info = { id: "msg_1", role: "assistant", sessionID: "ses_1", parentID: "msg_0", time: { created: 1 } };
+  const written: unknown[] = [];
+  const host = hostOver(async (sent) => {
+    if (sent.method === "GET") return Response.json([{ info, parts: [long] }]);
+    written.push(await sent.json());
+    return Response.json({});
+  });
+  const history = await host.inherited("ses_1");
+  const plan = planFork(history.ok ? history.value : [], { maxToolResultChars: 1_500, maxTokens: 100_000 });
+  for (const { messageID, part } of plan.cuts) await host.rewrite("ses_1", messageID, part);
+  const output = `${"x".repeat(1_500)}\n[Truncated: 4000 characters originally]`;
+  expect(written).toEqual([{ ...long, state: { ...long.state, output } }]);
 });
 
 test("a client without a configuration is refused with a reason", () => {

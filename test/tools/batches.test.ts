@@ -80,7 +80,7 @@ test.each([
   await expect(stage.call("output", args)).rejects.toThrow(`exactly one of task_id and batch_id: ${given} given.`);
 });
 
-test("another parent's batch of the same name is neither joined nor read (defect 11)", async () => {
+test("another parent's batch of the same name is neither joined nor read", async () => {
   const stage = createStage();
   stage.host.addSession("ses_other");
   const mine = await stage.launch({ batch_id: "a" });
