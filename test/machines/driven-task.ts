@@ -28,7 +28,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
 export type DrivenTask = Driven<TaskEvent, TaskSnapshot, TaskEffect>;
 
 /** A task that was launched, and waits for a slot. */
-const queuedTask = (): DrivenTask => {
+export const queuedTask = (): DrivenTask => {
   const [begin] = initialTransition(taskMachine, taskInput("ses_child"));
   return drive<TaskEvent, TaskSnapshot, TaskEffect>({
     begin,
@@ -89,4 +89,12 @@ export const failLooks = (task: DrivenTask, times: number): void => {
 export const cutOff = (task: DrivenTask, recovery: Recovery = "continue"): TaskEffect[] => {
   task.take("ADOPTED", { recovery });
   return task.take("LOOKED_UNANSWERED");
+};
+
+/** Has the prompt sent once more, because nobody works on it, and taken by the host. */
+export const resend = (task: DrivenTask): void => {
+  look(task);
+  task.take("LOOKED_UNANSWERED");
+  task.take("TICK");
+  task.take("PROMPT_ACCEPTED");
 };

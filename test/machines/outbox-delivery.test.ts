@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { outboxPatience } from "../../src/machines/outbox.ts";
+import { isEmpty, outboxPatience } from "../../src/machines/outbox.ts";
 import { START } from "../fakes/task-input.ts";
 import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
@@ -27,6 +27,17 @@ describe("an answer to a newer message than the prompt", () => {
     expect(sentOutbox().refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 })).toBe(true);
   });
 
+  test("tells nothing when another message than the prompt was stored before it began", () => {
+    const outbox = sentOutbox();
+    expect(outbox.refuses("PARENT_STORED", { messageID: NEWER, createdAt: 10 })).toBe(true);
+  });
+
+  test("is one to a newer message only by its id: to an older one it tells nothing", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_STORED", { createdAt: 10 });
+    expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_0", createdAt: 11 })).toBe(true);
+  });
+
   test("tells the parent when only a check told that the prompt is stored", () => {
     const outbox = sentOutbox();
     outbox.take("TICK");
@@ -46,6 +57,18 @@ describe("an answer to a newer message than the prompt", () => {
 });
 
 describe("the pauses", () => {
+  test("between failed reads of the parent double", () => {
+    const outbox = emptyOutbox();
+    outbox.take("OWE", { end: endOf("ses_1") });
+    const pauses: number[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      outbox.take("READ_FAILED", { at: START });
+      pauses.push(pauseOf(outbox, START));
+      outbox.take("TICK");
+    }
+    expect(pauses).toEqual([2_000, 4_000, 8_000]);
+  });
+
   test("of failed reads do not lengthen those of the prompt that is sent after them", () => {
     const outbox = emptyOutbox();
     outbox.take("OWE", { end: endOf("ses_1") });
@@ -119,6 +142,32 @@ describe("prompts of a process that is gone", () => {
     const runs = ["ses_1", "ses_2", "ses_3", "ses_4"].map((taskId) => ({ taskId, run: 0 }));
     expect(outbox.take("PARENT_GONE")).toEqual([{ type: "dropped", parentSessionID: "ses_parent", runs }]);
   });
+});
+
+test("an end that comes while the prompt is formed is still owed, and goes into the next one", () => {
+  const outbox = emptyOutbox();
+  outbox.take("OWE", { end: endOf("ses_1") });
+  outbox.take("PARENT_READ");
+  outbox.take("OWE", { end: endOf("ses_2") });
+  outbox.take("FORMED", { prompt: promptOf("msg_1", "ses_1") });
+  expect(outbox.snapshot.context.owed).toEqual([endOf("ses_2")]);
+});
+
+test("a prompt that is sent again goes out under the agent that the parent works with then", () => {
+  const outbox = sentOutbox();
+  outbox.take("TICK");
+  outbox.take("CHECKED", { standing: "unanswered" });
+  const sender = { agent: "plan", model: undefined };
+  expect(outbox.take("PARENT_READ", { sender })).toMatchObject([
+    { type: "send", prompt: { messageID: "msg_1" }, sender },
+  ]);
+});
+
+test("an outbox whose parent is gone has nothing to tell", () => {
+  const outbox = sentOutbox();
+  expect(isEmpty(outbox.snapshot)).toBe(false);
+  outbox.take("PARENT_GONE");
+  expect(isEmpty(outbox.snapshot)).toBe(true);
 });
 
 test("a parent that launches a task is there, whatever closed its outbox: it is told of the end", () => {

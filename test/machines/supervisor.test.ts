@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type ActorRefFrom, createActor } from "xstate";
 import type { OutboxSnapshot } from "../../src/machines/outbox.ts";
-import type { OutboxEvent } from "../../src/machines/outbox-events.ts";
+import type { NoticePrompt, OutboxEvent } from "../../src/machines/outbox-events.ts";
 import { outboxId, supervisorMachine } from "../../src/machines/supervisor.ts";
-import type { Effect, HostEvent } from "../../src/machines/supervisor-events.ts";
+import type { Effect, HostEvent, SeenMessage } from "../../src/machines/supervisor-events.ts";
 import { stateOf, type TaskSnapshot } from "../../src/machines/task.ts";
 import type { TaskEvent } from "../../src/machines/task-events.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
@@ -31,6 +31,8 @@ const supervise = () => {
       tell(id, { type: "HOST_IDLE", at });
       tell(id, { type: "LOOKED_ANSWERED", at, look: 1, completedAt: at, result: "12" });
     },
+    adopt: (parentSessionID: string, prompt: NoticePrompt) =>
+      actor.send({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: [prompt] }),
     host: (event: HostEvent) => actor.send({ type: "HOST", at, event }),
     tellOutbox: (id: string, event: OutboxEvent) => actor.send({ type: "OUTBOX", id, event }),
     task: (id: string) => child(id) as TaskSnapshot,
@@ -53,24 +55,38 @@ const noticeSentToLead = () => {
   return supervisor;
 };
 
+const answerTo = (promptID: string, isSummary = false): SeenMessage => ({
+  id: "msg_2",
+  role: "assistant",
+  createdAt: at,
+  promptID,
+  completedAt: undefined,
+  finish: undefined,
+  error: undefined,
+  isSummary,
+});
+
 test("the notice to a task that is itself a parent is acknowledged by what its model answers", () => {
   const supervisor = noticeSentToLead();
   expect(supervisor.task(HELP).value.notice).toBe("sending");
-  supervisor.host({
-    type: "message",
-    sessionID: LEAD,
-    message: {
-      id: "msg_2",
-      role: "assistant",
-      createdAt: at,
-      promptID: "msg_1",
-      completedAt: undefined,
-      finish: undefined,
-      error: undefined,
-      isSummary: false,
-    },
-  });
+  supervisor.host({ type: "message", sessionID: LEAD, message: answerTo("msg_1") });
   expect(supervisor.task(HELP).value.notice).toBe("none");
+});
+
+test("a compaction's summary is the host's own: it acknowledges no notice", () => {
+  const supervisor = noticeSentToLead();
+  supervisor.host({ type: "message", sessionID: LEAD, message: answerTo("msg_1", true) });
+  expect(supervisor.task(HELP).value.notice).toBe("sending");
+});
+
+test("a prompt that tells of a task which is not here harms nobody when it is acknowledged", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.adopt(PERSON, promptOf("msg_1", "ses_elsewhere"));
+  supervisor.host({ type: "message", sessionID: PERSON, message: answerTo("msg_1") });
+  expect(supervisor.outbox(PERSON)?.value.delivery).toBe("idle");
+  supervisor.answer(LEAD);
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
 });
 
 test("the failure of a task that is itself a parent is heard by both: the task and the outbox of its session", () => {

@@ -21,3 +21,30 @@ test("the silence of a task that has ended is nothing to tell of", () => {
   expect(workingTask().refuses("WENT_QUIET")).toBe(false);
   expect(ended().refuses("WENT_QUIET")).toBe(true);
 });
+
+test("when a request is answered, the oldest of the others is shown next", () => {
+  const task = workingTask();
+  const kinds = { per_1: "permission", que_1: "question", per_2: "permission" } as const;
+  for (const [id, kind] of Object.entries(kinds))
+    task.take("REQUEST_ASKED", { request: { id, kind, what: "?", since: 0 } });
+  task.take("REQUEST_ANSWERED", { id: "per_1" });
+  expect(task.snapshot.value.attention).toEqual({ awaitingUser: "question" });
+  task.take("REQUEST_ANSWERED", { id: "que_1" });
+  expect(task.snapshot.value.attention).toEqual({ awaitingUser: "permission" });
+});
+
+test("what a child asked is forgotten with the process that it asked in", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED");
+  task.take("ADOPTED");
+  expect(task.snapshot.value.attention).toBe("none");
+  expect(task.snapshot.context.requests).toEqual([]);
+});
+
+test("a child is silent since it was last heard of, and no longer once it is heard", () => {
+  const task = workingTask();
+  task.take("WENT_QUIET", { at: 600_000 });
+  expect(task.snapshot.context.quietSince).toBe(600_000);
+  task.take("HEARD");
+  expect(task.snapshot.context.quietSince).toBeUndefined();
+});

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { stateOf } from "../../src/machines/task.ts";
 import { patience } from "../../src/machines/task-setup.ts";
-import { completeAndTell, cutOff, type DrivenTask, failLooks, resume, workingTask } from "./driven-task.ts";
+import { START } from "../fakes/task-input.ts";
+import { completeAndTell, cutOff, type DrivenTask, failLooks, resend, resume, workingTask } from "./driven-task.ts";
 
 const told = (): DrivenTask => completeAndTell(workingTask());
 
@@ -47,6 +48,22 @@ test("a resumed run counts the looks without an answer anew", () => {
   resume(completeAndTell(task));
   failLooks(task, patience.misses - 1);
   expect(stateOf(task.snapshot)).toBe("resumed.working");
+});
+
+test("a resumed run has all its sends before it, however often the prompt before was lost", () => {
+  const task = workingTask();
+  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  resume(completeAndTell(task));
+  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  expect(stateOf(task.snapshot)).toBe("resumed.working");
+});
+
+test("a resumed run began when it was resumed, and is told so", () => {
+  const task = told();
+  task.take("RESUME", { at: START + 60_000 });
+  expect(task.take("CANCEL")).toMatchObject([
+    { type: "tell", end: { run: 1, startedAt: START + 60_000, endedAt: START + 60_000 } },
+  ]);
 });
 
 test("the notice of a cancelled resume does not carry the result of the run before", () => {

@@ -23,3 +23,29 @@ test("only a call that waits for the end can have told it", () => {
   task.take("TOLD", { call: "call_1" });
   expect(task.snapshot.value.notice).toBe("none");
 });
+
+/** A task that has ended, and whose end is owed to its parent's outbox. */
+const owed = () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("LOOKED_ANSWERED");
+  return task;
+};
+
+test("a call that begins to wait before the notice is formed has it withdrawn, and tells the end itself", () => {
+  const task = owed();
+  expect(task.take("WAIT_BEGAN")).toEqual([
+    { type: "withdraw", taskId: "ses_child", parentSessionID: "ses_parent", run: 0 },
+  ]);
+  expect(task.take("TOLD")).toEqual([]);
+  expect(task.snapshot.value.notice).toBe("none");
+});
+
+test("a process that takes over owes the end once more, unless it took over the prompt that carries it", () => {
+  const carried = owed();
+  carried.take("NOTICE_FORMED");
+  expect(carried.take("ADOPTED", { underWay: true })).toEqual([]);
+  expect(carried.snapshot.value.notice).toBe("sending");
+  expect(carried.take("ADOPTED", { underWay: false })).toMatchObject([{ type: "tell" }]);
+  expect(owed().take("ADOPTED", { underWay: true })).toMatchObject([{ type: "tell" }]);
+});

@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
 import { stateOf, statusOf } from "../../src/machines/task.ts";
 import { patience } from "../../src/machines/task-setup.ts";
-import { cutOff, type DrivenTask, failLooks, look, workingTask } from "./driven-task.ts";
+import { START } from "../fakes/task-input.ts";
+import { cutOff, failLooks, look, queuedTask, resend, workingTask } from "./driven-task.ts";
 
 const FIRST = { name: "APIError", message: "401 invalid key" };
 const SECOND = { name: "UnknownError", message: "the run came down" };
-
-/** Has the prompt sent once more, because nobody works on it, and taken by the host. */
-const resend = (task: DrivenTask) => {
-  look(task);
-  task.take("LOOKED_UNANSWERED");
-  task.take("TICK");
-  task.take("PROMPT_ACCEPTED");
-};
 
 const ALL_BUT_ONE = patience.misses - 1;
 
@@ -76,6 +69,52 @@ test("a run that goes on after it was cut off has all its sends before it", () =
   expect(stateOf(task.snapshot)).toBe("running.working");
 });
 
+test("a child that asks something is at work: its prompts that were lost are counted anew", () => {
+  const task = workingTask();
+  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  task.take("REQUEST_ASKED");
+  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  expect(stateOf(task.snapshot)).toBe("running.working");
+});
+
+test("a prompt that is refused is sent again after a pause, unless the host refuses it for good", () => {
+  const task = queuedTask();
+  expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "prompt" }]);
+  task.take("PROMPT_REFUSED", { retryable: true });
+  expect(task.take("TICK")).toMatchObject([{ type: "prompt" }]);
+  task.take("PROMPT_REFUSED", { retryable: false });
+  expect(statusOf(task.snapshot)).toBe("error");
+});
+
+test("an idle that comes before the host has said that it took the prompt is looked into then", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED");
+  task.take("HOST_IDLE");
+  expect(task.take("PROMPT_ACCEPTED")).toMatchObject([{ type: "look" }]);
+});
+
+test("an idle that came before the prompt was sent again says nothing of that sending", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED");
+  task.take("HOST_IDLE");
+  task.take("PROMPT_REFUSED");
+  task.take("TICK");
+  expect(task.take("PROMPT_ACCEPTED")).toEqual([]);
+});
+
+test.each(["launching", "backingOff", "working", "settling"])(
+  "an error that is heard while %s is remembered",
+  (state) => {
+    const task = state === "launching" ? queuedTask() : workingTask();
+    if (state === "launching") task.take("SLOT_GRANTED");
+    if (state === "backingOff" || state === "settling") look(task);
+    if (state === "backingOff") task.take("LOOKED_UNANSWERED");
+    expect(stateOf(task.snapshot)).toBe(`running.${state}`);
+    task.take("HOST_ERROR", { error: FIRST });
+    expect(task.snapshot.context.hostError).toEqual(FIRST);
+  },
+);
+
 test("of several errors that the host tells of, the first one names the cause", () => {
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
@@ -103,6 +142,33 @@ test("a run that was cut off and is not continued is stopped, for its session ma
     { type: "stop", sessionID: "ses_child" },
     { type: "tell", end: { outcome: "error", error: { kind: "interrupted" } } },
   ]);
+});
+
+test("looks at a run that goes on after an abort know of that abort: it is behind the run", () => {
+  const task = workingTask();
+  task.take("ADOPTED");
+  task.take("LOOKED_ABORTED", { completedAt: START + 5 });
+  task.take("PROMPT_ACCEPTED");
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "look", abortedAt: START + 5 }]);
+});
+
+test("a run has ended when the host says that it did, not when that is heard", () => {
+  const answered = workingTask();
+  answered.take("HOST_IDLE");
+  const late = { at: START + 9_000, completedAt: START + 5 };
+  expect(answered.take("LOOKED_ANSWERED", late)).toMatchObject([{ type: "tell", end: { endedAt: START + 5 } }]);
+  const aborted = workingTask();
+  aborted.take("HOST_IDLE");
+  aborted.take("LOOKED_ABORTED", late);
+  expect(aborted.take("TICK")).toMatchObject([{ type: "tell", end: { outcome: "cancelled", endedAt: START + 5 } }]);
+});
+
+test("to stop a session names the run's message, and what the child asks", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED");
+  const { run, requests } = task.snapshot.context;
+  expect(requests).toHaveLength(1);
+  expect(task.take("CANCEL")).toEqual([{ type: "stop", sessionID: "ses_child", messageID: run.messageID, requests }]);
 });
 
 test("a session that does not stop is asked `patience.stops` times, then the task is cancelled and says why", () => {
