@@ -1,5 +1,6 @@
 import type { Replay } from "../machines/replaying.ts";
 import { pathOf, type StoredSnapshot } from "../machines/task.ts";
+import { cut, cutStart } from "../services/cut.ts";
 import { plain } from "../services/plain.ts";
 import { type Difference, differences } from "../services/replay/differences.ts";
 import { type Screen, wrap } from "./screen.ts";
@@ -26,8 +27,10 @@ const sides = ({ journal, stored }: Difference): [string, string] => {
   let parting = 0;
   while (parting < one.length && one[parting] === other[parting]) parting += 1;
   const start = one.length <= SHOWN && other.length <= SHOWN ? 0 : Math.max(0, parting - LEAD);
-  const shown = (whole: string) =>
-    `${start > 0 ? "…" : ""}${whole.slice(start, start + SHOWN)}${whole.length > start + SHOWN ? "…" : ""}`;
+  const shown = (whole: string) => {
+    const rest = cutStart(whole, start);
+    return `${start > 0 ? "…" : ""}${cut(rest, SHOWN)}${rest.length > SHOWN ? "…" : ""}`;
+  };
   return [shown(one), shown(other)];
 };
 

@@ -23,10 +23,10 @@ export const fitting = <Field extends string, Result extends Partial<Record<Fiel
 ): Result => {
   const text: string | undefined = result[field];
   if (text === undefined || bytes(result) <= MOST) return result;
-  const withText = (length: number): Result => ({
-    ...result,
-    [field]: `${cut(text, length)}\n[The first ${length} of ${text.length} characters. ${rest}]`,
-  });
+  const withText = (length: number): Result => {
+    const start = cut(text, length);
+    return { ...result, [field]: `${start}\n[The first ${start.length} of ${text.length} characters. ${rest}]` };
+  };
   // The longest beginning that fits: a character may take one byte in JSON, or six.
   let [low, high] = [0, text.length];
   while (low < high) {

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { cut, cutStart } from "../../src/services/cut.ts";
+import { fitting } from "../../src/tools/fitting.ts";
+
+test("a cut at either end parts no pair", () => {
+  const text = "😀a😀";
+  expect([0, 1, 2, 3, 4, 5].map((length) => cut(text, length))).toEqual(["", "", "😀", "😀a", "😀a", text]);
+  expect([0, 1, 2, 3, 4, 5].map((length) => cutStart(text, length))).toEqual([text, "a😀", "a😀", "😀", "", ""]);
+});
+
+test("a result that is cut to fit counts what it shows", () => {
+  for (const text of ["😀".repeat(20_000), `x${"😀".repeat(20_000)}`]) {
+    const { result } = fitting({ result: text }, "result", "");
+    const [, shown = "", counted] = /^([\s\S]*)\n\[The first (\d+) of \d+ characters\. \]$/.exec(result) ?? [];
+    expect(shown).not.toBe("");
+    expect(text.startsWith(shown) && shown.isWellFormed()).toBe(true);
+    expect(Number(counted)).toBe(shown.length);
+  }
+});
