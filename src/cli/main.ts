@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { reasonOf } from "../services/log.ts";
+import { escapeUnprintable } from "../services/printable.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./commands.ts";
 import { openScreen } from "./screen.ts";
@@ -21,5 +22,5 @@ try {
 } catch (error) {
   process.exitCode = EXIT.failed;
   const reason = error instanceof CommandError ? error.message : `A fault in opencode-taskchart: ${reasonOf(error)}`;
-  process.stderr.write(`${reason}\n`);
+  process.stderr.write(`${escapeUnprintable(reason)}\n`);
 }

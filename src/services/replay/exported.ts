@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { escapeUnprintable } from "../printable.ts";
 import type { Journal } from "./journal.ts";
 import { withoutText } from "./private-text.ts";
 
@@ -40,7 +41,10 @@ export interface ExportedFile {
   journal: Journal;
 }
 
-/** The text of a file. Without `hasText`, what was said in the conversation is left out. */
+/**
+ * The text of a file, which a terminal can show: nothing in it moves a cursor or turns text round. Without `hasText`,
+ * what was said in the conversation is left out.
+ */
 export const toFile = (journal: Journal, facts: ExportFacts): string => {
   const { exportedAt, plugin, schema, hasText } = facts;
   const { taskId, origin, events, snapshot } = hasText ? journal : withoutText(journal);
@@ -56,7 +60,7 @@ export const toFile = (journal: Journal, facts: ExportFacts): string => {
     events,
     snapshot,
   };
-  return `${JSON.stringify(file, null, 2)}\n`;
+  return `${escapeUnprintable(JSON.stringify(file, null, 2))}\n`;
 };
 
 /** Reads such a text back. Returns what is wrong with it, in words that follow the name of the file, where it is none. */

@@ -5,6 +5,7 @@ import { asStored, differences } from "../../../src/services/replay/differences.
 import { fromFile, toFile } from "../../../src/services/replay/exported.ts";
 import type { Journal } from "../../../src/services/replay/journal.ts";
 import { withoutText } from "../../../src/services/replay/private-text.ts";
+import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
 
 const SIGNS = [..."жщюфЖЩЮФ漢字説明☂☃♞♜🙂🦊"];
@@ -30,6 +31,18 @@ const isExact = ({ origin, events, snapshot }: Journal): boolean => {
     differences(replayed.snapshot, snapshot).length === 0
   );
 };
+
+test("an export shows nothing that a terminal obeys, and is the same journal when it is read", () => {
+  fc.assert(
+    fc.property(picks, fc.array(foreignText, { minLength: 1, maxLength: 8 }), (chosen, said) => {
+      const journal = asStored(journalFrom(chosen, said));
+      const text = exported(journal, true);
+      expect(text).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
+      expect(readBack(text)).toEqual(journal);
+    }),
+    { seed: 20_261_122, numRuns: 60 },
+  );
+});
 
 describe("an export without text", () => {
   test("has nothing of what was said, wherever it was, and replays as the journal does", () => {
