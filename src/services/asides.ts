@@ -4,9 +4,10 @@ import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import type { Log } from "./log.ts";
+import type { OwnText } from "./own-text.ts";
 
 /** What is left in a conversation: for its model alone, or for people alone. */
-export type Aside = { text: string; synthetic: true } | { text: string; ignored: true };
+export type Aside = { text: OwnText; synthetic: true } | { text: OwnText; ignored: true };
 
 /**
  * Leaves asides in conversations: messages that start no turn. A busy session would answer one, with a turn of its own

@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import type { Host, HostFailure } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
-import { inShort } from "./plain.ts";
+import { lines, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
 import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -142,8 +142,8 @@ export const createAttention = (parts: AttentionParts): Attention => {
     }
   };
 
-  const toast = async (asked: Open, task: Task, how = ""): Promise<void> => {
-    const message = `"${inShort(task.description, 100)}" ${requestLine(asked.request, IN_SHORT)}${how}`;
+  const toast = async (asked: Open, task: Task, how?: OwnText): Promise<void> => {
+    const message = lines(requestLine(asked.request, quoteLine(task.description, 100), IN_SHORT), how);
     const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
@@ -157,7 +157,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
   const show = async (asked: Open, task: Task): Promise<void> => {
     asked.callOffToast = repeat(clock, log, {
       every: TOASTED,
-      work: () => toast(asked, task, ` In a terminal: ${command} answer`),
+      work: () => toast(asked, task, own`In a terminal: ${vouchFor(command)} answer`),
       fault: "a toast could not be shown again",
     });
     const text = requestMessage(task, asked.request, command);

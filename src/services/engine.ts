@@ -349,7 +349,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     find,
     transcript: async (taskId, wanted) => {
       const spoken = await host.conversation(taskId);
-      if (spoken.ok) return { ok: true, value: excerpt(spoken.value, wanted) };
+      if (spoken.ok) return excerpt(spoken.value, wanted);
       return refuse(`OpenCode did not give the conversation of task ${taskId}: ${spoken.failure.message}.`);
     },
     wait: waiting.wait,

@@ -1,5 +1,6 @@
 import { estimateTokenCount } from "tokenx";
 import { cut } from "./cut.ts";
+import { lines, type OwnText, own } from "./own-text.ts";
 
 /** A message of an inherited conversation, as far as it is weighed and cut. */
 export interface InheritedMessage {
@@ -111,23 +112,21 @@ export const planFork = (messages: InheritedMessage[], limits: ForkLimits): Fork
 };
 
 /** What a forked child is told before its first prompt: what of the conversation it sees is not whole. */
-export const preambleOf = ({ cuts, drops }: ForkPlan): string =>
-  [
+export const preambleOf = ({ cuts, drops }: ForkPlan): OwnText =>
+  lines(
     "You are a subagent in a fork of the conversation above. Its context may be truncated.",
-    cuts.length > 0 ? `${cuts.length} long texts in it are cut; each says how long it was.` : "",
-    drops.length > 0 ? `The oldest ${drops.length} messages are left out.` : "",
+    cuts.length > 0 ? own`${cuts.length} long texts in it are cut; each says how long it was.` : "",
+    drops.length > 0 ? own`The oldest ${drops.length} messages are left out.` : "",
     "Read files again if you need their complete content. Your task follows.",
-  ]
-    .filter(Boolean)
-    .join("\n");
+  );
 
 /** The preamble of a child that gets the conversation as text, because the host would not fork it. */
-export const textPreamble = (conversation: string, isWhole: boolean): string =>
-  [
-    "You are a subagent. The conversation that you were launched from follows as text. Its context may be truncated.",
+export const textPreamble = (conversation: OwnText, isWhole: boolean): OwnText =>
+  lines(
+    'You are a subagent. The conversation that you were launched from follows as text, what was said after "> ". Its context may be truncated.',
     isWhole ? "" : "Its oldest messages are left out.",
     "Read files again if you need their complete content.",
-    `<conversation>\n${conversation}\n</conversation>`,
-  ]
-    .filter(Boolean)
-    .join("\n");
+    "<conversation>",
+    conversation,
+    "</conversation>",
+  );

@@ -1,9 +1,9 @@
 import type { NoticePrompt } from "../machines/outbox-events.ts";
 import type { RunEnd } from "../machines/task-events.ts";
-import { hasEnded } from "../task.ts";
 import type { Ids } from "./ids.ts";
 import { type NoticeStyle, noticeOf, toastOf } from "./notices.ts";
 import type { Store } from "./store/store.ts";
+import { tallyOf } from "./tally.ts";
 
 const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
@@ -18,15 +18,11 @@ export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: Notice
   const partIDs = ids.parts(ends.length * 2).values();
   // One parent's, all of them.
   const siblings = store.list({ parentSessionID: ends[0]?.parentSessionID ?? "" });
-  const running = siblings.filter((task) => !hasEnded(task)).length;
+  const session = tallyOf(siblings);
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const parts = ends.flatMap((end) => {
-    const batch = batches.get(end.batchId) ?? [];
-    const { visible, hidden } = noticeOf(
-      end,
-      { ended: batch.filter(hasEnded).length, total: batch.length, running },
-      { ...style, maxResultChars },
-    );
+    const batch = tallyOf(batches.get(end.batchId) ?? []);
+    const { visible, hidden } = noticeOf(end, { batch, session }, { ...style, maxResultChars });
     return [
       { text: visible, synthetic: false },
       { text: hidden, synthetic: true },

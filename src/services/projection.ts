@@ -1,6 +1,7 @@
 import { type StoredSnapshot, stateOf, statusOf } from "../machines/task.ts";
 import type { TaskContext } from "../machines/task-events.ts";
 import type { Attention, Progress, Task } from "../task.ts";
+import { shortDescription } from "./plain.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -27,6 +28,8 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { completedAt, resultRetrievedAt, result, error } = context;
   return {
     ...context.facts,
+    // Older versions stored it as it was given.
+    description: shortDescription(context.facts.description),
     status: statusOf(snapshot),
     state: stateOf(snapshot),
     childTaskIds: [],

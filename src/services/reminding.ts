@@ -1,6 +1,7 @@
 import type { Asides } from "./asides.ts";
 import type { ModelMessage } from "./completing.ts";
 import { type Log, reasonOf } from "./log.ts";
+import type { OwnText } from "./own-text.ts";
 import { isTaskContext } from "./task-context.ts";
 
 /** Reminds agents of tasks that their conversations do not show them any more. */
@@ -19,7 +20,7 @@ export interface RemindingParts {
   asides: Asides;
   log: Log;
   /** What an agent has to know of its tasks; undefined where it has none. */
-  contextOf(sessionID: string): string | undefined;
+  contextOf(sessionID: string): OwnText | undefined;
   /** True where the session launched a task before that time, in epoch milliseconds. */
   launchedBefore(sessionID: string, time: number): boolean;
 }

@@ -1,6 +1,6 @@
 import { hasEnded, type Task } from "../task.ts";
 import { askedIn } from "./asked.ts";
-import { inShort } from "./plain.ts";
+import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** Ended tasks that are named; of older ones an agent seldom needs to know more than that they were there. */
@@ -9,11 +9,11 @@ const ENDED = 20;
 /** Characters of a description that are shown: an agent may have put its whole prompt there. */
 const SHOWN = 100;
 
-const line = (task: Task): string => {
+const line = (task: Task): OwnText => {
   const { sessionID, description, agent, status } = task;
   const waits = askedIn(task) === undefined ? "" : ", waits for the user";
-  const what = inShort(description, SHOWN).replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹");
-  return `- ${sessionID} "${what}" (${agent}): ${status}${waits}`;
+  const what = quoteLine(description.replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹"), SHOWN);
+  return own`- ${nameOf(sessionID)} ${what} (${nameOf(agent)}): ${status}${waits}`;
 };
 
 const BEGIN = "<task-context>";
@@ -25,30 +25,29 @@ const COLLECT =
   "This run of OpenCode ends with your answer, and they with it: collect their results before you answer.";
 const NOTICE = "A notice comes when one ends; those that run need nothing from you.";
 
-const calls = ({ output, list, resume }: ToolNames, live: string): string[] => [
-  live,
-  output ? `${output}(task_id="…") shows how a task stands and what it answered.` : "",
-  resume ? `${resume}(resume="…", prompt="…") follows up on a completed one.` : "",
-  list ? `${list}() lists them all.` : "",
-];
+const calls = ({ output, list, resume }: ToolNames): OwnText =>
+  lines(
+    output ? own`${nameOf(output)}(task_id="…") shows how a task stands and what it answered.` : "",
+    resume ? own`${nameOf(resume)}(resume="…", prompt="…") follows up on a completed one.` : "",
+    list ? own`${nameOf(list)}() lists them all.` : "",
+  );
 
 /**
  * What an agent has to know of tasks that its conversation does not show any more. Undefined where it has none.
  * `isHeadless`: the host ends with the agent's answer.
  */
-export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): string | undefined => {
+export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
   if (tasks.length === 0) return undefined;
   const live = tasks.filter((task) => !hasEnded(task));
   const ended = tasks.filter(hasEnded);
   const older = ended.length - ENDED;
-  return [
+  return lines(
     BEGIN,
     "Automated. Tasks that this conversation launched, as they stand, whatever became of the messages and calls that launched them. Do not launch again what runs or has completed.",
     ...[...ended.slice(-ENDED), ...live].map(line),
-    older > 0 ? `And ${older} older ones, all ended.` : "",
-    ...calls(tools, live.length === 0 ? "" : isHeadless ? COLLECT : NOTICE),
+    older > 0 ? own`And ${older} older ones, all ended.` : "",
+    live.length === 0 ? "" : isHeadless ? COLLECT : NOTICE,
+    calls(tools),
     "</task-context>",
-  ]
-    .filter((text) => text !== "")
-    .join("\n");
+  );
 };

@@ -1,3 +1,5 @@
+import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+
 /** What the tools of an agent are called, for texts that say what to do next. Undefined where no tool does that. */
 export interface ToolNames {
   /** Launches a task. */
@@ -10,4 +12,5 @@ export interface ToolNames {
 }
 
 /** The call that reads a task's answer. */
-export const outputCall = (output: string, taskId: string): string => `${output}(task_id="${taskId}")`;
+export const outputCall = (output: string, taskId: string): OwnText =>
+  own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;

@@ -50,8 +50,8 @@ test("without an id it shows what all tasks ask, each request once, with the lin
   expect({ code, error }).toEqual({ code: 0, error: "" });
   expect(out).toBe(`ses_0004  "task number 4" (general), since ${LOCAL}
   asks: Which one? How many?
-  - Which one? ["a.ts", "b.ts"]
-  - How many? ["1", "2, or more", several may be chosen, or something else]
+  - "Which one?" ["a.ts", "b.ts"]
+  - "How many?" ["1", "2, or more", several may be chosen, or something else]
   ${COMMAND} answer que_1 <answer> <answer>  (or --reject)
 ses_0003  "task number 3" (general), since ${LOCAL}
   asks permission for bash: rm -rf build
@@ -115,7 +115,7 @@ test.each([
   [["per_1", "once", "--message", "hi"], "goes with reject only"],
   [["que_1", "reject"], "To say no to a question use --reject."],
   [["que_1", "a.ts"], "needs an answer for each of its questions: 2, but has got 1"],
-  [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: a.ts, b.ts.'],
+  [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
   [["que_1", "a.ts", " "], "An answer is empty."],
   [["", "once"], "Say which request: its id."],
   [["--reject"], "Say which request: its id."],

@@ -116,7 +116,7 @@ test("when OpenCode cannot fork, the task's model gets the conversation as text,
   const allowForks = refuseForks();
   const seen = conversation(await fork(parent, "find the harbour")).join("\n");
   allowForks();
-  expect(seen).toContain("User:\nwhere is the shop?\n\nAgent:\nBy the harbour.");
+  expect(seen).toContain("User:\n> where is the shop?\n\nAgent:\n> By the harbour.");
   expect(seen).toContain("context may be truncated");
   expect(seen).not.toContain("assistant: By the harbour.");
   const answer = (await lab.texts(parent)).find((line) => line.includes("as text"));

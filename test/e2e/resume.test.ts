@@ -130,5 +130,5 @@ test("a batch of three is read with block, a line for each, and a task's convers
   expect(await noticesIn(lab, parent)).toEqual([]);
   lab.model.when("what was said", [calls([ours("output", { task_id: tasks[0], full_session: true })]), text("I see")]);
   await lab.ask(parent, "what was said");
-  expect(await lab.texts(parent)).toContainEqual("tool asyncagents_output: User:\nsort one\n\nAgent:\nsorted");
+  expect(await lab.texts(parent)).toContainEqual("tool asyncagents_output: User:\n> sort one\n\nAgent:\n> sorted");
 });

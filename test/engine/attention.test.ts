@@ -45,7 +45,7 @@ test("what a child asks shows in a toast, in the list, when it is read, and in t
   const id = await stage.launch();
   await ask(stage, id);
   expect(stage.host.toasts).toEqual([{ message: '"find it" asks permission for bash: rm -rf build', variant: "info" }]);
-  expect(await stage.call("list")).toContain("waits for a person: permission: bash: rm -rf build");
+  expect(await stage.call("list")).toContain('waits for a person: permission: "bash: rm -rf build"');
   expect(await waits(stage, id)).toBe(true);
   expect(stage.task(id)).toMatchObject({
     status: "running",
@@ -507,7 +507,7 @@ describe("a person's answer", () => {
     [QUESTION, { reply: "reject", message: "no" }, "is rejected without a message"],
     [QUESTION, { answers: [["a.ts"]] }, "needs an answer for each of its questions: 2, but has got 1"],
     [QUESTION, { answers: [["a.ts", "b.ts"], ["1"]] }, '"Which one?" takes one answer, but has got 2'],
-    [QUESTION, { answers: [["c.ts"], ["1"]] }, '"Which one?" does not take "c.ts". Choices: a.ts, b.ts.'],
+    [QUESTION, { answers: [["c.ts"], ["1"]] }, '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
   ] as [PendingRequest, Omit<Answer, "requestId">, string][])(
     "that does not fit is refused, and the request stays open: %o %j",
     async (request, given, reason) => {

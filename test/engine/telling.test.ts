@@ -227,6 +227,41 @@ describe("progress", () => {
     expect(hidden?.text).toContain("WATCH OUT for leftovers");
   });
 
+  test("of tasks that were launched one after the other: notices and the list say the same", async () => {
+    const stage = createStage();
+    const batches = ["a", "b", "b"];
+    const tasks: string[] = [];
+    for (const batch_id of batches) tasks.push(await stage.launch({ batch_id }));
+    const newest = () =>
+      stage
+        .notices()
+        .at(-1)
+        ?.map(({ text }) => text) ?? [];
+    const heads = async () => (await stage.call("list")).split("\n").filter((line) => line.startsWith("Batch"));
+    const end = async (index: number) => {
+      stage.host.finish(tasks[index] ?? "", "12");
+      await settled();
+    };
+
+    await end(0);
+    expect(newest()[0]).toContain("Task Progress: 1/1");
+    expect(newest()[1]).toContain("WATCH OUT for leftovers");
+    expect(newest()[1]).toContain("Still running: 0 of this batch, 2 of other batches.");
+    expect(newest()[1]).not.toContain("finished.");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 0/2 ended"]);
+
+    await end(1);
+    expect(newest()[0]).toContain("Task Progress: 1/2");
+    expect(newest()[1]).toContain("WATCH OUT for leftovers");
+    expect(newest()[1]).not.toContain("Still running");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 1/2 ended"]);
+
+    await end(2);
+    expect(newest()[0]).toContain("Task Progress: 2/2");
+    expect(newest()[1]).toContain("All 3 tasks finished.\nTask Progress counts this batch only: 2 of the 3.");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 2/2 ended"]);
+  });
+
   test("does not count another parent's tasks of the same batch name", async () => {
     const stage = createStage();
     stage.host.addSession("ses_other");
@@ -235,7 +270,7 @@ describe("progress", () => {
     stage.host.finish(mine, "12");
     await settled();
     expect(stage.notices()[0]?.[0]?.text).toContain("Task Progress: 1/1");
-    expect(stage.notices()[0]?.[1]?.text).toContain("All 1 tasks finished.");
+    expect(stage.notices()[0]?.[1]?.text).toContain("The only task finished.");
   });
 });
 
@@ -280,7 +315,7 @@ test("a child that waits for a person is shown with what it asks", async () => {
   const id = await stage.launch();
   const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  expect(await stage.call("list")).toContain("waits for a person: permission: bash: rm -rf build");
+  expect(await stage.call("list")).toContain('waits for a person: permission: "bash: rm -rf build"');
   expect(await stage.call("output", { task_id: id })).toContain("Attention: waits for a person");
   expect(stage.task(id).status).toBe("running");
   stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });

@@ -209,7 +209,7 @@ rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wai
   const id = await background(stage);
   const request = { id: "per_1", kind: "permission", what: "bash: rm -rf dist", since: 0 } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  const words = "It waits for the user to answer a permission: bash: rm -rf dist";
+  const words = 'It waits for the user to answer a permission: "bash: rm -rf dist"';
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
     status: "running",
     task_id: id,
@@ -282,7 +282,7 @@ rule(
     await stage.clock.advance(1_000);
     expect(await answered(stage, "elisha_task_cancel", { task_id: failed })).toMatchObject({
       status: "failed",
-      error: `APIError: overloaded Task ${failed} has already finished (error).`,
+      error: `Task ${failed} has already finished (error). Its error: "APIError: overloaded"`,
       code: "SESSION_ERROR",
     });
     const id = await background(stage);

@@ -115,8 +115,8 @@ scenario(["superagents-task"], INHERITANCE, "Fork context role label format", as
   expect(stage.logged.join("\n")).toContain("the host could not fork");
   const id = /ses_\w+/.exec(answer)?.[0] ?? "";
   const preamble = stage.host.at(id).prompts[0]?.parts[0]?.text ?? "";
-  expect(preamble).toContain("User:\nWhat is this?");
-  expect(preamble).toContain("Agent:\nA shop.");
+  expect(preamble).toContain("User:\n> What is this?");
+  expect(preamble).toContain("Agent:\n> A shop.");
   expect(preamble).toContain("may be truncated");
   expect(stage.task(id).isForked).toBe(true);
 });

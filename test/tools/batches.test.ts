@@ -32,8 +32,8 @@ test("a batch is read with a line for each task, and what came of it", async () 
   await settled();
   const lines = (await stage.call("output", { batch_id: "a" })).split("\n");
   expect(lines[0]).toBe("Batch a: 2/3 ended");
-  expect(lines[1]).toMatch(new RegExp(`^- ${done} · completed .*: There are 12\\.$`));
-  expect(lines[2]).toMatch(new RegExp(`^- ${failed} · error .*: APIError: 401$`));
+  expect(lines[1]).toMatch(new RegExp(`^- ${done} · completed .*: "There are 12\\."$`));
+  expect(lines[2]).toMatch(new RegExp(`^- ${failed} · error .*: "APIError: 401"$`));
   expect(lines[3]).toContain(`- ${running} · running`);
 });
 

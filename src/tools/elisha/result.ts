@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { askedIn } from "../../services/asked.ts";
+import { quoteError } from "../../services/notices.ts";
 import type { Refusal } from "../../services/outcome.ts";
+import { type OwnText, own } from "../../services/own-text.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { beside, fitting } from "../fitting.ts";
 
@@ -32,9 +34,9 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
   cancelled: "cancelled",
 };
 
-const heldUpBy = (task: Task): string | undefined => {
+const heldUpBy = (task: Task): OwnText | undefined => {
   const asked = askedIn(task);
-  return asked && `It waits for the user to answer a ${asked}`;
+  return asked && own`It waits for the user to answer a ${asked}`;
 };
 
 const faultOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
@@ -68,7 +70,7 @@ export const timedOut = (task: Task, waitedFor: string): TaskResult =>
 export const notCancelled = (task: Task, reason: string): TaskResult => {
   const result = resultOf(task);
   if (task.status === "cancelled") return result;
-  return { ...result, error: [result.error, reason].filter(Boolean).join(" ") };
+  return { ...result, error: task.error ? `${reason} Its error: ${quoteError(task.error)}` : reason };
 };
 
 /** Something that could not be done. */

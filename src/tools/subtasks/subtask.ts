@@ -1,5 +1,5 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { inShort } from "../../services/plain.ts";
+import { own, quoteLine } from "../../services/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
 import { launchFor } from "../launching.ts";
@@ -40,7 +40,7 @@ export const subtaskTool = (
   onParentCancel: OnParentCancel,
 ): ToolDefinition =>
   tool({
-    description: `Have agent "${name}" do a subtask; returns when it has ended.${description ? ` ${inShort(description, DESCRIBED)}` : ""}`,
+    description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, DESCRIBED)}` : ""}`,
     args: {
       title: string(),
       intent: string().optional().describe("The prompt; default: the title"),

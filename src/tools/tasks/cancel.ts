@@ -1,4 +1,5 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { own, quoteLine, vouchFor } from "../../services/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { given, type ToolParts } from "../context.ts";
 import { tasksOf } from "./selection.ts";
@@ -23,7 +24,10 @@ export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
       if (tasks.length === 0) return "No running tasks to cancel.";
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results
-        .map(({ task, refused }) => `Task ${labelOf(task)} "${task.description}" ${refused ?? `is ${task.status}`}.`)
+        .map(({ task, refused }) => {
+          const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
+          return own`Task ${labelOf(task)} ${quoteLine(task.description)} ${outcome}.`;
+        })
         .join("\n");
       const [only] = results;
       return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;

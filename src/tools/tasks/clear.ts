@@ -1,4 +1,5 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { own, quoteLine } from "../../services/own-text.ts";
 import { hasEnded } from "../../task.ts";
 import { given, type ToolParts } from "../context.ts";
 import { tasksOf } from "./selection.ts";
@@ -25,7 +26,8 @@ export const clearTool = ({ engine }: ToolParts): ToolDefinition =>
       const removed = await engine.clear(tasks.map((task) => task.sessionID));
       return removed
         .map(
-          (task) => `Removed ${labelOf(task)} "${task.description}" (${hasEnded(task) ? task.status : "cancelled"}).`,
+          (task) =>
+            own`Removed ${labelOf(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
         )
         .join("\n");
     },

@@ -1,5 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../../services/notices.ts";
+import { own } from "../../services/own-text.ts";
 import type { Excerpt } from "../../services/transcript.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
@@ -67,15 +68,15 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
       if (outcome === "stopped") throw closing(taskIds);
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
       if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
-      const waited = outcome === "timedOut" ? `\nStill running after a wait of ${duration(timeoutMs)}.` : "";
-      if (batchId !== undefined) return `${batchOf(batchId, tasks, clock.now())}${waited}`;
+      const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
+      if (batchId !== undefined) return own`${batchOf(batchId, tasks, clock.now())}${waited}`;
       const task = tasks[0];
       if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,
         output: full_session
           ? orThrow(await engine.transcript(task.sessionID, wanted))
-          : `${reportOf(markRead(task), clock.now())}${waited}`,
+          : own`${reportOf(markRead(task), clock.now())}${waited}`,
         metadata: { sessionId: task.sessionID },
       };
 

@@ -1,3 +1,4 @@
+import { join, nameOf, own, quoteLine } from "../../services/own-text.ts";
 import type { Task } from "../../task.ts";
 import { orThrow, type ToolParts } from "../context.ts";
 
@@ -7,10 +8,11 @@ import { orThrow, type ToolParts } from "../context.ts";
  */
 export const tasksOf = (engine: ToolParts["engine"], sessionID: string, taskId?: string, batchId?: string): Task[] => {
   if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
-  const own = engine.list({ parentSessionID: sessionID });
-  if (batchId === undefined) return own;
-  const batch = own.filter((task) => task.batchId === batchId);
+  const tasks = engine.list({ parentSessionID: sessionID });
+  if (batchId === undefined) return tasks;
+  const batch = tasks.filter((task) => task.batchId === batchId);
   if (batch.length > 0) return batch;
-  const batches = [...new Set(own.map((task) => task.batchId))];
-  throw new Error(`This session has no batch "${batchId}". Batches: ${batches.join(", ") || "none"}.`);
+  const batches = [...new Set(tasks.map((task) => task.batchId))];
+  const names = batches.length === 0 ? own`none` : join(batches.map(nameOf), ", ");
+  throw new Error(own`This session has no batch ${quoteLine(batchId)}. Batches: ${names}.`);
 };

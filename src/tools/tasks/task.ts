@@ -1,13 +1,14 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { nameOf, type OwnText, own, quoteLine } from "../../services/own-text.ts";
 import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
 import { launchFor, permit } from "../launching.ts";
 
 const { string, boolean } = tool.schema;
 
-const next = ({ prefix, isHeadless }: ToolParts): string =>
+const next = ({ prefix, isHeadless }: ToolParts): OwnText =>
   isHeadless
-    ? `This run of OpenCode ends with your answer, and the task with it: collect its result with ${prefix}_output and block: true before you answer.`
-    : "You will be told when it ends. Continue with other work, or end your turn and wait.";
+    ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
+    : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
 /** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
 export const taskTool = (parts: ToolParts): ToolDefinition =>
@@ -36,7 +37,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
         const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
         return {
           title: task.description,
-          output: `Task ${task.sessionID} is resumed in the background: "${task.description}" (agent ${task.agent}, resume #${task.resumeCount}).\n${next(parts)}`,
+          output: own`Task ${nameOf(task.sessionID)} is resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${next(parts)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
@@ -46,11 +47,11 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       const { task, forkRefusal } = orThrow(launched);
       const asText =
         forkRefusal === undefined
-          ? ""
-          : `\nOpenCode could not fork this conversation (${forkRefusal}); the agent got it as text.`;
+          ? own``
+          : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent got it as text.`;
       return {
         title: task.description,
-        output: `Task ${task.sessionID} is running in the background: "${task.description}" (agent ${task.agent}, batch ${task.batchId}${fork ? ", forked" : ""}).${asText}\n${next(parts)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${next(parts)}`,
         metadata: { sessionId: task.sessionID },
       };
     },
