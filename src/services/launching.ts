@@ -1,6 +1,8 @@
 import type { ModelRef, Task } from "../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "./host.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { join, nameOf, own, quoteLine } from "./own-text.ts";
+import { shortDescription } from "./plain.ts";
 
 /** What a caller asks to have done, and who asks. */
 export interface LaunchRequest {
@@ -48,14 +50,22 @@ const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined =
 const inherited = ({ permission }: HostSession): PermissionRule[] =>
   permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
 
+/** A batch is looked up by what it was called, so a name that cannot be shown is refused, not changed. */
+const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+
 /** Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. */
 export const planLaunch = async (
   { host, maxDepth, tasksAbove, learnAbove }: LaunchRules,
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
-  const description = request.description.replace(/\s+/g, " ").trim();
+  const description = shortDescription(request.description);
   if (description === "") return refuse("The task is not described: say in a few words what it is.");
   if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do.");
+  if (request.batchId !== undefined && !BATCH_NAME.test(request.batchId)) {
+    return refuse(
+      own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
+    );
+  }
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
   if (!agents.ok)
     return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`, "host");
@@ -72,8 +82,12 @@ export const planLaunch = async (
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === request.agent);
   if (!agent) {
-    const fault = request.agent === "" ? "Name the agent." : `There is no agent "${request.agent}".`;
-    return refuse(`${fault} Agents: ${known.map(({ name }) => name).join(", ")}.`, "agent");
+    const fault = request.agent === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(request.agent)}.`;
+    const names = join(
+      known.map(({ name }) => nameOf(name)),
+      ", ",
+    );
+    return refuse(own`${fault} Agents: ${names}.`, "agent");
   }
   return {
     ok: true,
