@@ -23,6 +23,7 @@ import { createLineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { nameOf, own, quoteLine } from "./own-text.ts";
 import { startPolling } from "./polling.ts";
 import { createProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
@@ -350,7 +351,8 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     transcript: async (taskId, wanted) => {
       const spoken = await host.conversation(taskId);
       if (spoken.ok) return excerpt(spoken.value, wanted);
-      return refuse(`OpenCode did not give the conversation of task ${taskId}: ${spoken.failure.message}.`);
+      const reason = quoteLine(spoken.failure.message);
+      return refuse(own`OpenCode did not give the conversation of task ${nameOf(taskId)}: ${reason}.`);
     },
     wait: waiting.wait,
     markRetrieved: (taskId) => runtime.send(taskId, { type: "RETRIEVED", at: clock.now() }),

@@ -1,5 +1,6 @@
 import type { Task } from "../task.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { join, nameOf, own, quoteLine } from "./own-text.ts";
 import type { Store } from "./store/store.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -7,14 +8,17 @@ import type { ToolNames } from "./tool-names.ts";
 export const createFinding =
   (store: Store, get: (taskId: string) => Task | undefined, { list }: ToolNames) =>
   (parentSessionID: string, id: string): Outcome<Task> => {
-    const own = store.list({ parentSessionID });
-    const exact = own.filter(({ sessionID }) => sessionID === id);
-    const found = exact.length > 0 || id === "" ? exact : own.filter(({ sessionID }) => sessionID.startsWith(id));
+    const tasks = store.list({ parentSessionID });
+    const exact = tasks.filter(({ sessionID }) => sessionID === id);
+    const found = exact.length > 0 || id === "" ? exact : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
     const task = found.length === 1 && found[0] ? get(found[0].sessionID) : undefined;
     if (task) return { ok: true, value: task };
     if (found.length > 1) {
-      const ids = found.map(({ sessionID }) => sessionID).join(", ");
-      return refuse(`"${id}" begins the ids of ${found.length} tasks: ${ids}. Give more of it.`);
+      const ids = found.map(({ sessionID }) => nameOf(sessionID));
+      return refuse(
+        own`${quoteLine(id)} begins the ids of ${found.length} tasks: ${join(ids, ", ")}. Give more of it.`,
+      );
     }
-    return refuse(`This session has no task "${id}".${list ? ` ${list} shows the tasks it has.` : ""}`);
+    const more = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
+    return refuse(own`This session has no task ${quoteLine(id)}.${more}`);
   };

@@ -68,9 +68,15 @@ export const planLaunch = async (
   }
   const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
   if (!agents.ok)
-    return refuse(`OpenCode did not say which agents there are: ${agents.failure.message}. Try again.`, "host");
+    return refuse(
+      own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
+      "host",
+    );
   if (!parent.ok)
-    return refuse(`OpenCode did not find the calling session: ${parent.failure.message}. Try again.`, "host");
+    return refuse(
+      own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
+      "host",
+    );
   if (parent.value.parentID) await learnAbove(request.parentSessionID);
   const above = tasksAbove(request.parentSessionID);
   const depth = above.length + 1;

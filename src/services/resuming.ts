@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { type Outcome, refuse } from "./outcome.ts";
+import { nameOf, own, quoteLine } from "./own-text.ts";
 import type { ProgressLog } from "./progress.ts";
 import type { Runtime } from "./runtime.ts";
 import type { ToolNames } from "./tool-names.ts";
@@ -47,7 +48,9 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
     const { sessionID, agent } = found.value;
     if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do next.");
     if (request.agent !== undefined && request.agent !== agent) {
-      return refuse(`A task never changes its agent: task ${sessionID} works with "${agent}". Leave agent out.`);
+      return refuse(
+        own`A task never changes its agent: task ${nameOf(sessionID)} works with ${quoteLine(agent)}. Leave agent out.`,
+      );
     }
     const refusal = () => {
       const reason = runtime.refusal(sessionID, resumption(request.prompt));
@@ -59,7 +62,8 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
     if (!session.ok && session.failure.kind === "notFound") {
       return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
     }
-    if (!session.ok) return refuse(`OpenCode did not find the task's session: ${session.failure.message}. Try again.`);
+    if (!session.ok)
+      return refuse(own`OpenCode did not find the task's session: ${quoteLine(session.failure.message)}. Try again.`);
     learnAbove(sessionID);
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
     // Another resume may have come while the host was asked.
