@@ -1,6 +1,7 @@
 import type { Launched } from "../services/launches.ts";
 import type { LaunchRequest } from "../services/launching.ts";
 import type { Outcome } from "../services/outcome.ts";
+import { shortDescription } from "../services/plain.ts";
 import type { CallContext, ToolParts } from "./context.ts";
 
 /** What a tool's caller asks to have done; who asks is known. */
@@ -23,7 +24,7 @@ const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | und
  */
 export const permit = async (context: CallContext, agent: string, description: string): Promise<void> => {
   if (context.extra?.bypassAgentCheck) return;
-  const metadata = { description, subagent_type: agent };
+  const metadata = { description: shortDescription(description), subagent_type: agent };
   await context.ask({ permission: "task", patterns: [agent], always: ["*"], metadata });
 };
 

@@ -54,6 +54,18 @@ describe("a description of a megabyte, with what terminals obey in it", () => {
   });
 });
 
+test.each(["asyncagents_task", "elisha_task", "create_subtask_general"])(
+  "a person who is asked whether %s may be used is shown one line of it",
+  async (tool) => {
+    const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
+    const shown: unknown[] = [];
+    const args = { title: HOSTILE, description: HOSTILE, agent: "general", prompt: "Find it." };
+    void stage.call(tool, args, { ask: async ({ metadata }) => void shown.push(metadata.description) });
+    await settled();
+    expect(shown).toEqual(["find ]0;x it"]);
+  },
+);
+
 test("a description of nothing visible is none", async () => {
   await expect(createStage().launch({ description: "\u200b\u202e\u3164\0" })).rejects.toThrow(/not described/);
 });

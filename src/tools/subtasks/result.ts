@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shortDescription } from "../../services/plain.ts";
 import type { Task } from "../../task.ts";
 import { beside, fitting } from "../fitting.ts";
 
@@ -41,7 +42,7 @@ const WHOLE = "The whole is in the session whose id is taskId.";
 
 /** The result as the host takes it. */
 export const answer = (title: string, result: SubtaskResult) => ({
-  title,
+  title: shortDescription(title),
   output: JSON.stringify(SubtaskResult.parse(fitting(result, "finalAssistantMessage", WHOLE))),
   metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
 });
