@@ -55,7 +55,7 @@ const whileOthersRun = ({ taskId }: RunEnd, { batch, session }: NoticeCounts, ou
 
 const whenAllHaveEnded = ({ batch, session }: NoticeCounts, output: string | undefined): OwnText =>
   lines(
-    session.total === 1 ? "The only task finished." : own`All ${session.total} tasks finished.`,
+    own`All ${session.total} tasks finished.`,
     session.total === batch.total
       ? ""
       : own`Task Progress counts this batch only: ${batch.total} of the ${session.total}.`,

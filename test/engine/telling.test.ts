@@ -270,7 +270,7 @@ describe("progress", () => {
     stage.host.finish(mine, "12");
     await settled();
     expect(stage.notices()[0]?.[0]?.text).toContain("Task Progress: 1/1");
-    expect(stage.notices()[0]?.[1]?.text).toContain("The only task finished.");
+    expect(stage.notices()[0]?.[1]?.text).toContain("All 1 tasks finished.");
   });
 });
 
