@@ -88,6 +88,9 @@ export type Recovery = "continue" | "fail";
 
 type Looked = { at: number; look: number };
 
+/** `lastStepAt`: when the newest step was done that the run has finished, epoch milliseconds; absent while it has none. */
+type CutOff = { lastStepAt?: number | undefined };
+
 /** Everything that can happen to a task. `at` is the time of the event in epoch milliseconds: the machine reads no clock. */
 export type TaskEvent =
   | { type: "SLOT_GRANTED"; at: number }
@@ -99,8 +102,8 @@ export type TaskEvent =
   | ({ type: "LOOKED_BUSY" } & Looked)
   | ({ type: "LOOKED_ANSWERED"; completedAt: number; result: string } & Looked)
   | ({ type: "LOOKED_FAILED"; completedAt: number; error: TaskError } & Looked)
-  | ({ type: "LOOKED_ABORTED"; completedAt: number } & Looked)
-  | ({ type: "LOOKED_UNANSWERED" } & Looked)
+  | ({ type: "LOOKED_ABORTED"; completedAt: number } & Looked & CutOff)
+  | ({ type: "LOOKED_UNANSWERED" } & Looked & CutOff)
   | ({ type: "LOOK_FAILED"; error: TaskError } & Looked)
   | { type: "CANCEL"; at: number }
   | { type: "STOPPED"; at: number }
@@ -195,7 +198,9 @@ export interface TaskContext {
   quietSince: number | undefined;
   /** Tool calls that wait for the run's end in order to tell it. */
   waiters: string[];
-  /** How often the run was cut off, and went on. */
+  /** How often in a row the run was cut off, and went on, without having finished a step since the time before. */
   interruptions: number;
+  /** When the newest step was done that the run had finished when it was last cut off. */
+  lastStepAt: number | undefined;
   recovery: Recovery;
 }

@@ -45,6 +45,7 @@ export const lifecycle = task.createStateConfig({
             stops: 0,
             misses: 0,
             interruptions: 0,
+            lastStepAt: undefined,
             hostError: undefined,
             completedAt: undefined,
           })),

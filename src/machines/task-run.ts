@@ -2,7 +2,7 @@ import { and, assign } from "xstate";
 import type { TaskError } from "../task.ts";
 import { backoff } from "./backoff.ts";
 import type { Prompt, TaskContext, TaskEvent } from "./task-events.ts";
-import { patience, task } from "./task-setup.ts";
+import { oneInterruptionMore, patience, task } from "./task-setup.ts";
 
 const PACE = { first: patience.backoff, longest: patience.longestBackoff };
 
@@ -98,12 +98,12 @@ const cutOff = (sending: "launching" | "prompting") =>
       guard: and(["newestLook", "mayContinue"]),
       target: sending,
       description: "It was cut off, and goes on from the last step that was finished.",
-      actions: task.assign({
+      actions: task.assign(({ context, event }) => ({
+        ...oneInterruptionMore(context, event),
         sends: 0,
         misses: 0,
-        interruptions: ({ context }) => context.interruptions + 1,
-        abortedAt: ({ context, event }) => (event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt),
-      }),
+        abortedAt: event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt,
+      })),
     },
     {
       guard: "newestLook",

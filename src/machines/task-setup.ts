@@ -23,9 +23,27 @@ export const patience = {
   /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
   stop: 300,
   stops: 10,
-  /** A run that was cut off this often is not continued once more: it may be what brings OpenCode down. */
+  /**
+   * A run that was cut off this often without finishing a step in between is not continued once more: it may be what
+   * brings OpenCode down.
+   */
   interruptions: 2,
 } as const;
+
+const lastStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
+
+/** True when the run has finished a step since it was last cut off: then it is not what brings OpenCode down. */
+const hasProgressed = (context: TaskContext, event: TaskEvent): boolean =>
+  (lastStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
+
+/** The count of interruptions with one more, which is the first where the run has progressed. */
+export const oneInterruptionMore = (
+  context: TaskContext,
+  event: TaskEvent,
+): Pick<TaskContext, "interruptions" | "lastStepAt"> =>
+  hasProgressed(context, event)
+    ? { interruptions: 1, lastStepAt: lastStepAt(event) }
+    : { interruptions: context.interruptions + 1, lastStepAt: context.lastStepAt };
 
 /** What the notice of a run will say, taken when it ends. */
 const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome: RunEnd["outcome"]): RunEnd => ({
@@ -97,7 +115,9 @@ export const task = setup({
     waitedFor: ({ context }) => context.waiters.length > 0,
     waits: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
     onlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
-    mayContinue: ({ context }) => context.recovery === "continue" && context.interruptions < patience.interruptions,
+    mayContinue: ({ context, event }) =>
+      context.recovery === "continue" &&
+      (context.interruptions < patience.interruptions || hasProgressed(context, event)),
     notUnderWay: ({ event }) => event.type === "ADOPTED" && !event.underWay,
     newRequest: ({ context, event }) =>
       event.type === "REQUEST_ASKED" && context.requests.every(({ id }) => id !== event.request.id),

@@ -33,6 +33,7 @@ export const taskMachine = task.createMachine(
       quietSince: undefined,
       waiters: [],
       interruptions: 0,
+      lastStepAt: undefined,
       recovery: "continue",
     }),
     states: {

@@ -15,10 +15,16 @@ type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 /** Messages that are read at first: a run's end and its text are nearly always in the newest one. */
 const FEW = 4;
 /**
- * Messages that are read when the newest have no text, or no answer in them: an agent that takes more steps without a
- * word is silent.
+ * Messages that are read when the newest have no text, no answer or no finished step in them: an agent that takes more
+ * steps without a word is silent.
  */
 const MANY = 200;
+
+/** True when older messages would tell nothing more of how a run stands. */
+const isPlain = (standing: Standing): boolean => {
+  if (standing.is === "answered") return standing.result !== "";
+  return standing.is === "failed" || (standing.is === "aborted" && standing.lastStepAt !== undefined);
+};
 
 const asError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
 
@@ -77,8 +83,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
     const seen = { messageID, hostError, storedAt: prompt.ok ? prompt.value.createdAt : undefined };
     const standing = settle({ ...seen, messages: few.value });
-    const isPlain = standing.is === "answered" ? standing.result !== "" : standing.is !== "unanswered";
-    if (isPlain || few.value.length < FEW) return { ok: true, value: standing };
+    if (isPlain(standing) || few.value.length < FEW) return { ok: true, value: standing };
     const many = await host.messages(sessionID, MANY);
     return many.ok ? { ok: true, value: settle({ ...seen, messages: many.value }) } : many;
   };
@@ -102,6 +107,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
       return { type: "LOOKED_BUSY", at: clock.now(), look };
     }
     const at = clock.now();
+    const lastStepAt = "lastStepAt" in standing ? standing.lastStepAt : undefined;
     switch (standing.is) {
       case "busy":
         return { type: "LOOKED_BUSY", at, look };
@@ -112,11 +118,11 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
       case "aborted":
         // Until the continued run has begun, the host shows how it was cut off before.
         if (standing.completedAt !== undefined && standing.completedAt === abortedAt) {
-          return { type: "LOOKED_UNANSWERED", at, look };
+          return { type: "LOOKED_UNANSWERED", at, look, lastStepAt };
         }
-        return { type: "LOOKED_ABORTED", at, look, completedAt: standing.completedAt ?? at };
+        return { type: "LOOKED_ABORTED", at, look, completedAt: standing.completedAt ?? at, lastStepAt };
       case "unanswered":
-        return { type: "LOOKED_UNANSWERED", at, look };
+        return { type: "LOOKED_UNANSWERED", at, look, lastStepAt };
     }
   };
 

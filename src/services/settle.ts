@@ -19,8 +19,8 @@ export interface Sighting {
 export type Standing =
   | { is: "answered"; completedAt: number; result: string }
   | { is: "failed"; completedAt: number | undefined; error: TaskError }
-  | { is: "aborted"; completedAt: number | undefined }
-  | { is: "unanswered" };
+  | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
+  | { is: "unanswered"; lastStepAt?: number | undefined };
 
 const ABORTED = "MessageAbortedError";
 
@@ -60,6 +60,18 @@ const broughtDown = (error: HostError, completedAt: number | undefined): Standin
  * an assistant answers its prompt, and has finished. (A user message behind it may be an aside that wants no answer.)
  */
 export const settle = (sighting: Sighting): Standing => {
+  const standing = standingOf(sighting);
+  if (standing.is !== "aborted" && standing.is !== "unanswered") return standing;
+  return { ...standing, lastStepAt: lastStepAt(sighting) };
+};
+
+/** When the newest step was done that the run has finished; its model may have been cut off after that. */
+const lastStepAt = (sighting: Sighting): number | undefined =>
+  sighting.messages.findLast(
+    (message) => isAnswer(message, sighting) && message.finish !== undefined && message.error === undefined,
+  )?.completedAt;
+
+const standingOf = (sighting: Sighting): Standing => {
   const { messages, hostError } = sighting;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   if (newest && isAnswer(newest, sighting) && newest.completedAt !== undefined) {

@@ -78,6 +78,8 @@ export interface FakeHost extends Host {
    * tells of the answer itself.
    */
   finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean }): void;
+  /** The child finishes a step, and goes on with the next one. */
+  step(sessionID: string): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
   /** A person writes to the session, and is answered. */
@@ -262,6 +264,12 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     goIdle(found, idles);
   };
 
+  const step = (id: string) => {
+    const found = session(id);
+    change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    begin(found);
+  };
+
   const fail = (id: string, error: HostError) => {
     const found = session(id);
     if (!found.busy) begin(found);
@@ -335,6 +343,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     },
     emit,
     finish,
+    step,
     fail,
     converse: (id) => {
       const found = session(id);

@@ -128,6 +128,7 @@ const event = objectOf<FieldOf<TaskEvent>>({
   at: number,
   look: number,
   completedAt: number,
+  lastStepAt: number,
   result: text,
   error,
   retryable: flag,
@@ -162,6 +163,7 @@ const context = objectOf<keyof TaskContext>({
   quietSince: number,
   waiters: listOf(id),
   interruptions: number,
+  lastStepAt: number,
   recovery: oneOf<Recovery>("continue", "fail"),
 });
 
