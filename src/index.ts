@@ -6,14 +6,16 @@ import manifest from "../package.json" with { type: "json" };
 import { commandLine } from "./cli/command-line.ts";
 import { readOptions } from "./options.ts";
 import { systemClock } from "./services/clock.ts";
+import { type ClosableHost, closable } from "./services/closable-host.ts";
 import { createEngine } from "./services/engine.ts";
 import { isDevelopment, isRun } from "./services/environment.ts";
-import { startStatusServer } from "./services/http/status-server.ts";
+import { type StatusServer, startStatusServer } from "./services/http/status-server.ts";
 import { createIds } from "./services/ids.ts";
 import { createWatching } from "./services/inspection/watching.ts";
 import { type Log, reasonOf } from "./services/log.ts";
 import { readEvent } from "./services/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/opencode-host.ts";
+import { createOpenings } from "./services/openings.ts";
 import { createSites } from "./services/sites.ts";
 import { createStatusSource } from "./services/status-source.ts";
 import { openStore } from "./services/store/open-store.ts";
@@ -32,6 +34,9 @@ const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 const sites = createSites();
 const source = createStatusSource(sites, systemClock, randomUUID);
 
+/** Outlives the plugin, which the host disposes of and starts again in the same process. */
+const openings = createOpenings(systemClock);
+
 /** The same place seen from here and from the bundle, which is in `dist` too. Read only when somebody opens the page. */
 const page = (name: string) => readFileSync(new URL(`../dist/${name}.html`, import.meta.url), "utf8");
 const watching = createWatching(systemClock, page);
@@ -41,9 +46,10 @@ const server: Plugin = async (input, given) => {
   const options = readOptions(given);
   const { prefix } = options;
   const clock = systemClock;
-  const log = logTo(input.client);
+  const host = closable(createOpencodeHost(input));
+  const log = logTo(input.client, host);
   const ids = createIds(clock);
-  const host = createOpencodeHost(input);
+  const opening = openings.open(input.directory);
   const store = await openStore({
     folder: dataFolder(),
     owner: thisProcess(randomUUID(), input.directory),
@@ -60,6 +66,7 @@ const server: Plugin = async (input, given) => {
   const watch = await watching.watch(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
+    opening,
     store,
     clock,
     ids,
@@ -81,17 +88,26 @@ const server: Plugin = async (input, given) => {
     inspect: watch?.inspect,
   });
   const leave = sites.add({ engine, store, host });
-  const server = await startStatusServer({
-    source,
-    folder: dataFolder(),
-    env: process.env,
-    log,
-    clock,
-    version: manifest.version,
-    allowedOrigins: options.api.allowedOrigins,
-    pages: watching.pages,
+  const serve = async (): Promise<StatusServer | undefined> => {
+    const server = await startStatusServer({
+      source,
+      folder: dataFolder(),
+      env: process.env,
+      log,
+      clock,
+      version: manifest.version,
+      allowedOrigins: options.api.allowedOrigins,
+      pages: watching.pages,
+    });
+    if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
+    return server;
+  };
+  let serving: ReturnType<typeof serve> | undefined;
+  // A process that ends would leave behind the files that say where its server is.
+  opening.onceSure(() => {
+    serving = serve();
   });
-  if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
+  await serving;
   const parts = { engine, clock, prefix, isHeadless };
   const tools = fixedTools(options.toolsets, parts);
   let agents: () => unknown = () => undefined;
@@ -142,14 +158,18 @@ const server: Plugin = async (input, given) => {
       leave();
       engine.stop();
       watch?.end();
-      await server?.stop();
+      await (await serving)?.stop();
     },
   };
 };
 
-/** Writes to the host's log. What cannot be written there is dropped: a log that fails must not fail a task. */
-function logTo(client: Parameters<Plugin>[0]["client"]): Log {
+/**
+ * Writes to the host's log. What cannot be written there is dropped: a log that fails must not fail a task, and one that
+ * is written to a closed host would open it again.
+ */
+function logTo(client: Parameters<Plugin>[0]["client"], host: Pick<ClosableHost, "isClosed">): Log {
   const write = (level: "info" | "error") => (message: string, extra?: Record<string, unknown>) => {
+    if (host.isClosed()) return;
     const body = { service: SERVICE, level, message, ...(extra ? { extra } : {}) };
     client.app.log({ body }).catch(() => undefined);
   };

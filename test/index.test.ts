@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 /** The plugin as OpenCode starts it, on a network where every call gets an empty answer. */
-const start = (options?: Record<string, unknown>) => {
+const start = (options?: Record<string, unknown>, directory = "/project") => {
   const requests: string[] = [];
   const answer = async (request: Request) => {
     requests.push(new URL(request.url).pathname);
@@ -25,7 +25,7 @@ const start = (options?: Record<string, unknown>) => {
   const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
   const logged: unknown[] = [];
   const log = async ({ body }: { body: unknown }) => logged.push(body);
-  const input = { client: { _client: { getConfig }, app: { log } }, directory: "/project" };
+  const input = { client: { _client: { getConfig }, app: { log } }, directory };
   return { hooks: plugin.server(input as never, options), requests, logged };
 };
 
@@ -89,4 +89,30 @@ test("messages on their way to a model that are not as expected are logged, and 
   await others["experimental.chat.messages.transform"]?.({}, { messages: null as never });
   expect(logged).toContainEqual(expect.objectContaining({ level: "error" }));
   await dispose?.();
+});
+
+test("nothing is written to the log of a host that has disposed of the plugin: it would start everything again", async () => {
+  const { hooks, logged } = start();
+  const { event, dispose } = await hooks;
+  const broken = { event: { type: "session.idle" } as never };
+  await event?.(broken);
+  expect(logged).toHaveLength(1);
+  await dispose?.();
+  await event?.(broken);
+  expect(logged).toHaveLength(1);
+});
+
+test("a directory that is opened again is announced once the process is known to go on, not before", async () => {
+  const data = join(folder, "opencode-taskchart");
+  const announced = () => [existsSync(join(data, "server.json")), readdirSync(join(data, "instances")).length];
+  const first = await start({}, "/quit").hooks;
+  expect(announced()).toEqual([true, 1]);
+  await first.dispose?.();
+  const second = await start({}, "/quit").hooks;
+  expect(announced()).toEqual([false, 0]);
+  const properties = { sessionID: "ses_1", status: { type: "busy" } };
+  await second.event?.({ event: { type: "session.status", properties } as never });
+  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), { timeout: 10_000 });
+  await second.dispose?.();
+  expect(announced()).toEqual([false, 0]);
 });

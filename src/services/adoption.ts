@@ -5,6 +5,7 @@ import type { Completing } from "./completing.ts";
 import { ABORTED, CLEARING } from "./ending.ts";
 import type { Host } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
+import type { Opening } from "./openings.ts";
 import type { ProgressLog } from "./progress.ts";
 import { repeat } from "./recurring.ts";
 import type { Runtime } from "./runtime.ts";
@@ -32,6 +33,8 @@ export interface AdoptionParts {
   recovery: Recovery;
   /** Adopt only the tasks of sessions that are at work here: the process ends with its first answer. */
   isHeadless: boolean;
+  /** Nothing is adopted before it is sure: a process that ends would send prompts that are paid for and thrown away. */
+  opening: Pick<Opening, "isSure" | "onceSure">;
   /** A parent was deleted while nobody listened. */
   onDeleted(parentSessionID: string): Promise<void>;
   /** Resolves when the task has ended. */
@@ -56,7 +59,7 @@ export interface Adoption {
 
 /** Starts to beat and to adopt. */
 export const startAdoption = (parts: AdoptionParts): Adoption => {
-  const { store, runtime, host, clock, log, progress, completing, recovery, isHeadless } = parts;
+  const { store, runtime, host, clock, log, progress, completing, recovery, isHeadless, opening } = parts;
   const seen = new Set<string>();
 
   const takeOver = ({ tasks, prompts, launches }: Estate) => {
@@ -138,6 +141,7 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   };
 
   const adopt = () => {
+    if (!opening.isSure()) return;
     const taken = new Set<string>();
     const wants = (parentSessionID: string) => !isHeadless || seen.has(parentSessionID) || taken.has(parentSessionID);
     for (;;) {
@@ -155,21 +159,27 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     parts.onBeat();
   };
 
+  /** Adopts as soon as this call is over, once for all that ask meanwhile. */
+  const adoptSoon = () => {
+    callOff();
+    callOff = clock.after(0, () => {
+      try {
+        adopt();
+      } catch (error) {
+        log.error("tasks could not be adopted", { reason: reasonOf(error) });
+      }
+    });
+  };
+
   let callOff: () => void = () => undefined;
+  if (!opening.isSure()) opening.onceSure(adoptSoon);
   const stop = repeat(clock, log, { first: FIRST, every: BEAT, work: beat, fault: "a beat failed" });
 
   return {
     saw: (sessionID) => {
       if (!isHeadless || seen.has(sessionID)) return;
       seen.add(sessionID);
-      callOff();
-      callOff = clock.after(0, () => {
-        try {
-          adopt();
-        } catch (error) {
-          log.error("the tasks of a session could not be adopted", { sessionID, reason: reasonOf(error) });
-        }
-      });
+      adoptSoon();
     },
     stop: () => {
       stop();

@@ -7,6 +7,7 @@ import { startAdoption } from "./adoption.ts";
 import { createAsides } from "./asides.ts";
 import { createAttention } from "./attention.ts";
 import type { Clock } from "./clock.ts";
+import type { ClosableHost } from "./closable-host.ts";
 import { createCompleting, type ModelMessage } from "./completing.ts";
 import { createEffects } from "./effects.ts";
 import { type Cancelled, createEnding } from "./ending.ts";
@@ -14,7 +15,6 @@ import { createFinding } from "./finding.ts";
 import type { ForkLimits } from "./fork.ts";
 import { createForking } from "./forking.ts";
 import { formPrompt } from "./forming.ts";
-import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { createLaunches, type Launched } from "./launches.ts";
 import type { LaunchRequest } from "./launching.ts";
@@ -22,6 +22,7 @@ import { createLeftovers } from "./leftovers.ts";
 import { createLineage } from "./lineage.ts";
 import { type Log, reasonOf } from "./log.ts";
 import type { NoticeStyle } from "./notices.ts";
+import type { Opening } from "./openings.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import { nameOf, own, quoteLine } from "./own-text.ts";
 import { startPolling } from "./polling.ts";
@@ -72,12 +73,15 @@ export interface Engine {
   /** What whoever sums up a session's conversation has to know of its tasks; undefined where it has none. */
   contextOf(sessionID: string): string | undefined;
   subscribe(listener: (task: Task) => void): () => void;
+  /** Closes the host first: nothing that is under way reaches it any more. */
   stop(): void;
 }
 
 /** What an engine is put together from. */
 export interface EngineParts {
-  host: Host;
+  host: ClosableHost;
+  /** Tasks that others have left are taken over once it is known that the process goes on. */
+  opening: Opening;
   store: Store;
   clock: Clock;
   ids: Ids;
@@ -133,7 +137,7 @@ const UNROUTED: ReadonlySet<HostEvent["type"]> = new Set(["text", "toolCall", "s
 const isRouted = ({ type }: HostEvent): boolean => !UNROUTED.has(type);
 
 /** Puts the machines, the services and the store together. */
-export const createEngine = ({ host, store, clock, ids, log, options, inspect }: EngineParts): Engine => {
+export const createEngine = ({ host, opening, store, clock, ids, log, options, inspect }: EngineParts): Engine => {
   const progress = createProgressLog();
   const completing = createCompleting();
   const sightings = createSightings((sessionID) => {
@@ -256,6 +260,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     completing,
     recovery: options.recovery,
     isHeadless: options.isHeadless,
+    opening,
     onDeleted,
     learnAbove: lineage.learn,
     untilOver: ending.untilEnded,
@@ -302,6 +307,7 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     progress.note(event, at);
     sightings.note(event);
     waiting.note(event);
+    opening.note(event);
     if (event.type === "busy") adoption.saw(event.sessionID);
     if (isRouted(event) && runtime.watches(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
     if (event.type === "compacted") reminding.remind(event.sessionID);
@@ -368,6 +374,8 @@ export const createEngine = ({ host, store, clock, ids, log, options, inspect }:
     contextOf,
     subscribe: runtime.subscribe,
     stop: () => {
+      host.close();
+      opening.close();
       launches.stop();
       for (const stop of stopAll) stop();
       store.noteProgress(progress.takeChanged());

@@ -1,8 +1,10 @@
 import type { Toolset } from "../../src/options.ts";
+import { closable } from "../../src/services/closable-host.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds, type Ids } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
+import { createOpenings } from "../../src/services/openings.ts";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
@@ -49,6 +51,8 @@ export interface Stage {
   task(taskId: string): Task;
   /** The process dies, the host's with it; another one starts over what is stored, and lives as long as `life` does. */
   restart(life?: Life): Promise<void>;
+  /** OpenCode disposes of the plugin, which aborts all that works, and starts it again in the same process. */
+  reopen(): Promise<void>;
   /** The prompts that told a parent of ends: the parts of each. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
 }
@@ -106,10 +110,12 @@ export const createStage = ({
     logged.push(`${message} ${JSON.stringify(extra ?? {})}`);
   };
   const log: Log = { info: write, error: write };
+  let openings = createOpenings(clock);
   const begin = (now: Life) => {
     const store = openStore(clock);
     const engine = createEngine({
-      host: now.host(host),
+      host: closable(now.host(host)),
+      opening: openings.open("/project"),
       store: now.store(store),
       clock: now.clock(clock),
       ids: ids ?? createIds(clock),
@@ -197,7 +203,14 @@ export const createStage = ({
       process.life.die();
       await settled();
       host.crash();
+      openings = createOpenings(clock);
       process = begin(next);
+    },
+    reopen: async () => {
+      process.engine.stop();
+      for (const id of host.sessionIDs()) if (host.at(id).busy) host.abortByPerson(id);
+      await settled();
+      process = begin(createLife());
     },
     notices: (parent = PARENT) =>
       [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskContext(text))),
