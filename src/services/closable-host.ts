@@ -29,7 +29,8 @@ export const closable = (host: Host): ClosableHost => {
       if (Object.hasOwn(door, name)) return Reflect.get(door, name);
       const call: unknown = Reflect.get(target, name, receiver);
       if (typeof call !== "function") return call;
-      return async (...args: unknown[]) => (closed ? { ok: false, failure: CLOSED } : call.apply(target, args));
+      return (...args: unknown[]) =>
+        closed ? Promise.resolve({ ok: false, failure: CLOSED }) : call.apply(target, args);
     },
   }) as ClosableHost;
 };

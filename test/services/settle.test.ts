@@ -40,7 +40,35 @@ test("an assistant message without an end is no answer", () => {
 });
 
 test.each(["tool-calls", "unknown"])("a message that finished with %s goes on", (finish) => {
-  expect(see({ messages: [user(PROMPT), assistant({ finish })] })).toEqual({ is: "unanswered" });
+  const step = assistant({ finish });
+  expect(see({ messages: [user(PROMPT), step] })).toEqual({ is: "unanswered", lastStepAt: step.completedAt });
+});
+
+const ABORTED = assistant({ completedAt: 20, finish: undefined, error: { name: "MessageAbortedError", message: "" } });
+
+test.each([
+  [
+    "the newest of several",
+    [assistant({ finish: "tool-calls" }), assistant({ finish: "tool-calls", completedAt: 12 })],
+    12,
+  ],
+  ["none that was aborted", [assistant({ finish: "tool-calls" }), ABORTED], 9],
+  [
+    "none that is under way",
+    [assistant({ finish: "tool-calls" }), assistant({ completedAt: undefined, finish: undefined })],
+    9,
+  ],
+  ["none that answers an earlier prompt", [assistant({ finish: "tool-calls", promptID: "msg_1" })], undefined],
+  ["none of a compaction", [assistant({ finish: "stop", isSummary: true })], undefined],
+  ["no message of a person", [user("msg_4")], undefined],
+])("the last step of a run that was cut off is %s", (_, messages, lastStepAt) => {
+  expect(see({ messages: [user(PROMPT), ...messages, ABORTED] })).toEqual({
+    is: "aborted",
+    completedAt: 20,
+    lastStepAt,
+  });
+  const open = assistant({ completedAt: undefined, finish: undefined });
+  expect(see({ messages: [user(PROMPT), ...messages, open] })).toEqual({ is: "unanswered", lastStepAt });
 });
 
 test("the answer to an earlier prompt is none to this one", () => {
