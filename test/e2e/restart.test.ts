@@ -68,15 +68,18 @@ test("with recovery: fail, a task that was cut off ends in error, and is told on
   await lab.restart({ plugin: plugins[0] ?? "none" });
 });
 
-test("when OpenCode starts its plugins anew in the same process, a running task goes on", async () => {
+test("when OpenCode starts its plugins anew in the same process, a running task goes on once a session works there", async () => {
   const parent = await lab.session();
   const waits = hang();
   lab.model.when(inChild("a task across a reload"), waits);
   const [id = ""] = await launchFrom(lab, parent, ["a task across a reload"]);
   const owner = taskOf(id)?.owner;
   await lab.client.instance.dispose();
-  await lab.client.session.list();
+  const works = hang();
+  lab.model.when("work on something", works);
+  await lab.prompt(parent, "work on something");
   await lab.until(() => taskOf(id)?.owner !== owner, { what: "the new instance has the task" });
+  works.release(text("worked"));
   waits.release(text("It went on."));
   expect(await untilTold(parent, id)).toHaveLength(1);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });

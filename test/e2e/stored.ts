@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Lab } from "./lab/lab.ts";
 
 /** A task as the file has it, whichever process it belongs to. */
 export interface StoredTask {
@@ -12,9 +11,9 @@ export interface StoredTask {
   result: string | undefined;
 }
 
-/** All tasks of the lab's home, in the order of their launch. */
-export const storedTasks = (lab: Lab): StoredTask[] => {
-  const path = join(lab.options.home, "data", "opencode-taskchart", "tasks.db");
+/** All tasks of a home, such as a lab's, in the order of their launch. */
+export const storedTasks = ({ options: { home } }: { options: { home: string } }): StoredTask[] => {
+  const path = join(home, "data", "opencode-taskchart", "tasks.db");
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     const rows = database.prepare("SELECT id, status, owner, snapshot FROM task ORDER BY seq").all();

@@ -19,6 +19,8 @@ export type LabOptions = {
   env?: Record<string, string | undefined>;
   /** A home that exists already and stays. Default: a new one, removed at the end. */
   home?: string;
+  /** A model that answers already and goes on. Default: a new one, stopped at the end. */
+  model?: ScriptedModel;
 };
 
 /** A prompt's own choice; what is left out is OpenCode's default, which is not always the session's. */
@@ -65,13 +67,13 @@ const builtPlugin = new URL("dist/index.js", repository);
 /** Starts a scripted model and an OpenCode that uses it, and resolves when both can be used; takes about 2 s. */
 export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
   const plugins = pluginsOf(labOptions.plugin);
-  const model = await startModel();
+  const model = labOptions.model ?? (await startModel());
   const home = labOptions.home ?? (await newHome());
   let options: Lab["options"] = { modelURL: model.url, home, plugins, ...pick(labOptions) };
 
   /** Ends what outlives a server. */
   async function clear(): Promise<void> {
-    await model.stop();
+    if (labOptions.model === undefined) await model.stop();
     if (labOptions.home === undefined) await removeHome(home);
   }
 
@@ -175,7 +177,8 @@ function pick({ config, env }: LabOptions): Pick<OpenCodeOptions, "config" | "en
   return { ...(config && { config }), ...(env && { env }) };
 }
 
-function pluginsOf(plugin: LabOptions["plugin"]): PluginSpec[] {
+/** The specs of a plugin as a lab is told of it; by default, of this repository as it is built. */
+export function pluginsOf(plugin?: LabOptions["plugin"]): PluginSpec[] {
   if (plugin === "none") return [];
   if (plugin !== undefined) return [plugin];
   if (!existsSync(builtPlugin)) throw new Error(`${fileURLToPath(builtPlugin)} is missing: npm run build makes it`);

@@ -21,7 +21,7 @@ export type OpenCodeProcess = {
   kill(): Promise<void>;
 };
 
-const executable = fileURLToPath(new URL("../../../node_modules/.bin/opencode", import.meta.url));
+export const executable = fileURLToPath(new URL("../../../node_modules/.bin/opencode", import.meta.url));
 
 /** Milliseconds that a SIGTERM gets. */
 const graceMs = 3000;

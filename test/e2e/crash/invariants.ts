@@ -1,0 +1,96 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import { readTasks } from "../../../src/cli/tasks-file.ts";
+import { replay } from "../../../src/machines/replaying.ts";
+import { differences } from "../../../src/services/replay/differences.ts";
+import type { Lab } from "../lab/lab.ts";
+import type { ModelRequest } from "../lab/model-request.ts";
+import { dataFolder } from "../status-api.ts";
+import { type StoredTask, storedTasks } from "../stored.ts";
+import { noticesIn } from "../telling.ts";
+import { answerOf, hasStepped, type Play, promptOf } from "./plays.ts";
+
+/** A play that is over. */
+export interface Played {
+  lab: Lab;
+  parent: string;
+  play: Play;
+  /** How many requests the model had got whenever OpenCode ended. */
+  ends: number[];
+}
+
+/** Every task is at its end with the right result, and its parent was told of each end once. */
+const expectEnds = async ({ lab, parent, play }: Played, tasks: StoredTask[]) => {
+  const runs = play.followUp ? 2 : 1;
+  const notices = await noticesIn(lab, parent);
+  for (const { id, prompt, ...task } of tasks) {
+    expect(task).toEqual({ status: "completed", owner: null, result: answerOf(prompt) });
+    const of = notices.filter(({ hidden }) => hidden.includes(`Task ${id} `));
+    expect(of, `notices of ${id}`).toHaveLength(runs);
+  }
+};
+
+/** The requests of children, with the process that made each, counted from 0. */
+const childRequests = ({ lab, parent, ends }: Played): { life: number; request: ModelRequest }[] =>
+  lab.model.requests.flatMap((request, index) =>
+    request.sessionID === parent ? [] : { life: ends.filter((end) => end <= index).length, request },
+  );
+
+/** A step that a model has seen done is not asked for again, and within one process each is asked for once. */
+const expectSteps = (played: Played, tasks: StoredTask[]) => {
+  const { lab, play, ends } = played;
+  const done = new Set<string>();
+  const begun = new Set<string>();
+  for (const { life, request } of childRequests(played)) {
+    const run = `${promptOf(request)} in ${request.sessionID}`;
+    if (hasStepped(request)) {
+      done.add(run);
+      continue;
+    }
+    expect(done, `the step is done again: ${run}`).not.toContain(run);
+    expect(begun, `process ${life} begins twice: ${run}`).not.toContain(`${life}: ${run}`);
+    begun.add(`${life}: ${run}`);
+  }
+  const file = join(lab.opencode.project, "steps.txt");
+  const steps = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  const prompts = play.followUp ? [...play.prompts, ...play.followUp.prompts] : tasks.map(({ prompt }) => prompt);
+  // A step that was cut off after it left its line is no finished one: only the second end can come in between.
+  const left = ends.length > 1 ? new Set(steps) : steps;
+  expect([...left].toSorted()).toEqual(prompts.toSorted());
+};
+
+/** A session that was made for a task which never came to be is removed. */
+const expectSessions = async ({ lab, parent }: Played, tasks: StoredTask[]) => {
+  const ids = [parent, ...tasks.map(({ id }) => id)].toSorted();
+  const sessions = async () => ((await lab.client.session.list({})).data ?? []).map(({ id }) => id).toSorted();
+  await lab.until(async () => isDeepStrictEqual(await sessions(), ids), { what: `the sessions are ${ids.join(", ")}` });
+};
+
+/** Every journal leads to the snapshot that is stored with it. */
+const expectJournals = ({ lab }: Played, tasks: StoredTask[]) =>
+  readTasks(dataFolder(lab), (journals) => {
+    for (const { id } of tasks) {
+      const journal = journals.journal(id);
+      if (!journal?.origin) throw new Error(`the journal of ${id} does not go back to its launch`);
+      const replayed = replay(journal.origin, journal.events);
+      expect(differences(replayed.snapshot, journal.snapshot), `the journal of ${id}`).toEqual([]);
+    }
+  });
+
+/** What must hold when all is over, whatever ended OpenCode on the way. */
+export const expectInvariants = async (played: Played) => {
+  const tasks = storedTasks(played.lab);
+  await expectEnds(played, tasks);
+  expectSteps(played, tasks);
+  await expectSessions(played, tasks);
+  await expectJournals(played, tasks);
+};
+
+/** An interface that was quit leaves no word of a server behind, though it opens its directory once more on the way. */
+export const expectNoServer = (lab: Lab) => {
+  const folder = dataFolder(lab);
+  expect(existsSync(join(folder, "server.json")), "server.json was left behind").toBe(false);
+  expect(readdirSync(join(folder, "instances"))).toEqual([]);
+};
