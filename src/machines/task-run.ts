@@ -2,7 +2,7 @@ import { and, assign } from "xstate";
 import type { TaskError } from "../task.ts";
 import { backoff } from "./backoff.ts";
 import type { Prompt, TaskContext, TaskEvent } from "./task-events.ts";
-import { oneInterruptionMore, patience, task } from "./task-setup.ts";
+import { interruptionsWith, newestStepAt, patience, task } from "./task-setup.ts";
 
 const PACE = { first: patience.backoff, longest: patience.longestBackoff };
 
@@ -98,12 +98,13 @@ const cutOff = (sending: "launching" | "prompting") =>
       guard: and(["newestLook", "mayContinue"]),
       target: sending,
       description: "It was cut off, and goes on from the last step that was finished.",
-      actions: task.assign(({ context, event }) => ({
-        ...oneInterruptionMore(context, event),
+      actions: task.assign({
         sends: 0,
         misses: 0,
-        abortedAt: event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt,
-      })),
+        interruptions: ({ context, event }) => interruptionsWith(context, event),
+        lastStepAt: ({ context, event }) => newestStepAt(context, event),
+        abortedAt: ({ context, event }) => (event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt),
+      }),
     },
     {
       guard: "newestLook",

@@ -30,20 +30,19 @@ export const patience = {
   interruptions: 2,
 } as const;
 
-const lastStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
+const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
 
 /** True when the run has finished a step since it was last cut off: then it is not what brings OpenCode down. */
 const hasProgressed = (context: TaskContext, event: TaskEvent): boolean =>
-  (lastStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
+  (seenStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
+
+/** When the newest step was done that the run is known to have finished; undefined before the first. */
+export const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
+  hasProgressed(context, event) ? seenStepAt(event) : context.lastStepAt;
 
 /** The count of interruptions with one more, which is the first where the run has progressed. */
-export const oneInterruptionMore = (
-  context: TaskContext,
-  event: TaskEvent,
-): Pick<TaskContext, "interruptions" | "lastStepAt"> =>
-  hasProgressed(context, event)
-    ? { interruptions: 1, lastStepAt: lastStepAt(event) }
-    : { interruptions: context.interruptions + 1, lastStepAt: context.lastStepAt };
+export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
+  hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
 /** What the notice of a run will say, taken when it ends. */
 const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome: RunEnd["outcome"]): RunEnd => ({

@@ -48,10 +48,13 @@ test.each(["aborted", "unanswered"] as const)(
   },
 );
 
-test("a step that the host does not show any more is no progress", () => {
-  const snapshot = cutOff(cutOff(launched(), START + 10, "aborted"), undefined, "aborted");
-  expect(snapshot.context).toMatchObject({ interruptions: 2, lastStepAt: START + 10 });
-});
+test.each([undefined, START + 5])(
+  "a step that the host shows no more is no progress, nor is an older one: %s",
+  (older) => {
+    const snapshot = cutOff(cutOff(launched(), START + 10, "aborted"), older, "aborted");
+    expect(snapshot.context).toMatchObject({ interruptions: 2, lastStepAt: START + 10 });
+  },
+);
 
 test("what an earlier version stored goes on: it remembers no step, and any step is progress", () => {
   const now = cutOff(cutOff(launched(), undefined, "aborted"), undefined, "aborted");
