@@ -332,7 +332,7 @@ export const task = createMachine({
                     "guard": "newestLook and mayContinue",
                     "target": "launching",
                     "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, abortedAt"
+                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
                   },
                   {
                     "guard": "newestLook",
@@ -359,7 +359,7 @@ export const task = createMachine({
                     "guard": "newestLook and mayContinue",
                     "target": "launching",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, abortedAt"
+                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
                   },
                   {
                     "guard": "newestLook",
@@ -804,7 +804,7 @@ export const task = createMachine({
                     "guard": "newestLook and mayContinue",
                     "target": "prompting",
                     "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, abortedAt"
+                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
                   },
                   {
                     "guard": "newestLook",
@@ -831,7 +831,7 @@ export const task = createMachine({
                     "guard": "newestLook and mayContinue",
                     "target": "prompting",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, abortedAt"
+                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
                   },
                   {
                     "guard": "newestLook",
