@@ -46,7 +46,7 @@ const POOL: TaskEvent[] = [
     { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "12" },
     { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "" },
     { type: "LOOKED_FAILED", at: 0, look, completedAt: START, error: fault },
-    { type: "LOOKED_ABORTED", at: 0, look, completedAt: START },
+    { type: "LOOKED_ABORTED", at: 0, look, completedAt: START, lastStepAt: START + look },
     { type: "LOOKED_UNANSWERED", at: 0, look },
     { type: "LOOK_FAILED", at: 0, look, error: fault },
   ]),
