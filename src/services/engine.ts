@@ -32,6 +32,7 @@ import { createReminding } from "./reminding.ts";
 import { createFulfilling } from "./requests.ts";
 import { createResuming, type ResumeRequest } from "./resuming.ts";
 import { createRuntime, type Perform } from "./runtime.ts";
+import { createSessionMaking } from "./session-making.ts";
 import { createSightings } from "./sightings.ts";
 import { watchSilence } from "./silence.ts";
 import { BEAT } from "./store/ownership.ts";
@@ -228,6 +229,15 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
 
   const lineage = createLineage(store, host);
   const taskOf = (sessionID: string) => store.get(sessionID)?.task;
+  const leftovers = createLeftovers({
+    host,
+    store,
+    clock,
+    log,
+    isForking: (sessionID) => sessionMaking.isForking(sessionID),
+  });
+  const forking = createForking(host, ids, clock, options.fork);
+  const sessionMaking = createSessionMaking({ host, store, clock, ids, log, forking, leftovers });
   const launches = createLaunches({
     host,
     tasksAbove: (sessionID) => lineage.above(sessionID).flatMap((id) => taskOf(id) ?? []),
@@ -237,9 +247,9 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     progress,
     clock,
     ids,
-    log,
     maxDepth: options.maxDepth,
-    forkSession: createForking(host, ids, log, options.fork),
+    makeSession: sessionMaking.make,
+    leftovers,
     get,
   });
 
@@ -266,8 +276,11 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     untilOver: ending.untilEnded,
     onEndedLead: ending.orphan,
     onCutOff: (sessionID) => reminding.remind(sessionID),
-    removeLeftovers: createLeftovers(host, store, log),
-    onBeat: waiting.recheck,
+    removeLeftovers: leftovers.inherit,
+    onBeat: () => {
+      waiting.recheck();
+      leftovers.recheck();
+    },
   });
   const resume = createResuming({
     host,

@@ -1,18 +1,35 @@
+import type { Prompt } from "../machines/task-events.ts";
+import type { Clock } from "./clock.ts";
 import { type ForkLimits, planFork, preambleOf, textPreamble } from "./fork.ts";
 import type { Host, HostResult, NewSession } from "./host.ts";
 import type { Ids } from "./ids.ts";
-import type { Log } from "./log.ts";
 import { conversationText } from "./transcript.ts";
 
-/** A session made for a child that inherits its parent's conversation. */
-export interface ForkedSession {
-  id: string;
-  /** Why the host did not fork, in words; the child then has the conversation as text. */
-  refusal: string | undefined;
+/** A way to a session for a task. */
+export interface SessionSource {
+  isFork: boolean;
+  /** The one call that makes the session. */
+  make(wanted: NewSession): Promise<HostResult<{ id: string }>>;
+  /**
+   * What the session needs before its task's first prompt.
+   * @throws Error when it cannot be given that; nobody can work with the session then.
+   */
+  prepare(sessionID: string, wanted: NewSession): Promise<void>;
+}
+
+/** Ways to sessions that begin with the conversation of another one, up to a message, which is left out. */
+export interface Forking {
+  /** The host copies the conversation; what is too long is cut in the copy. */
+  copy(parentSessionID: string, messageID: string): SessionSource;
+  /** A new session that has the conversation as text. Fails when the host does not give the conversation. */
+  text(parentSessionID: string, messageID: string): Promise<HostResult<SessionSource>>;
 }
 
 /** Calls that change a forked session are made so many at a time: the host does one after the other anyway. */
 const AT_ONCE = 8;
+
+/** Milliseconds to each further try to store a preamble. */
+const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
 
 const orThrow = <T>(result: HostResult<T>): T => {
   if (result.ok) return result.value;
@@ -25,55 +42,52 @@ const inTurns = async <T>(items: T[], change: (item: T) => Promise<HostResult<vo
   }
 };
 
-/** Makes sessions that begin with the parent's conversation, cut down to the limits and with a preamble. */
-export const createForking = (host: Host, ids: Ids, log: Log, limits: ForkLimits) => {
-  /** Stored, and answered by nobody: the child reads it with its first prompt. */
-  const note = async (sessionID: string, text: string, { agent, model }: NewSession): Promise<void> => {
+export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLimits): Forking => {
+  /** True when the message is there with all of its parts. */
+  const isStored = async ({ sessionID, messageID, parts }: Omit<Prompt, "noReply">): Promise<boolean> => {
+    const stored = await host.message(sessionID, messageID);
+    return stored.ok && parts.every(({ id }) => stored.value.partIDs.includes(id));
+  };
+
+  /** Stores what the child reads before its first prompt: sent with the same ids until it is there. */
+  const storePreamble = async (sessionID: string, text: string, { agent, model }: NewSession): Promise<void> => {
     const parts = ids.parts(1).map((id) => ({ id, text, synthetic: true }));
-    orThrow(await host.prompt({ sessionID, messageID: ids.message(), parts, agent, model, noReply: true }));
+    const message = { sessionID, messageID: ids.message(), parts, agent, model };
+    for (const pause of [...PAUSES, undefined]) {
+      const sent = await host.storeMessage(message);
+      if (!sent.ok && sent.failure.kind !== "unavailable") orThrow(sent);
+      if (await isStored(message)) return;
+      if (pause !== undefined) await new Promise<void>((resolve) => void clock.after(pause, resolve));
+    }
+    throw new Error(`its preamble could not be stored, after ${PAUSES.length + 1} tries`);
   };
 
-  const forked = async (parentSessionID: string, messageID: string, wanted: NewSession): Promise<string> => {
-    const { id } = orThrow(await host.fork(parentSessionID, messageID));
-    try {
-      const plan = planFork(orThrow(await host.inherited(id)), limits);
-      await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewrite(id, of, part));
-      await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));
-      const { title, permission, metadata } = wanted;
-      orThrow(await host.configure(id, { title, permission, metadata }));
-      await note(id, preambleOf(plan), wanted);
-      return id;
-    } catch (error) {
-      await host.deleteSession(id);
-      throw error;
-    }
-  };
-
-  const asText = async (parentSessionID: string, messageID: string, wanted: NewSession): Promise<string> => {
-    const spoken = orThrow(await host.conversation(parentSessionID));
-    const end = spoken.findIndex(({ id }) => id === messageID);
-    const { text, isWhole } = conversationText(end < 0 ? spoken : spoken.slice(0, end), limits.maxTokens);
-    const { id } = orThrow(await host.createSession(wanted));
-    try {
-      await note(id, textPreamble(text, isWhole), wanted);
-      return id;
-    } catch (error) {
-      await host.deleteSession(id);
-      throw error;
-    }
-  };
-
-  /**
-   * A session with the parent's conversation up to the message.
-   * @throws Error when it could be made in neither way.
-   */
-  return async (parentSessionID: string, messageID: string, wanted: NewSession): Promise<ForkedSession> => {
-    try {
-      return { id: await forked(parentSessionID, messageID, wanted), refusal: undefined };
-    } catch (error) {
-      const refusal = error instanceof Error ? error.message : String(error);
-      log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, refusal });
-      return { id: await asText(parentSessionID, messageID, wanted), refusal };
-    }
+  return {
+    copy: (parentSessionID, messageID) => ({
+      isFork: true,
+      make: () => host.fork(parentSessionID, messageID),
+      prepare: async (id, wanted) => {
+        const { title, permission, metadata } = wanted;
+        // First of all the mark: until it is there, nobody can be sure whose copy this is.
+        orThrow(await host.configure(id, { title, permission, metadata }));
+        const plan = planFork(orThrow(await host.inherited(id)), limits);
+        await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewrite(id, of, part));
+        await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));
+        await storePreamble(id, preambleOf(plan), wanted);
+      },
+    }),
+    text: async (parentSessionID, messageID) => {
+      const spoken = await host.conversation(parentSessionID);
+      if (!spoken.ok) return spoken;
+      const end = spoken.value.findIndex(({ id }) => id === messageID);
+      const before = end < 0 ? spoken.value : spoken.value.slice(0, end);
+      const { text, isWhole } = conversationText(before, limits.maxTokens);
+      const source: SessionSource = {
+        isFork: false,
+        make: (wanted) => host.createSession(wanted),
+        prepare: (id, wanted) => storePreamble(id, textPreamble(text, isWhole), wanted),
+      };
+      return { ok: true, value: source };
+    },
   };
 };

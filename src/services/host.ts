@@ -9,7 +9,8 @@ import type { SpokenMessage } from "./transcript.ts";
  * Why a call to the host failed.
  * - `notFound`: the session or message does not exist (any more)
  * - `refused`: the host said no; the same call would fail again
- * - `unavailable`: no answer came in time, or the host has a fault of its own
+ * - `unavailable`: no answer came in time, or the host has a fault of its own; what was asked for may be done all the
+ *   same, now or later
  */
 export interface HostFailure {
   kind: "notFound" | "refused" | "unavailable";
@@ -60,6 +61,12 @@ export interface HostMessage extends SeenMessage {
   text: string;
 }
 
+/** A message that was asked for by its id. A host stores its parts one after the other. */
+export interface StoredMessage extends HostMessage {
+  /** The ids of the parts that are stored. */
+  partIDs: string[];
+}
+
 /** The text of a message that was written in these parts. */
 export const joinTexts = (texts: string[]): string => texts.join("\n").trim();
 
@@ -90,6 +97,8 @@ export interface Host {
   children(sessionID: string): Promise<HostResult<string[]>>;
   /** Stores the prompt and has it answered; with the same ids again, nothing is stored or answered twice. */
   prompt(prompt: Prompt): Promise<HostResult<void>>;
+  /** Stores a message that nobody is to answer, and succeeds when it is stored; with the same ids again, nothing changes. */
+  storeMessage(message: Omit<Prompt, "noReply">): Promise<HostResult<void>>;
   abort(sessionID: string): Promise<HostResult<void>>;
   /** The ids of all sessions that work or wait to try again. */
   busy(): Promise<HostResult<Set<string>>>;
@@ -114,7 +123,7 @@ export interface Host {
   toolCall(sessionID: string, callID: string): Promise<HostResult<ToolCallStage>>;
   /** All messages of a session in the host's own form, oldest first. */
   rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
-  message(sessionID: string, messageID: string): Promise<HostResult<HostMessage>>;
+  message(sessionID: string, messageID: string): Promise<HostResult<StoredMessage>>;
   /** Gives a person's answer to a permission or a question; `notFound` when it is not open any more. */
   answer(request: PendingRequest, answer: Omit<Answer, "requestId">): Promise<HostResult<void>>;
   /** Says no to a permission or a question. With a permission goes `why`, for the child, which goes on with that. */

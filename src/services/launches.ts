@@ -1,14 +1,12 @@
 import type { Task } from "../task.ts";
 import type { Clock } from "./clock.ts";
-import type { ForkedSession } from "./forking.ts";
-import type { NewSession } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import { type LaunchRequest, type LaunchRules, planLaunch } from "./launching.ts";
-import { launchMark } from "./leftovers.ts";
-import { type Log, reasonOf } from "./log.ts";
+import type { Leftovers } from "./leftovers.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { ProgressLog } from "./progress.ts";
 import type { Runtime } from "./runtime.ts";
+import type { SessionMaking } from "./session-making.ts";
 import type { Store } from "./store/store.ts";
 
 /** A task that was launched. */
@@ -25,8 +23,8 @@ export interface LaunchParts extends LaunchRules {
   progress: ProgressLog;
   clock: Clock;
   ids: Ids;
-  log: Log;
-  forkSession(parentSessionID: string, messageID: string, wanted: NewSession): Promise<ForkedSession>;
+  makeSession: SessionMaking["make"];
+  leftovers: Pick<Leftovers, "abandon">;
   get(taskId: string): Task | undefined;
 }
 
@@ -44,25 +42,9 @@ export interface Launches {
 
 /** Nothing is being launched yet. */
 export const createLaunches = (parts: LaunchParts): Launches => {
-  const { host, store, runtime, progress, clock, ids, log } = parts;
+  const { store, runtime, progress, clock, ids, leftovers } = parts;
   /** Launches whose session is being made, with what became of their parent meanwhile. */
   const underWay = new Set<{ parentSessionID: string; orphaned: boolean }>();
-
-  const makeSession = async (
-    { fork, parentSessionID, parentMessageID }: LaunchRequest,
-    wanted: NewSession,
-  ): Promise<Outcome<ForkedSession>> => {
-    try {
-      if (!fork) {
-        const created = await host.createSession(wanted);
-        if (!created.ok) return refuse(created.failure.message, "host");
-        return { ok: true, value: { id: created.value.id, refusal: undefined } };
-      }
-      return { ok: true, value: await parts.forkSession(parentSessionID, parentMessageID, wanted) };
-    } catch (error) {
-      return refuse(reasonOf(error), "host");
-    }
-  };
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
     const plan = await planLaunch(parts, request);
@@ -70,30 +52,25 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was launched.");
-    const messageID = ids.message();
     const pending = { parentSessionID, orphaned: false };
+    const isWanted = () => !pending.orphaned && !request.signal.aborted;
     underWay.add(pending);
-    store.beginLaunch({ messageID, parentSessionID, at: clock.now(), fork });
-    const made = await makeSession(request, {
+    const session = {
       parentID: parentSessionID,
       title: `${description} (@${agent} subagent)`,
       agent,
       model,
       permission,
-      metadata: launchMark(parentSessionID, messageID),
-    });
+    };
+    const made = await parts.makeSession(request, session, isWanted);
     underWay.delete(pending);
-    if (!made.ok) {
-      store.endLaunch(messageID);
-      return refuse(`OpenCode made no session for the task: ${made.reason}. Try again.`, "host");
-    }
-    const sessionID = made.value.id;
-    if (pending.orphaned || request.signal.aborted) {
-      const removed = await host.deleteSession(sessionID);
-      if (removed.ok) store.endLaunch(messageID);
-      else log.error("a session made for nothing stays", { sessionID, reason: removed.failure.message });
+    if (!isWanted()) {
+      if (made.ok) await leftovers.abandon(made.value.launch, made.value.id);
       return refuse("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
     }
+    if (!made.ok) return made;
+    const { id: sessionID, forkRefusal } = made.value;
+    const { messageID } = made.value.launch;
     const at = clock.now();
     progress.begin(sessionID, at);
     runtime.dispatch({
@@ -123,7 +100,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     store.endLaunch(messageID);
     const task = parts.get(sessionID);
     return task
-      ? { ok: true, value: { task, forkRefusal: made.value.refusal } }
+      ? { ok: true, value: { task, forkRefusal } }
       : refuse("The task was launched and has ended already; the list shows it no more.");
   };
 

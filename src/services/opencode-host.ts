@@ -10,6 +10,7 @@ import {
   type ToolPart,
 } from "@opencode-ai/sdk/v2/client";
 import type { SeenMessage, ToolCallStage } from "../machines/supervisor-events.ts";
+import type { Prompt } from "../machines/task-events.ts";
 import type { ModelRef } from "../task.ts";
 import type { InheritedMessage, InheritedPart } from "./fork.ts";
 import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
@@ -21,6 +22,18 @@ export type OpencodeEvent = Event;
 
 /** A call that takes longer counts as unanswered, in milliseconds. None of them waits for a model. */
 const CALL_TIMEOUT = 15_000;
+
+/**
+ * The same for making a session: what has no answer in time is made all the same, so waiting longer is cheaper than
+ * finding out. Of 150 that were asked for at once, 22 took longer than 15 s.
+ */
+const CREATE_TIMEOUT = 60_000;
+
+/**
+ * The same for a fork, which copies the conversation part by part: 3 to 7 ms for each (500 parts took 2.4 to 3.4 s, and
+ * 2,200 to 3,100 over 15 s), so this is enough for some 40,000. Node's `fetch` waits no longer for an answer either.
+ */
+const FORK_TIMEOUT = 300_000;
 
 /** Messages in which a call is looked for: one that waited is in the newest, but for what was said to it meanwhile. */
 const RECENT = 20;
@@ -59,10 +72,13 @@ const failureOf = (error: unknown, status: number | undefined): HostFailure => (
 });
 
 /** Turns a client call into a result: `{ error }` answers, throws and silence all become failures with a name. */
-const ask = async <T>(call: (signal: AbortSignal) => Promise<Answer<T>>): Promise<HostResult<T | undefined>> => {
-  const timeout = AbortSignal.timeout(CALL_TIMEOUT);
+const ask = async <T>(
+  call: (signal: AbortSignal) => Promise<Answer<T>>,
+  limit = CALL_TIMEOUT,
+): Promise<HostResult<T | undefined>> => {
+  const timeout = AbortSignal.timeout(limit);
   const silence = new Promise<never>((_, reject) => {
-    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${CALL_TIMEOUT} ms`)));
+    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${limit} ms`)));
   });
   try {
     const { data, error, response } = await Promise.race([call(timeout), silence]);
@@ -168,6 +184,16 @@ const stageIn =
   (part: Part): ToolCallStage[] =>
     part.type === "tool" && part.callID === callID ? [stageOf(part)] : [];
 
+/** A prompt as the host takes it. */
+const promptBody = ({ sessionID, messageID, parts, agent, model, noReply }: Prompt) => ({
+  sessionID,
+  messageID,
+  ...(agent === undefined ? {} : { agent }),
+  ...(noReply ? { noReply } : {}),
+  ...(model ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) } : {}),
+  parts: parts.map((part) => ({ type: "text" as const, ...part })),
+});
+
 /** What a reader wants to see of a part, if anything. */
 const spokenPart = (part: Part): SpokenPart[] => {
   if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
@@ -223,16 +249,18 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       })),
     createSession: async ({ model, ...session }) =>
       map(
-        await ask((signal) =>
-          client.session.create(
-            {
-              ...session,
-              ...(model
-                ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model.variant) } }
-                : {}),
-            },
-            { signal },
-          ),
+        await ask(
+          (signal) =>
+            client.session.create(
+              {
+                ...session,
+                ...(model
+                  ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model.variant) } }
+                  : {}),
+              },
+              { signal },
+            ),
+          CREATE_TIMEOUT,
         ),
         ({ id }) => ({ id }),
       ),
@@ -242,7 +270,9 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         sessions.map(({ id }) => id),
       ),
     fork: async (sessionID, messageID) =>
-      map(await ask((signal) => client.session.fork({ sessionID, messageID }, { signal })), ({ id }) => ({ id })),
+      map(await ask((signal) => client.session.fork({ sessionID, messageID }, { signal }), FORK_TIMEOUT), ({ id }) => ({
+        id,
+      })),
     inherited: async (sessionID) =>
       map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
         messages.map(inheritedMessage),
@@ -257,24 +287,9 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       done(await ask((signal) => client.session.deleteMessage({ sessionID, messageID }, { signal }))),
     configure: async (sessionID, session) =>
       done(await ask((signal) => client.session.update({ sessionID, ...session }, { signal }))),
-    prompt: async ({ sessionID, messageID, parts, agent, model, noReply }) =>
-      done(
-        await ask((signal) =>
-          client.session.promptAsync(
-            {
-              sessionID,
-              messageID,
-              ...(agent === undefined ? {} : { agent }),
-              ...(noReply ? { noReply } : {}),
-              ...(model
-                ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) }
-                : {}),
-              parts: parts.map((part) => ({ type: "text", ...part })),
-            },
-            { signal },
-          ),
-        ),
-      ),
+    prompt: async (prompt) => done(await ask((signal) => client.session.promptAsync(promptBody(prompt), { signal }))),
+    storeMessage: async (message) =>
+      done(await ask((signal) => client.session.prompt({ ...promptBody(message), noReply: true }, { signal }))),
     abort: async (sessionID) => done(await ask((signal) => client.session.abort({ sessionID }, { signal }))),
     busy: async () =>
       map(
@@ -311,7 +326,10 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     rawMessages: async (sessionID) =>
       map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
-      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), readWhole),
+      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), (message) => ({
+        ...readWhole(message),
+        partIDs: message.parts.map(({ id }) => id),
+      })),
     answer: async ({ id }, { reply, message, answers }) => {
       if (answers) return done(await ask((signal) => client.question.reply({ requestID: id, answers }, { signal })));
       if (!reply) throw new Error(`request ${id} is given neither a reply nor answers`);

@@ -44,6 +44,7 @@ const CALLS: ReadonlySet<string> = new Set<HostCall>([
   "deleteSession",
   "children",
   "prompt",
+  "storeMessage",
   "abort",
   "busy",
   "messages",

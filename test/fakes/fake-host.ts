@@ -82,6 +82,8 @@ export interface FakeHost extends Host {
   step(sessionID: string): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
+  /** The session's model is in the middle of a turn, and calls tools in this message. */
+  beginStep(sessionID: string, messageID: string): void;
   /** A person writes to the session, and is answered. */
   converse(sessionID: string): void;
   /** A person aborts the session's run. */
@@ -345,6 +347,12 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     finish,
     step,
     fail,
+    beginStep: (id, messageID) => {
+      const found = session(id);
+      const promptID = newestPrompt(found)?.id;
+      found.messages.push(message({ role: "assistant", id: messageID, promptID }));
+      tell(found);
+    },
     converse: (id) => {
       const found = session(id);
       found.messages.push(message({ role: "user", text: "and another thing" }));
@@ -457,6 +465,17 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         return ok(undefined);
       });
     },
+    storeMessage: (given) => {
+      attempts.push(given);
+      return call("storeMessage", () => {
+        const found = sessions.get(given.sessionID);
+        if (!found) return notFound("session");
+        const stored = { ...given, noReply: true };
+        found.prompts.push(stored);
+        take(found, stored);
+        return ok(undefined);
+      });
+    },
     abort: (id) =>
       call("abort", () => {
         const found = sessions.get(id);
@@ -501,7 +520,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     message: (id, messageID) =>
       call("message", () => {
         const found = sessions.get(id)?.messages.find((stored) => stored.id === messageID);
-        return found ? ok(found) : notFound("message");
+        const parts = sessions.get(id)?.parts.get(messageID) ?? [];
+        return found ? ok({ ...found, partIDs: parts.map((part) => part.id) }) : notFound("message");
       }),
     answer: ({ id }, { reply, answers: given }) =>
       call("answer", () => settleRequest(id, { ...(reply ? { reply } : {}), ...(given ? { answers: given } : {}) })),

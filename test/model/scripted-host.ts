@@ -59,10 +59,17 @@ export const createScriptedHost = (clock: Clock): ScriptedHost => {
     children: async () => ok([]),
     busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),
     messages: async (id) => (isParent(id) ? never() : ok(scripted)),
-    message: async (id, messageID) =>
-      isParent(id)
-        ? never()
-        : ok(answer("", { id: messageID, role: "user", createdAt: 0, promptID: undefined, completedAt: undefined })),
+    message: async (id, messageID) => {
+      if (isParent(id)) return never();
+      const prompt = answer("", {
+        id: messageID,
+        role: "user",
+        createdAt: 0,
+        promptID: undefined,
+        completedAt: undefined,
+      });
+      return ok({ ...prompt, partIDs: [] });
+    },
     toolCall: (_, callID) => gates.wait(`toolCall ${callID}`),
   };
   return Object.assign(Object.create(fake) as FakeHost, scripts, {

@@ -34,6 +34,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   configure: (host) => host.configure("ses_1", { title: "t", permission: [], metadata: {} }),
   children: (host) => host.children("ses_1"),
   prompt: (host) => host.prompt(prompt),
+  storeMessage: (host) => host.storeMessage(prompt),
   abort: (host) => host.abort("ses_1"),
   busy: (host) => host.busy(),
   messages: (host) => host.messages("ses_1", 1),

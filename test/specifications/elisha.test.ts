@@ -340,7 +340,9 @@ rule(
     for (const [call, failure] of calls.flatMap((name) => [[name, refused] as const, [name, unavailable] as const])) {
       const stage = elisha();
       stage.host.failNext(call, failure);
-      const result = await answered(stage, "elisha_task", GOOD);
+      const answer = answered(stage, "elisha_task", GOOD);
+      await stage.clock.advance(60_000);
+      const result = await answer;
       expect(result).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
       expect(result.error).toContain(failure.message);
       expect(stage.engine.list({})).toEqual([]);

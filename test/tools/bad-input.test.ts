@@ -39,7 +39,9 @@ describe("a launch that is not possible makes no session, and says why", () => {
     for (const failure of [refused, unavailable]) {
       const stage = createStage();
       stage.host.failNext(call, failure);
-      await expect(stage.call("task", GOOD)).rejects.toThrow(failure.message);
+      const refusal = expect(stage.call("task", GOOD)).rejects.toThrow(failure.message);
+      await stage.clock.advance(60_000);
+      await refusal;
       expect(stage.store.list({})).toEqual([]);
       // The next launch is none the worse for it.
       expect(await stage.call("task", GOOD)).toContain("is running in the background");
