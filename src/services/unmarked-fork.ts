@@ -14,7 +14,7 @@ export const mayBeFork = ({ parentID, title, createdAt }: ListedSession, launche
 /** What was there before the message that called the tool, which was not finished at that time. */
 const beforeStep = (parent: SeenMessage[], launchedAt: number): SeenMessage[] => {
   const step = parent.findLastIndex(({ role, isSummary, createdAt }) => {
-    return role === "assistant" && !isSummary && createdAt <= launchedAt;
+    return role === "assistant" && !isSummary && createdAt < launchedAt;
   });
   const { completedAt } = parent[step] ?? {};
   return completedAt === undefined || completedAt >= launchedAt ? parent.slice(0, Math.max(0, step)) : [];

@@ -33,15 +33,21 @@ const remove = (world: World, sessionID: string) => {
   world.host.delete(sessionID);
 };
 
-const launch = (world: World, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
+const launch = async (world: World, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
   const { turn, ...args } = more;
-  const prompt = `work on ${world.tracks.all().length + 1} at ${world.clock.now() % 10_000_000}`;
-  void world.agents.call(
-    sessionID,
-    "task",
-    { description: "find it", prompt, agent: "general", ...args },
-    turn === undefined ? {} : { turn },
-  );
+  const { agents, clock, host, tracks } = world;
+  const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
+  const launched = { description: "find it", prompt, agent: "general", ...args };
+  if (!more.fork) {
+    void agents.call(sessionID, "task", launched, turn === undefined ? {} : { turn });
+    return;
+  }
+  // A fork ends before the message that asks for it.
+  const step = `msg_step${host.at(sessionID).messages.length}`;
+  const end = host.beginStep(sessionID, step);
+  await clock.advance(1);
+  if (!isThere(world, sessionID)) return;
+  void agents.call(sessionID, "task", launched, { turn: step }).then(end);
 };
 
 /** What a tool call may do to a task. */
@@ -67,11 +73,11 @@ const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "cle
 export const acts: Acts = {
   launch: (world, { parent, turn, fork }) => {
     const sessionID = pick(people(world), parent);
-    if (sessionID) launch(world, sessionID, { turn: `msg_turn${turn}`, ...(fork ? { fork } : {}) });
+    return sessionID ? launch(world, sessionID, { turn: `msg_turn${turn}`, ...(fork ? { fork } : {}) }) : undefined;
   },
   launchBelow: (world, { task }) => {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
-    if (lead && isThere(world, lead)) launch(world, lead);
+    return lead && isThere(world, lead) ? launch(world, lead) : undefined;
   },
   resume: (world, { task }) => {
     const chosen = pick(
@@ -139,6 +145,14 @@ export const acts: Acts = {
   deleteParent: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (sessionID) remove(world, sessionID);
+  },
+
+  copy: async (world, { parent, before }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID) return;
+    const asked = world.host.at(sessionID).messages.filter(({ role }) => role === "user");
+    const copied = await world.host.fork(sessionID, before === undefined ? "" : (pick(asked, before)?.id ?? ""));
+    if (copied.ok) world.copies.add(copied.value.id);
   },
 
   answer: (world, { session, idles, unwritten }) => {

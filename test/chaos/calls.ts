@@ -10,12 +10,16 @@ export type HostCall = keyof Host;
  * - `unheard`: it is done, and seems to have failed
  * - `throws`: a fault of our own adapter
  * - `lateThere`, `lateBack`: the call, or its answer, is under way for a while
+ * - `afterwards`: it fails, and is done a while later all the same
  */
 export const CALL_FAULTS = ["unavailable", "refused", "unheard", "throws", "lateThere", "lateBack"] as const;
 
+/** The calls that make a session. */
+export const CREATIONS = ["createSession", "fork"] as const satisfies HostCall[];
+
 export interface CallFault {
   call: HostCall;
-  is: (typeof CALL_FAULTS)[number];
+  is: (typeof CALL_FAULTS)[number] | "afterwards";
   /** Milliseconds, of those that are late. */
   ms: number;
 }
@@ -29,6 +33,8 @@ export interface Calls {
   mend(): void;
   /** The calls that have met a fault. */
   struck: ReadonlySet<string>;
+  /** How many sessions were not made without the engine being told so. */
+  unmade(): number;
 }
 
 /** Hears of each call, and of each fault. */
@@ -67,9 +73,12 @@ const isCall = (name: string | symbol): name is HostCall => typeof name === "str
 export const createCalls = (listener: CallListener): Calls => {
   const faults = new Map<HostCall, CallFault[]>();
   const struck = new Set<string>();
+  let unmade = 0;
 
   const meet = async (fault: CallFault, call: () => Promise<unknown>, clock: Clock): Promise<unknown> => {
     const pass = () => new Promise<void>((resolve) => void clock.after(fault.ms, resolve));
+    const isCreation = (CREATIONS as readonly string[]).includes(fault.call);
+    if (isCreation && (fault.is === "unavailable" || fault.is === "throws")) unmade += 1;
     switch (fault.is) {
       case "unavailable":
         return { ok: false, failure: unavailable };
@@ -88,6 +97,9 @@ export const createCalls = (listener: CallListener): Calls => {
         await pass();
         return answer;
       }
+      case "afterwards":
+        clock.after(fault.ms, () => void call());
+        return { ok: false, failure: unavailable };
     }
   };
 
@@ -113,5 +125,6 @@ export const createCalls = (listener: CallListener): Calls => {
       }),
     mend: () => faults.clear(),
     struck,
+    unmade: () => unmade,
   };
 };

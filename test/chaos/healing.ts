@@ -30,8 +30,22 @@ const answerAll = (world: World) => {
 /** The timers of an engine at rest: its six watches, and no alarm. */
 const WATCHES = 6;
 
+/** Sessions that were made for tasks, and have none. What has neither mark nor parent cannot be told from a person's. */
+export const strays = ({ host, tracks, copies }: World): string[] =>
+  host.sessionIDs().filter((id) => {
+    const { forkOf, metadata } = host.at(id);
+    const isAnybodys = forkOf !== undefined && !metadata.taskchart && !host.sessionIDs().includes(forkOf);
+    return !PEOPLE.includes(id) && !copies.has(id) && !tracks.of(id) && !isAnybodys;
+  });
+
 /** Why the world has not come to rest, in words; undefined when it has. */
-export const unrest = ({ host, stage, agents, life }: World): string | undefined => {
+export const unrest = (world: World): string | undefined => {
+  const { host, stage, storage, calls, agents, life } = world;
+  const lost = strays(world);
+  if (lost.length > 0) return `${lost.join(", ")} were made for tasks, and have none`;
+  // Of what was not made, and nobody said so, only the next process can be sure.
+  const launches = storage.launches();
+  if (launches > calls.unmade()) return `${launches} launches are still stored as under way`;
   const busy = host.sessionIDs().filter((id) => host.at(id).busy);
   if (busy.length > 0) return `${busy.join(", ")} still work`;
   const open = agents.open();

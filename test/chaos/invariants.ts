@@ -101,20 +101,31 @@ const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
       : `the journal of ${sessionID} does not replay to its snapshot`;
   });
 
-/** Calls without which nobody finds out what a launch left that was cut off: then it stays for the next process. */
-const NEEDED_TO_CLEAN = ["sessionsSince", "session", "messages", "deleteSession"];
-
 /** What is over belongs to no process any more. */
-const leaks = ({ clock, storage, calls }: World): string[] => {
-  const { tasks, prompts, launches } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
+const leaks = ({ clock, storage }: World): string[] => {
+  const { tasks, prompts } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
   return [
     ...tasks.map(({ task }) => `${task.sessionID} still belongs to a process`),
     ...prompts.map(({ parentSessionID }) => `a prompt to ${parentSessionID} is still stored as under way`),
-    ...(NEEDED_TO_CLEAN.some((name) => calls.struck.has(name)) ? [] : launches).map(
-      ({ messageID }) => `the launch ${messageID} is still stored as under way`,
-    ),
   ];
 };
+
+/** Sessions that somebody has to miss: those of tasks, and the copies that people made. */
+const removed = ({ host, tracks, copies }: World, stored: Task[]): string[] =>
+  [...stored.map(({ sessionID }) => sessionID), ...copies]
+    .filter((id) => !host.sessionIDs().includes(id) && !tracks.wasDeleted(id))
+    .map((id) => `${id} was deleted though nobody asked for it`);
+
+/** A forked task's agent knows that it sees a copy, before it is asked anything. */
+const uninformed = ({ host }: World, stored: Task[]): string[] =>
+  stored
+    .filter(({ sessionID, isForked }) => isForked && host.sessionIDs().includes(sessionID))
+    .flatMap(({ sessionID }) => {
+      const [first] = host.at(sessionID).parts.values();
+      return first?.some(({ text }) => text.includes("context may be truncated"))
+        ? []
+        : `${sessionID} is forked, and was not told so before its first prompt`;
+    });
 
 /** What runs for a parent that is deleted. */
 const unsupervised = ({ host }: World, stored: Task[]): string[] =>
@@ -149,6 +160,8 @@ export const checkEnd = (world: World): void => {
     ...misjudged(world, stored),
     ...unreplayable(world, stored),
     ...unanswered(world, stored),
+    ...removed(world, stored),
+    ...uninformed(world, stored),
     ...leaks(world),
   ];
   for (const words of found) world.fault(words);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Habit } from "../fakes/fake-host.ts";
-import { CALL_FAULTS, type CallFault } from "./calls.ts";
+import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
 import type { WireFault } from "./wire.ts";
 
 /**
@@ -24,6 +24,7 @@ export type Step =
   | { do: "converse"; parent: number }
   | { do: "deleteChild"; task: number }
   | { do: "deleteParent"; parent: number }
+  | { do: "copy"; parent: number; before: number | undefined }
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean }
   | { do: "fail"; session: number }
@@ -74,6 +75,7 @@ const wireFault = fc.oneof(
 const call = fc.constantFrom<CallFault["call"]>(
   "prompt",
   "prompt",
+  "storeMessage",
   "busy",
   "busy",
   "messages",
@@ -87,6 +89,7 @@ const call = fc.constantFrom<CallFault["call"]>(
   "agents",
   "fork",
   "inherited",
+  "conversation",
   "configure",
   "sessionsSince",
   "toolCall",
@@ -104,6 +107,15 @@ const strike = fc
     times: fc.integer({ min: 1, max: 3 }),
   })
   .map((step) => (step.call === "toolCall" ? { ...step, is: "unavailable" as const } : step));
+
+/** A session is made, and no answer says so; perhaps only when nobody counts on it any more. */
+const madeUnheard = fc.record({
+  do: fc.constant("strike" as const),
+  call: fc.constantFrom(...CREATIONS),
+  is: fc.constantFrom("unheard", "afterwards", "afterwards"),
+  ms: fc.constantFrom(10, 3_000, 20_000, 40_000),
+  times: fc.constantFrom(1, 1, 2),
+});
 
 const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
   fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
@@ -131,6 +143,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [2, one("converse", { parent })],
   [1, one("deleteChild", { task: which })],
   [1, one("deleteParent", { parent })],
+  [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely })],
   [3, one("fail", { session: which })],
   [1, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
@@ -140,6 +153,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [2, one("behaveChildren", { habit: childHabit })],
   [6, one("garble", { faults: fc.array(wireFault, { minLength: 1, maxLength: 4 }) })],
   [9, strike],
+  [3, madeUnheard],
   [14, one("time", { ms: fc.constantFrom(0, 60, 400, 600, 1_200, 2_100, 3_100, 6_000, 6_000, 12_000, 30_000) })],
   [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
   [3, one("dieSoon", { points: fc.integer({ min: 1, max: 12 }) })],

@@ -24,6 +24,8 @@ export interface Storage {
   boot(clock: VirtualClock): Store;
   /** What the task's machine began with. */
   origin(taskId: string): TaskInput | undefined;
+  /** How many launches are stored as under way. */
+  launches(): number;
   remove(): void;
 }
 
@@ -40,6 +42,9 @@ const originIn = (database: Database, taskId: string): TaskInput | undefined => 
   const row = database.prepare<{ origin: string | null }>("SELECT origin FROM task WHERE id = ?").get(taskId);
   return row?.origin ? (JSON.parse(row.origin) as TaskInput) : undefined;
 };
+
+const launchesIn = (database: Database): number =>
+  database.prepare<{ count: number }>("SELECT COUNT(*) AS count FROM launch").get()?.count ?? 0;
 
 /** Made once: to empty it is faster than to make another. */
 const inMemory = (() => {
@@ -64,6 +69,7 @@ export const createMemoryStorage = (): Storage => {
       return createSqliteStore({ database, owner: ownerOf(lives), now: clock.now });
     },
     origin: (taskId) => originIn(database, taskId),
+    launches: () => launchesIn(database),
     remove: empty,
   };
 };
@@ -73,6 +79,14 @@ export const createFileStorage = (log: Log): Storage => {
   const folder = mkdtempSync(join(FOLDER, "taskchart-chaos-"));
   const path = join(folder, "tasks.db");
   const stores: Store[] = [];
+  const read = <T>(reading: (database: Database) => T): T => {
+    const database = openDatabase(path);
+    try {
+      return reading(database);
+    } finally {
+      database.close();
+    }
+  };
   return {
     boot: (clock) => {
       const file = createStoreFile(path);
@@ -81,14 +95,8 @@ export const createFileStorage = (log: Log): Storage => {
       stores.push(store);
       return store;
     },
-    origin: (taskId) => {
-      const database = openDatabase(path);
-      try {
-        return originIn(database, taskId);
-      } finally {
-        database.close();
-      }
-    },
+    origin: (taskId) => read((database) => originIn(database, taskId)),
+    launches: () => read(launchesIn),
     remove: () => {
       for (const store of stores) store.close();
       rmSync(folder, { recursive: true, force: true });

@@ -13,6 +13,8 @@ export interface Tracks {
   mayGo(taskId: string): void;
   /** A session that was deleted: all below it may be removed. */
   isDeleted(sessionID: string): void;
+  /** True when somebody deleted the session. */
+  wasDeleted(sessionID: string): boolean;
   /** A follow-up was asked for. */
   mayResume(taskId: string): void;
   /** The host was asked to abort the session. */
@@ -111,6 +113,7 @@ export const createTracks = (fault: (words: string) => void, now: () => number):
       ends.add(sessionID);
       deleted.add(sessionID);
     },
+    wasDeleted: (sessionID) => deleted.has(sessionID),
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {

@@ -31,6 +31,8 @@ export interface World {
   tracks: Tracks;
   tellings: Tellings;
   sequence: Sequence;
+  /** The sessions that people made as copies of theirs. */
+  copies: Set<string>;
   life(): CountedLife;
   /** What ought not to be, in words. */
   faults: readonly string[];
@@ -114,6 +116,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
     tracks,
     tellings,
     sequence,
+    copies: new Set(),
     life: () => life,
     faults,
     fault,

@@ -82,8 +82,11 @@ export interface FakeHost extends Host {
   step(sessionID: string): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
-  /** The session's model is in the middle of a turn, and calls tools in this message. */
-  beginStep(sessionID: string, messageID: string): void;
+  /**
+   * The session's model, asked by a person where nothing is unanswered, calls tools in this message, which is not
+   * finished until the returned function is called.
+   */
+  beginStep(sessionID: string, messageID: string): () => void;
   /** A person writes to the session, and is answered. */
   converse(sessionID: string): void;
   /** A person aborts the session's run. */
@@ -349,9 +352,19 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     fail,
     beginStep: (id, messageID) => {
       const found = session(id);
+      const newest = found.messages.at(-1);
+      if (!newest || newest.finish === "stop" || newest.error) {
+        found.messages.push(message({ role: "user", text: "have it done" }));
+        tell(found);
+      }
       const promptID = newestPrompt(found)?.id;
       found.messages.push(message({ role: "assistant", id: messageID, promptID }));
       tell(found);
+      return () => {
+        found.messages = found.messages.map((step) =>
+          step.id === messageID ? { ...step, completedAt: clock.now(), finish: "tool-calls" } : step,
+        );
+      };
     },
     converse: (id) => {
       const found = session(id);
