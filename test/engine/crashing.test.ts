@@ -1,3 +1,4 @@
+import { refused } from "../fakes/fake-host.ts";
 import { PARENT } from "../fakes/stage.ts";
 import { ANSWERED, describePlays } from "./crashing.ts";
 
@@ -18,6 +19,16 @@ describePlays({
     host.converse(PARENT);
     const [first] = host.at(PARENT).messages;
     if (first) Object.assign(first, { text: "long ".repeat(1_000), toolResult: true });
+    const endStep = host.beginStep(PARENT, "msg_turn");
+    await stage.clock.advance(1);
+    await launch("count the files", { fork: true });
+    endStep();
+    await work();
+  },
+  "the host does not fork, and a task gets the conversation as text": async ({ stage, launch, work }) => {
+    const { host } = stage;
+    host.converse(PARENT);
+    host.failNext("fork", refused);
     await launch("count the files", { fork: true });
     await work();
   },

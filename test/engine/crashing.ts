@@ -114,6 +114,9 @@ const check = (stage: Stage, disk: Disk) => {
     expect(engine.get(id), `${id} is a session without a task`).toBeDefined();
     const finished = host.at(id).messages.filter(({ finish }) => finish === "stop");
     expect(new Set(finished.map(({ promptID }) => promptID)).size, `${id} was answered twice`).toBe(finished.length);
+    const [first] = host.at(id).parts.values();
+    const isInformed = first?.some(({ text }) => text.includes("context may be truncated")) ?? false;
+    expect(isInformed, `${id} knows that it is forked before it is asked anything`).toBe(engine.get(id)?.isForked);
   }
   const left = disk.boot(stage.clock).adopt(stage.clock.now() + 60_000, () => true);
   expect(left).toEqual({ tasks: [], prompts: [], launches: [] });

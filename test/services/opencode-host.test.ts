@@ -1,5 +1,5 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { planFork } from "../../src/services/fork.ts";
 import type { Host } from "../../src/services/host.ts";
 import { createOpencodeHost } from "../../src/services/opencode-host.ts";
@@ -121,6 +121,49 @@ test("a fork is cut where the host keeps tool results", async () => {
   for (const { messageID, part } of plan.cuts) await host.rewrite("ses_1", messageID, part);
   const output = `${"x".repeat(1_500)}\n[Truncated: 4000 characters originally]`;
   expect(written).toEqual([{ ...long, state: { ...long.state, output } }]);
+});
+
+describe("a call has its own time", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  const limits: Partial<Record<keyof Host, number>> = { createSession: 60_000, fork: 300_000 };
+
+  test.each(Object.entries(CALLS))("%s", async (name, call) => {
+    const asked = vi.spyOn(AbortSignal, "timeout");
+    await call(answering(404, {}));
+    expect(asked.mock.calls).toEqual([[limits[name as keyof Host] ?? 15_000]]);
+  });
+
+  test("and without an answer in it, nobody knows what was done", async () => {
+    const time = new AbortController();
+    vi.spyOn(AbortSignal, "timeout").mockReturnValue(time.signal);
+    const made = hostOver(() => new Promise(() => undefined)).createSession(session);
+    time.abort();
+    expect(await made).toMatchObject({
+      ok: false,
+      failure: { kind: "unavailable", message: "no answer within 60000 ms" },
+    });
+  });
+});
+
+test("a message that nobody is to answer is stored before the host says so, a prompt after it", async () => {
+  const sent: [string, unknown][] = [];
+  const host = hostOver(async (request) => {
+    sent.push([new URL(request.url).pathname, await request.json()]);
+    return Response.json({ info: {}, parts: [] });
+  });
+  await host.storeMessage(prompt);
+  await host.prompt(prompt);
+  expect(sent).toEqual([
+    ["/session/ses_1/message", { messageID: "msg_1", agent: "general", noReply: true, parts: [] }],
+    ["/session/ses_1/prompt_async", { messageID: "msg_1", agent: "general", parts: [] }],
+  ]);
+});
+
+test("a message is read with the ids of the parts that are stored", async () => {
+  const info = { id: "msg_1", sessionID: "ses_1", role: "user", time: { created: 1 } };
+  const read = await answering(200, { info, parts: [{ ...raw, synthetic: true }] }).message("ses_1", "msg_1");
+  expect(read).toMatchObject({ ok: true, value: { id: "msg_1", text: "", partIDs: ["prt_1"] } });
 });
 
 test("a client without a configuration is refused with a reason", () => {
