@@ -133,6 +133,40 @@ export const describeHost = (subject: () => Subject): void => {
     expect(orThrow(await host.message(id, prompt.messageID)).text).toBe("count the files");
   });
 
+  test("a message that nobody is to answer is there with its parts when the host says so, once", async () => {
+    const { host } = subject();
+    const id = await child();
+    const { messageID, parts, ...message } = promptFor(id, "for later");
+    for (let sent = 0; sent < 2; sent += 1) {
+      orThrow(await host.storeMessage({ ...message, messageID, parts }));
+      const stored = orThrow(await host.message(id, messageID));
+      expect(stored).toMatchObject({ text: "for later", partIDs: parts.map((part) => part.id) });
+    }
+    expect(await isBusy(id)).toBe(false);
+    expect(orThrow(await host.messages(id, 10)).map(({ role }) => role)).toEqual(["user"]);
+  });
+
+  test("a fork is a root session with the messages before the given one, or all, and their times", async () => {
+    const { host, until } = subject();
+    const id = await child();
+    orThrow(await host.prompt(promptFor(id, "say something")));
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    const before = Date.now();
+    const messages = orThrow(await host.messages(id, 10));
+    const asCopied = messages.map(({ role, createdAt }) => ({ role, createdAt }));
+    for (const [end, copied] of [
+      [messages[1]?.id ?? "", asCopied.slice(0, 1)],
+      ["msg_0000000000000000000nowhere", asCopied],
+    ] as const) {
+      const fork = orThrow(await host.fork(id, end));
+      const copies = orThrow(await host.messages(fork.id, 10));
+      expect(copies.map(({ role, createdAt }) => ({ role, createdAt }))).toEqual(copied);
+      const listed = orThrow(await host.sessionsSince(before)).find((session) => session.id === fork.id);
+      expect(listed).toMatchObject({ parentID: undefined, title: expect.stringMatching(/ \(fork #1\)$/) });
+      expect(listed?.createdAt).toBeGreaterThanOrEqual(before);
+    }
+  });
+
   test("the newest messages come last, and no more than asked for", async () => {
     const { host, until } = subject();
     const id = await child();

@@ -32,6 +32,25 @@ test("when it can be made in neither way, the launch is refused, and nothing is 
   expect(stage.store.list({})).toEqual([]);
 });
 
+test("a conversation as text shows what its agent called, up to the message that launches", async () => {
+  const stage = createStage();
+  stage.host.failNext("fork", refused);
+  const read = { kind: "tool", name: "read", params: { path: "a.ts" }, result: "12 lines" } as const;
+  Object.assign(stage.host, {
+    conversation: async () => ({
+      ok: true,
+      value: [
+        { id: "msg_1", role: "user", parts: [{ kind: "text", text: "Count." }] },
+        { id: "msg_2", role: "assistant", parts: [{ kind: "text", text: "Let me look." }, read] },
+        { id: "msg_turn", role: "assistant", parts: [{ kind: "text", text: "I launch one." }] },
+      ],
+    }),
+  });
+  const id = await stage.launch({ fork: true });
+  const text = stage.host.at(id).prompts[0]?.parts[0]?.text;
+  expect(text).toContain('User:\nCount.\n\nAgent:\nLet me look.\n[Tool: read] {"path":"a.ts"}\n</conversation>');
+});
+
 test("a forked task is completed, told and resumed like any other", async () => {
   const stage = createStage();
   const id = await stage.launch({ fork: true });

@@ -69,6 +69,41 @@ describe("over 100,000 tokens", () => {
     expect(drops[0]).toBe("u0");
   });
 
+  test("an answer goes with the question that was too large to stay", () => {
+    const messages = [
+      said("u0", "user", part(words(60_000))),
+      said("a0", "assistant", part("yes")),
+      said("u1", "user", part(words(60_000))),
+      said("a1", "assistant", part("no")),
+      said("u2", "user", part("go on")),
+    ];
+    expect(planFork(messages, LIMITS)).toEqual({ cuts: [], drops: ["u0", "a0"] });
+  });
+
+  test.each(["s1", "s2"])("a compaction's summary counts, both of its messages (the long one is %s)", (long) => {
+    const summary = [said("s1", "user", part("sum up")), said("s2", "assistant", part("so far: much"))].map(
+      (message) => ({
+        ...message,
+        isSummary: true,
+        parts: message.id === long ? [part(words(60_000))] : message.parts,
+      }),
+    );
+    const { drops, cuts } = planFork([...summary, ...turns], LIMITS);
+    const dropped = turns.slice(0, drops.length).map(({ id }) => id);
+    expect(drops).toEqual(dropped);
+    // Some 6,000 tokens each turn: six of them fit beside the summary, and sixteen would without it.
+    expect(turns.length - drops.length).toBeLessThan(2 * 8);
+    expect(cuts).toEqual([]);
+  });
+
+  test("a long result in the message that asks for a summary is cut like any other", () => {
+    const marker = { ...said("s1", "user", result("x".repeat(9_000))), isSummary: true };
+    const summary = { ...said("s2", "assistant", part("so far: much")), isSummary: true };
+    expect(planFork([marker, summary, said("u0", "user", part("go on"))], LIMITS).cuts).toEqual([
+      expect.objectContaining({ messageID: "s1" }),
+    ]);
+  });
+
   test("a single message that is too large by itself is cut, and not dropped", () => {
     const { drops, cuts } = planFork(
       [said("u0", "user", part("hi")), said("u1", "user", part(words(300_000)))],

@@ -166,6 +166,34 @@ test("a message is read with the ids of the parts that are stored", async () => 
   expect(read).toMatchObject({ ok: true, value: { id: "msg_1", text: "", partIDs: ["prt_1"] } });
 });
 
+test("a conversation has the calls of its agent, each with what it gave", async () => {
+  const info = { id: "msg_1", sessionID: "ses_1", role: "assistant", time: { created: 1 } };
+  const called = (state: unknown) => ({ ...raw, type: "tool", tool: "read", callID: "call_1", state });
+  const input = { path: "a.ts" };
+  const parts = [
+    { ...raw, text: "Let me look." },
+    called({ status: "completed", input, output: "12 lines" }),
+    called({ status: "error", input, error: "no such file" }),
+    called({ status: "running", input }),
+    { ...raw, ignored: true },
+  ];
+  expect(await answering(200, [{ info, parts }]).conversation("ses_1")).toEqual({
+    ok: true,
+    value: [
+      {
+        id: "msg_1",
+        role: "assistant",
+        parts: [
+          { kind: "text", text: "Let me look." },
+          { kind: "tool", name: "read", params: input, result: "12 lines" },
+          { kind: "tool", name: "read", params: input, result: "no such file" },
+          { kind: "tool", name: "read", params: input, result: undefined },
+        ],
+      },
+    ],
+  });
+});
+
 test("a client without a configuration is refused with a reason", () => {
   expect(() => createOpencodeHost({ client: {} as never, directory: "/project" })).toThrow(/is its version supported/);
 });
