@@ -119,6 +119,8 @@ export interface Host {
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
   /** This directory's sessions that were made or used since then, epoch milliseconds. */
   sessionsSince(at: number): Promise<HostResult<ListedSession[]>>;
+  /** The ids of all of this directory's sessions. */
+  allSessions(): Promise<HostResult<Set<string>>>;
   /** How far a tool call of a session has come; `stored` when its answer is in the conversation. Only recent ones are found. */
   toolCall(sessionID: string, callID: string): Promise<HostResult<ToolCallStage>>;
   /** All messages of a session in the host's own form, oldest first. */

@@ -41,6 +41,9 @@ const RECENT = 20;
 /** Sessions of one list at most. */
 const LISTED = 1_000;
 
+/** More sessions than a directory has: a list without a limit of its own ends after a hundred. */
+const ALL = 1_000_000;
+
 interface Answer<T> {
   data?: T | undefined;
   error?: unknown;
@@ -313,6 +316,11 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
           title,
           metadata: metadata ?? {},
         })),
+      ),
+    allSessions: async () =>
+      map(
+        await ask((signal) => client.session.list({ limit: ALL }, { signal })),
+        (sessions) => new Set(sessions.map(({ id }) => id)),
       ),
     toolCall: async (sessionID, callID) => {
       const newest = await ask((signal) => client.session.messages({ sessionID, limit: RECENT }, { signal }));

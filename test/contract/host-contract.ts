@@ -88,6 +88,15 @@ export const describeHost = (subject: () => Subject): void => {
     expect(orThrow(await host.sessionsSince(before + 3_600_000))).toEqual([]);
   });
 
+  test("all sessions are listed, below others too, until they are deleted", async () => {
+    const { host, parent } = subject();
+    const id = await child();
+    expect([...orThrow(await host.allSessions())]).toEqual(expect.arrayContaining([parent, id]));
+    orThrow(await host.deleteSession(id));
+    expect([...orThrow(await host.allSessions())]).not.toContain(id);
+    expect(await host.session(id)).toMatchObject({ ok: false, failure: { kind: "notFound" } });
+  });
+
   test("what does not exist is not found", async () => {
     const { host } = subject();
     const nowhere = "ses_0000000000000000000000nowhere";

@@ -22,7 +22,7 @@ import type { ModelRef } from "../../src/task.ts";
  * - `ignore`: stores it and never answers, as a host does in its lost-message hole; sent again, it is taken up
  * - `mute`: stores it and never answers, however often it is sent
  * - `lose`: takes it, and stores nothing
- * - `reject`: an unknown agent: two errors, no message, no idle
+ * - `reject`: as with an unknown agent: two errors, no message, no idle
  */
 export type Habit = "work" | "reply" | "ignore" | "mute" | "lose" | "reject";
 
@@ -101,6 +101,8 @@ export const MODEL: ModelRef = { providerID: "fake", modelID: "m1" };
 
 export const unavailable: HostFailure = { kind: "unavailable", name: "Unreachable", message: "connection refused" };
 export const refused: HostFailure = { kind: "refused", name: "BadRequest", message: "no" };
+/** A 404, as the host also answers for other reasons than that something was deleted. */
+export const missing: HostFailure = { kind: "notFound", name: "NotFoundError", message: "session not found" };
 
 const publicPart = ({ id, parentID, agent, model, permission, title }: HostSession): HostSession => ({
   title,
@@ -137,6 +139,12 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   const openRequests = new Map<string, string>();
   /** Deleted sessions that are worked on to the end of their model's call, and waited in until they are aborted, as in the real host. */
   const haunted = new Set<string>();
+  let agentList: HostAgent[] = [
+    { name: "build", hidden: false, model: undefined },
+    { name: "general", hidden: false, model: undefined },
+    { name: "explore", hidden: false, model: { providerID: "fake", modelID: "small", variant: "low" } },
+    { name: "title", hidden: true, model: undefined },
+  ];
   let childHabits: Habit[] = ["work"];
   let count = 0;
   let listener: (event: HostEvent) => void = () => undefined;
@@ -284,14 +292,15 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     goIdle(found);
   };
 
-  const take = (found: FakeSession, { messageID, parts, noReply }: Prompt) => {
+  const take = (found: FakeSession, { messageID, parts, noReply, agent }: Prompt) => {
     const stored = found.messages.find(({ id }) => id === messageID);
     // Only the newest answer keeps a message from being answered again, as in the real host.
     const newest = found.messages.findLast(({ role }) => role === "assistant");
     const answered = newest?.promptID === messageID && newest.finish !== undefined && newest.finish !== "tool-calls";
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
     if (habit === "lose") return;
-    if (habit === "reject") {
+    const hasAgent = agent === undefined || agentList.some(({ name }) => name === agent);
+    if (habit === "reject" || !hasAgent) {
       const error = { name: "UnknownError", message: "agent not found" };
       emit({ type: "error", sessionID: found.id, error });
       emit({ type: "error", sessionID: found.id, error });
@@ -314,12 +323,12 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
   };
 
   return {
-    agentList: [
-      { name: "build", hidden: false, model: undefined },
-      { name: "general", hidden: false, model: undefined },
-      { name: "explore", hidden: false, model: { providerID: "fake", modelID: "small", variant: "low" } },
-      { name: "title", hidden: true, model: undefined },
-    ],
+    get agentList() {
+      return agentList;
+    },
+    set agentList(agents) {
+      agentList = agents;
+    },
     calls,
     attempts,
     toasts,
@@ -385,9 +394,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       listener = to;
     },
 
-    agents() {
-      return call("agents", () => ok(this.agentList));
-    },
+    agents: () => call("agents", () => ok(agentList)),
     session: (id) => call("session", () => (sessions.has(id) ? ok(publicPart(session(id))) : notFound("session"))),
     createSession: (given) =>
       call("createSession", () => {
@@ -523,6 +530,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
             .map((found) => ({ ...found, createdAt: found.madeAt })),
         ),
       ),
+    allSessions: () => call("allSessions", () => ok(new Set(sessions.keys()))),
     toolCall: (id, callID) =>
       call("toolCall", () => {
         const stage = sessions.get(id)?.toolCalls.get(callID);

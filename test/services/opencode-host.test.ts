@@ -40,6 +40,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   messages: (host) => host.messages("ses_1", 1),
   conversation: (host) => host.conversation("ses_1"),
   sessionsSince: (host) => host.sessionsSince(0),
+  allSessions: (host) => host.allSessions(),
   rawMessages: (host) => host.rawMessages("ses_1"),
   toolCall: (host) => host.toolCall("ses_1", "call_1"),
   message: (host) => host.message("ses_1", "msg_1"),
