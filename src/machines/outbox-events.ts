@@ -26,19 +26,26 @@ export interface Sender {
 
 /** What an outbox wants done, as data. */
 export type OutboxEffect =
-  /** Read what the parent works with. Answer: `PARENT_READ` or `READ_FAILED`. */
-  | { type: "read"; parentSessionID: string }
+  /**
+   * Read what the parent works with. Answer: `PARENT_READ`, `READ_FAILED` or `PARENT_MISSING`. `wasRefused`: the host
+   * refused the prompt before, perhaps for an agent that it has no more; then the sender is to have none.
+   */
+  | { type: "read"; parentSessionID: string; wasRefused: boolean }
   /** Find words and ids for what is owed. Answer, at once: `FORMED`. */
   | { type: "form"; parentSessionID: string; owed: RunEnd[] }
-  /** Send the prompt. Answer: `SENT` or `SEND_REFUSED`. */
+  /** Send the prompt. Answer: `SENT`, `SEND_REFUSED` or `PARENT_MISSING`. */
   | { type: "send"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
-  /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED` or `CHECK_FAILED`. */
+  /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED`, `CHECK_FAILED` or `PARENT_MISSING`. */
   | { type: "check"; parentSessionID: string; messageID: string }
+  /** Find out whether the parent session is deleted. Answer: `PARENT_FOUND`, `PARENT_GONE` or `SEARCH_FAILED`. */
+  | { type: "search"; parentSessionID: string }
   /** The notices of these runs are in a prompt. */
   | { type: "formed"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The prompt has gone out: show the person. */
   | { type: "announce"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
-  /** Nobody is left to tell of these runs. */
+  /** The host refused the prompt for good: the person is to know that the parent was not told of these runs, and why. */
+  | { type: "givenUp"; parentSessionID: string; runs: NoticePrompt["runs"]; reason: string }
+  /** Nobody is told of these runs: the parent is gone, or takes no prompt. */
   | { type: "dropped"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The parent was told of these runs. */
   | { type: "acknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
@@ -53,7 +60,8 @@ export type OutboxEvent =
   | { type: "FORMED"; at: number; prompt: NoticePrompt }
   | { type: "FORM_FAILED"; at: number; message: string }
   | { type: "SENT"; at: number; messageID: string }
-  | { type: "SEND_REFUSED"; at: number; messageID: string; message: string }
+  /** Not `retryable`: the same call would be refused again. */
+  | { type: "SEND_REFUSED"; at: number; messageID: string; message: string; retryable: boolean }
   | {
       type: "CHECKED";
       at: number;
@@ -68,7 +76,11 @@ export type OutboxEvent =
   | { type: "PARENT_PRESENT"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
-  | { type: "PARENT_ERROR"; at: number }
+  /** `message`: what the host said of it. */
+  | { type: "PARENT_ERROR"; at: number; message?: string }
+  | { type: "PARENT_MISSING"; at: number; message: string }
+  | { type: "PARENT_FOUND"; at: number }
+  | { type: "SEARCH_FAILED"; at: number; message: string }
   | { type: "PARENT_GONE"; at: number }
   | { type: "TICK"; at: number };
 
@@ -91,6 +103,9 @@ export const outboxEventMeanings: Record<OutboxEvent["type"], string> = {
   PARENT_BUSY: "The host says that the parent works.",
   PARENT_IDLE: "The host says that the parent is idle.",
   PARENT_ERROR: "The host says that a run of the parent failed or was aborted.",
+  PARENT_MISSING: "The host did not find the parent session.",
+  PARENT_FOUND: "The host was asked again: the parent session is there.",
+  SEARCH_FAILED: "The host was asked again, and did not say.",
   PARENT_GONE: "The parent session was deleted, or stopped for good.",
   TICK: "Time has passed.",
 };
@@ -109,6 +124,12 @@ export interface OutboxContext {
   storedAt: number | undefined;
   /** How often the prompt was sent, looked after, or could not be; pauses grow with it. */
   tries: number;
+  /** How often in a row the host did not find the parent; pauses grow with it. */
+  absences: number;
+  /** How often in a row the host refused the prompt for good, or met an error with it and did not answer it. */
+  refusals: number;
+  /** Why the host refused the prompt when it was sent last, or what went wrong with it, as far as was heard. */
+  refusal: string | undefined;
   /** When the delivery has something to do, epoch milliseconds. */
   wakeAt: number | undefined;
   /** When the parent can take a prompt again, epoch milliseconds. */

@@ -10,16 +10,25 @@ import {
 } from "./outbox-events.ts";
 import type { RunEnd } from "./task-events.ts";
 
-/** The patience of an outbox, in milliseconds. Sending again is harmless, so it never gives up while the parent is there. */
+/**
+ * The patience of an outbox: milliseconds and counts. Sending again is harmless, so silence never ends it while the parent
+ * is there; a host that says no each time does.
+ */
 export const outboxPatience = {
   /** From a sent prompt to the first look whether the parent took it up; grows with each send. */
   answer: 2_000,
   longestBackoff: 60_000,
   /** A prompt sent into a run that is failing is stored and never answered; after 500 ms the host is safe (measured). */
   settle: 500,
+  /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
+  search: 5_000,
+  longestSearch: 600_000,
+  /** A prompt that was refused so often in a row is given up: one try of these goes without the agent, if that is gone. */
+  refusals: 3,
 } as const;
 
 const PACE = { first: outboxPatience.answer, longest: outboxPatience.longestBackoff };
+const SEARCH_PACE = { first: outboxPatience.search, longest: outboxPatience.longestSearch };
 
 const isIn = ({ runs }: NoticePrompt, end: RunEnd): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
@@ -79,6 +88,9 @@ const outbox = setup({
     current: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
     pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
+    retryable: ({ event }) => event.type === "SEND_REFUSED" && event.retryable,
+    refused: ({ context }) => context.refusal !== undefined,
+    refusalsLeft: ({ context }) => context.refusals + 1 < outboxPatience.refusals,
   },
 });
 
@@ -98,9 +110,29 @@ const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, 
   enqueue.assign({ prompt: { ...prompt, toasts: [] } });
 });
 
+/** What is counted and noted of the prompt under way, before anything was done for it. */
+const untried = { tries: 0, absences: 0, refusals: 0, refusal: undefined, storedAt: undefined } as const;
+
 const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ prompt: undefined, tries: 0, storedAt: undefined, wakeAt: undefined });
+  enqueue.assign({ ...untried, prompt: undefined, wakeAt: undefined });
+});
+
+const countRefusal = outbox.assign({ refusals: ({ context }) => context.refusals + 1 });
+
+/** What goes wrong first names the cause; what follows is how the host came down. */
+const noteRefusal = outbox.assign({
+  refusal: ({ context, event }) => context.refusal ?? ("message" in event ? event.message : undefined) ?? "an error",
+});
+
+const giveUp = outbox.enqueueActions(({ context: { parentSessionID, prompt, refusal }, event, enqueue }) => {
+  if (prompt) {
+    const { runs } = prompt;
+    const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");
+    enqueue({ type: "request", params: { type: "givenUp", parentSessionID, runs, reason } });
+    enqueue({ type: "request", params: { type: "dropped", parentSessionID, runs } });
+  }
+  enqueue.assign({ ...untried, prompt: undefined, wakeAt: undefined });
 });
 
 const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt, adopted }, enqueue }) => {
@@ -120,6 +152,22 @@ const adopted = {
 const onAnswer = {
   PARENT_ANSWERED: { guard: "answersPrompt", description: "It was shown the prompt.", ...acknowledged },
 } as const;
+const onMissing = { PARENT_MISSING: { target: "missing" } } as const;
+const onError = {
+  PARENT_ERROR: {
+    description: "It may be the prompt's fault: that counts if it stays unanswered.",
+    actions: noteRefusal,
+  },
+} as const;
+const found = [
+  { guard: "hasPrompt", target: "checking", description: "The prompt may have come through before." },
+  { target: "gathering" },
+] as const;
+const givenUp = {
+  target: "idle",
+  description: "It was refused often enough: the person is told.",
+  actions: giveUp,
+} as const;
 
 const delivery = outbox.createStateConfig({
   description: "What becomes of the notices that are owed.",
@@ -128,6 +176,7 @@ const delivery = outbox.createStateConfig({
     idle: {
       description: "Nothing is owed, and nothing is under way.",
       always: [adopted, { guard: "owes", target: "gathering", description: "Something is owed." }],
+      on: onMissing,
     },
     gathering: {
       description: "Something is owed. It waits until the parent can take it.",
@@ -136,15 +185,24 @@ const delivery = outbox.createStateConfig({
         { guard: not("owes"), target: "idle", description: "Nothing is owed any more." },
         { guard: stateIn("#open"), target: "reading", description: "The parent can take a prompt." },
       ],
+      on: onMissing,
     },
     reading: {
       description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
       entry: [
         "sleep",
-        { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "read", parentSessionID }) },
+        {
+          type: "request",
+          params: ({ context: { parentSessionID, refusals } }) => ({
+            type: "read",
+            parentSessionID,
+            wasRefused: refusals > 0,
+          }),
+        },
       ],
       on: {
         ...onAnswer,
+        ...onMissing,
         PARENT_READ: [
           { guard: "hasPrompt", target: "sending", description: "The prompt is formed already.", actions: noteSender },
           { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
@@ -173,8 +231,8 @@ const delivery = outbox.createStateConfig({
               }),
             },
             assign({
+              ...untried,
               prompt: ({ event }) => event.prompt,
-              tries: 0,
               owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
             }),
           ],
@@ -185,6 +243,7 @@ const delivery = outbox.createStateConfig({
       description: "The prompt is on its way to the parent.",
       entry: [
         countTry,
+        assign({ refusal: undefined }),
         enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
           if (!prompt || !sender) return;
           enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
@@ -192,8 +251,19 @@ const delivery = outbox.createStateConfig({
       ],
       on: {
         ...onAnswer,
-        SENT: { guard: "current", target: "awaiting", actions: announce },
-        SEND_REFUSED: { guard: "current", target: "backingOff" },
+        ...onError,
+        PARENT_MISSING: { target: "missing", actions: noteRefusal },
+        SENT: { guard: "current", target: "awaiting", actions: [announce, assign({ absences: 0 })] },
+        SEND_REFUSED: [
+          { guard: and(["current", "retryable"]), target: "backingOff" },
+          {
+            guard: and(["current", "refusalsLeft"]),
+            target: "backingOff",
+            description: "For good, it says. It may be for an agent that is no more.",
+            actions: countRefusal,
+          },
+          { guard: "current", ...givenUp },
+        ],
       },
     },
     awaiting: {
@@ -201,6 +271,8 @@ const delivery = outbox.createStateConfig({
       entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
       on: {
         ...onAnswer,
+        ...onMissing,
+        ...onError,
         PARENT_IDLE: {
           description: "It should have begun to answer: the host is asked after a moment.",
           actions: { type: "wakeAfter", params: outboxPatience.settle },
@@ -222,6 +294,8 @@ const delivery = outbox.createStateConfig({
       ],
       on: {
         ...onAnswer,
+        ...onMissing,
+        ...onError,
         CHECKED: [
           { guard: and(["current", "answered"]), description: "It has.", ...acknowledged },
           {
@@ -230,7 +304,19 @@ const delivery = outbox.createStateConfig({
             description: "It is about to.",
             actions: [countTry, noteStored],
           },
-          { guard: "current", target: "reading", description: "It has not: the prompt is sent again." },
+          {
+            guard: and(["current", "refused", "refusalsLeft"]),
+            target: "reading",
+            description: "It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
+            actions: countRefusal,
+          },
+          { guard: and(["current", "refused"]), ...givenUp },
+          {
+            guard: "current",
+            target: "reading",
+            description: "It has not: the prompt is sent again.",
+            actions: assign({ refusals: 0 }),
+          },
         ],
         CHECK_FAILED: { guard: "current", target: "awaiting", description: "It is asked again after a pause." },
       },
@@ -238,7 +324,24 @@ const delivery = outbox.createStateConfig({
     backingOff: {
       description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
       entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
-      on: { ...onAnswer, TICK: { guard: "due", target: "reading" } },
+      on: { ...onAnswer, ...onMissing, TICK: { guard: "due", target: "reading" } },
+    },
+    missing: {
+      description: "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
+      entry: [
+        assign({ absences: ({ context }) => context.absences + 1 }),
+        { type: "wakeAfter", params: ({ context }) => backoff(context.absences, SEARCH_PACE) },
+      ],
+      on: { ...onAnswer, PARENT_PRESENT: found, TICK: { guard: "due", target: "searching" } },
+    },
+    searching: {
+      description:
+        "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
+      entry: [
+        "sleep",
+        { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "search", parentSessionID }) },
+      ],
+      on: { ...onAnswer, PARENT_PRESENT: found, PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
     },
     closed: {
       description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
@@ -288,8 +391,7 @@ export const outboxMachine = outbox.createMachine(
       prompt: undefined,
       adopted: [],
       sender: undefined,
-      tries: 0,
-      storedAt: undefined,
+      ...untried,
       wakeAt: undefined,
       opensAt: undefined,
     }),

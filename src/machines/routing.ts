@@ -28,7 +28,7 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
     case "idle":
       return { type: "PARENT_IDLE", at };
     case "error":
-      return { type: "PARENT_ERROR", at };
+      return { type: "PARENT_ERROR", at, message: event.error.message };
     case "deleted":
       return { type: "PARENT_GONE", at };
     case "message": {

@@ -62,11 +62,12 @@ export interface Prompt {
 
 /** What a task wants done to the outside, as data. A service does it and answers with an event. */
 export type TaskEffect =
-  /** Send the run's prompt. Answer: `PROMPT_ACCEPTED` or `PROMPT_REFUSED`. */
+  /** Send the run's prompt. Answer: `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_MISSING`. */
   | { type: "prompt"; prompt: Prompt }
   /**
    * Ask the host how the run stands. Answer: one of the `look` events, with the same number. An abort of `abortedAt` is
-   * behind the run: it was continued after that.
+   * behind the run: it was continued after that. `wasMissing`: the host did not find the session before; if it still does
+   * not, and does not list it either, the answer is `SESSION_GONE`.
    */
   | {
       type: "look";
@@ -75,6 +76,7 @@ export type TaskEffect =
       messageID: string;
       hostError: HostError | undefined;
       abortedAt: number | undefined;
+      wasMissing: boolean;
     }
   /** Abort the child session and all below it. The stop holds once the run's message is there and nobody works on it. Answer: `STOPPED` or `NOT_STOPPED`. */
   | { type: "stop"; sessionID: string; messageID: string; requests: PendingRequest[] }
@@ -98,12 +100,14 @@ export type TaskEvent =
   | { type: "PROMPT_REFUSED"; at: number; error: TaskError; retryable: boolean }
   | { type: "HOST_IDLE"; at: number }
   | { type: "HOST_ERROR"; at: number; error: HostError }
+  | { type: "SESSION_MISSING"; at: number }
   | { type: "SESSION_GONE"; at: number }
   | ({ type: "LOOKED_BUSY" } & Looked)
   | ({ type: "LOOKED_ANSWERED"; completedAt: number; result: string } & Looked)
   | ({ type: "LOOKED_FAILED"; completedAt: number; error: TaskError } & Looked)
   | ({ type: "LOOKED_ABORTED"; completedAt: number } & Looked & CutOff)
   | ({ type: "LOOKED_UNANSWERED" } & Looked & CutOff)
+  | ({ type: "LOOKED_MISSING" } & Looked)
   | ({ type: "LOOK_FAILED"; error: TaskError } & Looked)
   | { type: "CANCEL"; at: number }
   | { type: "STOPPED"; at: number }
@@ -134,12 +138,14 @@ export const taskEventMeanings: Record<TaskEvent["type"], string> = {
   PROMPT_REFUSED: "The host did not take the prompt.",
   HOST_IDLE: "The host says that the child session is idle.",
   HOST_ERROR: "The host says that the child session met an error.",
-  SESSION_GONE: "The child session was deleted.",
+  SESSION_MISSING: "The host did not find the child session when it was sent the prompt.",
+  SESSION_GONE: "The child session was deleted: the host said so, or found it nowhere when it was asked again.",
   LOOKED_BUSY: "The host was asked: the child is at work.",
   LOOKED_ANSWERED: "The host was asked: the run is answered.",
   LOOKED_FAILED: "The host was asked: the run failed.",
   LOOKED_ABORTED: "The host was asked: the run was aborted.",
   LOOKED_UNANSWERED: "The host was asked: nobody works on the run, and nothing answers it.",
+  LOOKED_MISSING: "The host was asked, and did not find the child session.",
   LOOK_FAILED: "The host was asked, and did not say.",
   CANCEL: "The agent or a person wants the task stopped.",
   STOPPED: "The child session, and all below it, has stopped.",
@@ -180,6 +186,8 @@ export interface TaskContext {
   look: number;
   /** Looks in a row that the host did not answer. */
   misses: number;
+  /** Since when the host has not found the child session, epoch milliseconds. One such answer proves nothing. */
+  missingSince: number | undefined;
   /** The host said "idle" or "error" while the prompt was still under way. */
   hinted: boolean;
   /** When `TICK` has something to do, epoch milliseconds. */

@@ -48,11 +48,11 @@ function eventError({ event }: { event: TaskEvent }): TaskError {
 
 /** Asks the host how the run stands; answers to earlier looks count no more. */
 const requestLook = task.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, hostError, abortedAt } = context;
+  const { facts, run, hostError, abortedAt, missingSince } = context;
   const look = context.look + 1;
   enqueue.assign({ look, wakeAt: undefined });
   const { sessionID } = facts;
-  const seen = { sessionID, messageID: run.messageID, hostError, abortedAt };
+  const seen = { sessionID, messageID: run.messageID, hostError, abortedAt, wasMissing: missingSince !== undefined };
   enqueue({ type: "request", params: { type: "look", look, ...seen } });
 });
 
@@ -61,7 +61,7 @@ const failure = { type: "noteError", params: eventError } as const;
 const goOnWorking = {
   guard: "newestLook",
   target: "working",
-  actions: task.assign({ sends: 1, misses: 0, hostError: undefined }),
+  actions: task.assign({ sends: 1, misses: 0, missingSince: undefined, hostError: undefined }),
 } as const;
 
 const NOTED = "It is looked into once the prompt is accepted.";
@@ -132,7 +132,12 @@ export const runStates = (sending: "launching" | "prompting") =>
     [sending]: task.createStateConfig({
       description: "The prompt is on its way to the host.",
       entry: [
-        assign({ sends: ({ context }) => context.sends + 1, hinted: false, wakeAt: undefined }),
+        assign({
+          sends: ({ context }) => context.sends + 1,
+          hinted: false,
+          missingSince: undefined,
+          wakeAt: undefined,
+        }),
         { type: "request", params: ({ context }) => ({ type: "prompt", prompt: runPrompt(context) }) },
       ],
       on: {
@@ -141,6 +146,7 @@ export const runStates = (sending: "launching" | "prompting") =>
           { target: "working" },
         ],
         PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, abandon],
+        SESSION_MISSING: { target: "missing", actions: "noteMissing" },
         HOST_IDLE: { description: NOTED, actions: "noteHint" },
         HOST_ERROR: { description: NOTED, actions: "noteHint" },
       },
@@ -175,6 +181,7 @@ export const runStates = (sending: "launching" | "prompting") =>
         LOOKED_ANSWERED: answered,
         LOOKED_FAILED: { guard: "newestLook", ...fail },
         LOOKED_ABORTED: { guard: "newestLook", target: "aborted" },
+        LOOKED_MISSING: { guard: "newestLook", target: "missing", actions: "noteMissing" },
         LOOKED_UNANSWERED: [
           {
             guard: and(["newestLook", "sendsLeft"]),
@@ -193,6 +200,14 @@ export const runStates = (sending: "launching" | "prompting") =>
           },
           { guard: "newestLook", ...abandon },
         ],
+      },
+    }),
+    missing: task.createStateConfig({
+      description: "The host does not find the child session. It is asked again after a pause: only then that counts.",
+      entry: { type: "wakeAfter", params: patience.lookAgain },
+      on: {
+        TICK: { guard: "due", target: "settling" },
+        HOST_ERROR: { description: "It is looked into after the pause.", actions: "noteHint" },
       },
     }),
     aborted: task.createStateConfig({
@@ -221,6 +236,11 @@ export const runStates = (sending: "launching" | "prompting") =>
         // Whatever was aborted, it went down with its process: nobody was there to cancel it.
         LOOKED_ABORTED: cutOff(sending),
         LOOKED_UNANSWERED: cutOff(sending),
+        LOOKED_MISSING: {
+          guard: "newestLook",
+          description: ASKED_AGAIN,
+          actions: ["noteMissing", { type: "wakeAfter", params: patience.lookAgain }],
+        },
         LOOK_FAILED: [
           {
             guard: and(["newestLook", "looksLeft"]),
@@ -280,6 +300,7 @@ export const interruptions = {
       hostError: undefined,
       hinted: false,
       misses: 0,
+      missingSince: undefined,
     })),
   },
 } as const;

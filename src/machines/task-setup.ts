@@ -7,7 +7,7 @@ import type { RunEnd, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./ta
  * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
  */
 export const patience = {
-  /** From a look that the host did not answer to the next. */
+  /** From a look that the host did not answer, or in which it did not find the session, to the next. */
   lookAgain: 5_000,
   /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
   afterError: 1_000,
@@ -78,7 +78,9 @@ export const task = setup({
     noteEnd: assign({
       completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
       wakeAt: undefined,
+      missingSince: undefined,
     }),
+    noteMissing: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     noteError: assign({ error: (_, error: TaskError) => error }),
     noteRunEnd: assign({
       end: ({ context, event }) => (event.type === "RUN_ENDED" ? runEnd(context, event.outcome) : context.end),

@@ -20,6 +20,7 @@ export const taskMachine = task.createMachine(
       stops: 0,
       look: 0,
       misses: 0,
+      missingSince: undefined,
       hinted: false,
       wakeAt: undefined,
       hostError: undefined,

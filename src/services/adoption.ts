@@ -35,8 +35,6 @@ export interface AdoptionParts {
   isHeadless: boolean;
   /** Nothing is adopted before it is sure: a process that ends would send prompts that are paid for and thrown away. */
   opening: Pick<Opening, "isSure" | "onceSure">;
-  /** A parent was deleted while nobody listened. */
-  onDeleted(parentSessionID: string): Promise<void>;
   /** Resolves when the task has ended. */
   untilOver(taskId: string): Promise<unknown>;
   /** Learns of all sessions above this one. */
@@ -134,9 +132,13 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     }
   };
 
+  /** It may have been deleted while nobody listened; its outbox finds out. */
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
-    if (!parent.ok && parent.failure.kind === "notFound") await parts.onDeleted(parentSessionID);
+    if (!parent.ok && parent.failure.kind === "notFound") {
+      const missing = { type: "PARENT_MISSING", at: clock.now(), message: parent.failure.message } as const;
+      runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event: missing });
+    }
     if (parent.ok && parent.value.parentID) await parts.learnAbove(parentSessionID);
   };
 

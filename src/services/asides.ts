@@ -1,6 +1,7 @@
 import type { HostEvent } from "../machines/supervisor-events.ts";
 import type { Prompt } from "../machines/task-events.ts";
 import type { Clock } from "./clock.ts";
+import { isDeleted } from "./deletion.ts";
 import type { Host } from "./host.ts";
 import type { Ids } from "./ids.ts";
 import type { Log } from "./log.ts";
@@ -16,7 +17,7 @@ export type Aside = { text: OwnText; synthetic: true } | { text: OwnText; ignore
 export interface Asides {
   /**
    * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves to whether that is stored:
-   * false when it is not wanted, or cannot be.
+   * false when it is not wanted, or cannot be: a session is deleted, or the host refuses.
    */
   leave(sessionID: string, aside: () => Aside | undefined): Promise<boolean>;
   note(event: HostEvent): void;
@@ -63,9 +64,15 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
   return {
     leave: async (sessionID, aside) => {
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
+      let wasMissing = false;
       while (!stopped && aside() !== undefined) {
         const [busy, session] = await Promise.all([host.busy(), host.session(sessionID)]);
-        if (!session.ok && session.failure.kind === "notFound") return false;
+        const isMissing = !session.ok && session.failure.kind === "notFound";
+        if (isMissing && wasMissing) {
+          const deleted = await isDeleted(host, sessionID);
+          if (deleted.ok && deleted.value) return false;
+        }
+        wasMissing = isMissing;
         const wanted = aside();
         if (stopped || wanted === undefined) return false;
         if (busy.ok && session.ok && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
@@ -74,7 +81,7 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
           const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
           if (stored.ok) return true;
           log.error("a message could not be left", { sessionID, reason: stored.failure.message });
-          if (stored.failure.kind !== "unavailable" || stopped) return false;
+          if (stored.failure.kind === "refused" || stopped) return false;
         }
         await untilIdle(sessionID);
       }

@@ -5,7 +5,8 @@ import { hasEnded, type Task } from "../task.ts";
 import type { Asides } from "./asides.ts";
 import { faultOf, IN_SHORT, requestLine, requestMessage } from "./asked.ts";
 import type { Clock } from "./clock.ts";
-import type { Host, HostFailure } from "./host.ts";
+import { isDeleted } from "./deletion.ts";
+import type { Host, HostFailure, HostResult } from "./host.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
@@ -19,6 +20,8 @@ export interface AttentionParts {
   asides: Asides;
   clock: Clock;
   log: Log;
+  /** Aborts a session, as often as it takes. */
+  abort(sessionID: string): Promise<void>;
   /** A session and those above it, nearest first; the last one is a person's own. */
   above(sessionID: string): string[];
   /** True for a session below another that was made while this process was there. */
@@ -57,6 +60,10 @@ interface Open {
   /** The session that a person looks at. */
   root: string;
   isDismissed: boolean;
+  /** The host refused to reject it so often that it is not asked any more: a person may still answer. */
+  isRefused: boolean;
+  /** The host did not find the session when it was looked for last. */
+  isMissing: boolean;
   /** Calls off the timer of `attention.timeout`. */
   callOffEnd(): void;
   /** Calls off further toasts. */
@@ -72,6 +79,9 @@ const LONGEST = 60_000;
 /** How often a host may refuse to reject a request: it is unlikely to change its mind. */
 const MOST_REFUSALS = 3;
 
+/** How often in a row a request must not be found before it counts as closed: one such answer proves nothing. */
+const ABSENCES = 2;
+
 /** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
 const TOASTED = 60_000;
 
@@ -86,7 +96,15 @@ const NOBODY = "Nobody has answered. Go on without it.";
 const SAID_NO = "The user says no. Go on without it.";
 
 const none = () => undefined;
-const noTimers = { callOffEnd: none, callOffToast: none, callOffLook: none };
+/** A request as it begins: nothing was done about it yet. */
+const asFirst = {
+  isDismissed: false,
+  isRefused: false,
+  isMissing: false,
+  callOffEnd: none,
+  callOffToast: none,
+  callOffLook: none,
+};
 
 /** A fault of ours would be the same again. */
 const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
@@ -94,9 +112,12 @@ const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
   failure: { kind: "refused", name: "Fault", message: reasonOf(error) },
 });
 
+const isNotFound = (result: HostResult<void>): boolean => !result.ok && result.failure.kind === "notFound";
+
 /** Nobody asks anything yet. */
 export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, runtime, asides, clock, log, above, isNew, taskOf, isHeadless, timeout, command, onVanished } = parts;
+  const { host, runtime, asides, clock, log, abort, above, isNew, taskOf, isHeadless, timeout, command, onVanished } =
+    parts;
   const open = new Map<string, Open>();
   let stopped = false;
 
@@ -128,18 +149,32 @@ export const createAttention = (parts: AttentionParts): Attention => {
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
-  /** Says no, as often as it takes; to a host that refuses, a few times. */
+  /** True while a task of this process waits for the answer. */
+  const holdsUp = ({ taskIds: [nearest] }: Open): boolean => {
+    const live = nearest === undefined ? undefined : runtime.live(nearest);
+    return live !== undefined && live.context.completedAt === undefined;
+  };
+
+  /**
+   * Says no, as often as it takes; to a host that refuses, a few times. Then the request stays for a person to answer, as
+   * long as it holds up a task.
+   */
   const dismiss = async (asked: Open): Promise<void> => {
+    if (asked.isRefused && !holdsUp(asked)) return conclude(asked);
     if (asked.isDismissed) return;
     asked.isDismissed = true;
     let refusals = 0;
+    let absences = 0;
     for (let ms = AGAIN; isOpen(asked) && refusals < MOST_REFUSALS; ms = Math.min(2 * ms, LONGEST)) {
       const rejected = await host.reject(asked.request, NOBODY).catch(asRefusal);
-      if (rejected.ok || rejected.failure.kind === "notFound") return conclude(asked);
+      absences = isNotFound(rejected) ? absences + 1 : 0;
+      if (rejected.ok || absences === ABSENCES) return conclude(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
       if (rejected.failure.kind === "refused") refusals += 1;
       await pause(ms);
     }
+    asked.isRefused = isOpen(asked);
+    if (asked.isRefused && !holdsUp(asked)) conclude(asked);
   };
 
   const toast = async (asked: Open, task: Task, how?: OwnText): Promise<void> => {
@@ -148,9 +183,12 @@ export const createAttention = (parts: AttentionParts): Attention => {
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
-  const look = async ({ sessionID }: Open): Promise<void> => {
-    const session = await host.session(sessionID);
-    if (!session.ok && session.failure.kind === "notFound") onVanished(sessionID);
+  const look = async (asked: Open): Promise<void> => {
+    const { sessionID } = asked;
+    const deleted = await isDeleted(host, sessionID);
+    if (!deleted.ok) return;
+    if (deleted.value && asked.isMissing) onVanished(sessionID);
+    asked.isMissing = deleted.value;
   };
 
   /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
@@ -172,7 +210,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
     if (!nearest || open.has(request.id)) return;
     const taskIds = tasks.map((task) => task.sessionID);
     const root = chain.at(-1) ?? sessionID;
-    const asked: Open = { request, sessionID, taskIds, root, isDismissed: false, ...noTimers };
+    const asked: Open = { request, sessionID, taskIds, root, ...asFirst };
     open.set(request.id, asked);
     asked.callOffLook = repeat(clock, log, {
       every: LOOKED,
@@ -204,7 +242,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
 
   /** A deleted session works on in the host, and waits on for its answer, until it is aborted. */
   const onGone = async (asked: Open): Promise<void> => {
-    await host.abort(asked.sessionID);
+    await abort(asked.sessionID);
     await dismiss(asked);
   };
 
@@ -223,12 +261,19 @@ export const createAttention = (parts: AttentionParts): Attention => {
     }
     const fault = faultOf(request, given);
     if (fault) return refuse(fault);
-    const replied =
-      given.reply === "reject"
-        ? await host.reject(request, given.message ?? SAID_NO)
-        : await host.answer(request, given);
-    const isGone = !replied.ok && replied.failure.kind === "notFound";
-    if (!replied.ok && !isGone) return refuse(`OpenCode did not take the answer: ${replied.failure.message}.`, "host");
+    const reply = () =>
+      given.reply === "reject" ? host.reject(request, given.message ?? SAID_NO) : host.answer(request, given);
+    let replied = await reply();
+    if (isNotFound(replied)) {
+      await pause(AGAIN);
+      replied = await reply();
+    }
+    const isGone = isNotFound(replied);
+    if (!replied.ok && !isGone) {
+      // No answer to the call is no proof that it was not done.
+      const verb = replied.failure.kind === "unavailable" ? "confirm" : "take";
+      return refuse(`OpenCode did not ${verb} the answer: ${replied.failure.message}.`, "host");
+    }
     const asked = open.get(requestId);
     if (asked) conclude(asked);
     else settled(requestId, [taskId]);

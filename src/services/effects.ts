@@ -1,9 +1,10 @@
-import type { OutboxEvent } from "../machines/outbox-events.ts";
+import type { OutboxEvent, Sender } from "../machines/outbox-events.ts";
 import type { Effect, SupervisorEvent } from "../machines/supervisor-events.ts";
 import type { TaskEvent } from "../machines/task-events.ts";
 import type { TaskError } from "../task.ts";
 import type { Clock } from "./clock.ts";
-import type { Host, HostFailure, HostResult } from "./host.ts";
+import { isDeleted } from "./deletion.ts";
+import type { Host, HostFailure, HostMessage, HostResult, HostSession } from "./host.ts";
 import { isAnswer, type Standing, settle } from "./settle.ts";
 import type { Sightings } from "./sightings.ts";
 
@@ -35,7 +36,14 @@ const firstFailure = (results: HostResult<unknown>[]): HostFailure | undefined =
 const unlessNotFound = (result: HostResult<unknown>): HostResult<unknown> =>
   !result.ok && result.failure.kind === "notFound" ? { ok: true, value: undefined } : result;
 
-/** Aborts a session and everything below it. Returns the sessions that were reached, and what failed. */
+/** Of a message that is not found by its id: when it was stored, if it is among those that were read. */
+const storedIn = (messages: HostMessage[], messageID: string): number | undefined =>
+  messages.find(({ id }) => id === messageID)?.createdAt;
+
+/**
+ * Aborts a session and everything below it. Returns the sessions that were reached, and what failed: also where a session
+ * was not found, for there may be some below it. One that is gone is not listed the next time.
+ */
 const abortAll = async (
   host: Host,
   sessionID: string,
@@ -44,13 +52,13 @@ const abortAll = async (
   const below = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
   return {
     sessions: [sessionID, ...below.flatMap(({ sessions }) => sessions)],
-    results: [aborted, children, ...below.flatMap(({ results }) => results)].map(unlessNotFound),
+    results: [aborted, children, ...below.flatMap(({ results }) => results)],
   };
 };
 
 /** What is known of the children without asking the host. */
 export interface Children extends Pick<Sightings, "answerOf"> {
-  /** True while tasks that this session launched run, or their ends are not told. */
+  /** True while tasks that this session launched, or a session below it, run, or their ends are not told. */
   awaitsTasks(sessionID: string): boolean;
 }
 
@@ -60,7 +68,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
-    if (sent.failure.kind === "notFound") return { type: "SESSION_GONE", at };
+    if (sent.failure.kind === "notFound") return { type: "SESSION_MISSING", at };
     return {
       type: "PROMPT_REFUSED",
       at,
@@ -81,11 +89,24 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const [few, prompt] = await Promise.all([host.messages(sessionID, FEW), host.message(sessionID, messageID)]);
     if (!few.ok) return few;
     if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
-    const seen = { messageID, hostError, storedAt: prompt.ok ? prompt.value.createdAt : undefined };
-    const standing = settle({ ...seen, messages: few.value });
+    const settled = (messages: HostMessage[]) => {
+      const storedAt = prompt.ok ? prompt.value.createdAt : storedIn(messages, messageID);
+      return settle({ messageID, hostError, storedAt, messages });
+    };
+    const standing = settled(few.value);
     if (isPlain(standing) || few.value.length < FEW) return { ok: true, value: standing };
     const many = await host.messages(sessionID, MANY);
-    return many.ok ? { ok: true, value: settle({ ...seen, messages: many.value }) } : many;
+    return many.ok ? { ok: true, value: settled(many.value) } : many;
+  };
+
+  /** The host failed to say how the run stands. */
+  const unseen = async (failure: HostFailure, { sessionID, look, wasMissing }: Of<"look">): Promise<TaskEvent> => {
+    if (failure.kind !== "notFound") return { type: "LOOK_FAILED", at: clock.now(), look, error: asError(failure) };
+    if (!wasMissing) return { type: "LOOKED_MISSING", at: clock.now(), look };
+    const deleted = await isDeleted(host, sessionID);
+    const at = clock.now();
+    if (deleted.ok && deleted.value) return { type: "SESSION_GONE", at };
+    return { type: "LOOK_FAILED", at, look, error: asError(deleted.ok ? failure : deleted.failure) };
   };
 
   const look = async (effect: Of<"look">): Promise<TaskEvent> => {
@@ -96,11 +117,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const seen: HostResult<Standing | { is: "busy" }> = told
       ? { ok: true, value: { is: "answered", ...told } }
       : await sight(effect);
-    if (!seen.ok) {
-      return seen.failure.kind === "notFound"
-        ? { type: "SESSION_GONE", at: clock.now() }
-        : { type: "LOOK_FAILED", at: clock.now(), look, error: asError(seen.failure) };
-    }
+    if (!seen.ok) return unseen(seen.failure, effect);
     const standing = seen.value;
     // An agent that waits for tasks of its own has not answered yet: it will be told of them, and go on.
     if (standing.is === "answered" && (awaitedTasks || children.awaitsTasks(sessionID))) {
@@ -149,12 +166,37 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     };
   };
 
-  const read = async ({ parentSessionID }: Of<"read">): Promise<OutboxEvent> => {
+  /** What the event of a failed call to the parent says: that it is not found, or anything else. */
+  const missing = ({ kind, message }: HostFailure): OutboxEvent | undefined =>
+    kind === "notFound" ? { type: "PARENT_MISSING", at: clock.now(), message } : undefined;
+
+  /** False for an agent that the configuration has no more. A host that does not say so has it. */
+  const hasAgent = async (name: string | undefined): Promise<boolean> => {
+    const agents = await host.agents();
+    return !agents.ok || agents.value.some((agent) => agent.name === name);
+  };
+
+  /** The session's own agent, or none where that is what the host refuses: then its default one takes over. */
+  const senderOf = async ({ agent, model }: HostSession, wasRefused: boolean): Promise<Sender> => ({
+    agent: !wasRefused || (await hasAgent(agent)) ? agent : undefined,
+    model,
+  });
+
+  const read = async ({ parentSessionID, wasRefused }: Of<"read">): Promise<OutboxEvent> => {
     const parent = await host.session(parentSessionID);
+    if (parent.ok) {
+      const sender = await senderOf(parent.value, wasRefused);
+      return { type: "PARENT_READ", at: clock.now(), sender };
+    }
+    const { message } = parent.failure;
+    return missing(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
+  };
+
+  const search = async ({ parentSessionID }: Of<"search">): Promise<OutboxEvent> => {
+    const deleted = await isDeleted(host, parentSessionID);
     const at = clock.now();
-    if (parent.ok) return { type: "PARENT_READ", at, sender: { agent: parent.value.agent, model: parent.value.model } };
-    if (parent.failure.kind === "notFound") return { type: "PARENT_GONE", at };
-    return { type: "READ_FAILED", at, message: parent.failure.message };
+    if (!deleted.ok) return { type: "SEARCH_FAILED", at, message: deleted.failure.message };
+    return { type: deleted.value ? "PARENT_GONE" : "PARENT_FOUND", at };
   };
 
   const send = async ({ parentSessionID, prompt, sender }: Of<"send">): Promise<OutboxEvent> => {
@@ -162,8 +204,9 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
     const at = clock.now();
     if (sent.ok) return { type: "SENT", at, messageID };
-    if (sent.failure.kind === "notFound") return { type: "PARENT_GONE", at };
-    return { type: "SEND_REFUSED", at, messageID, message: sent.failure.message };
+    const { kind, message } = sent.failure;
+    const retryable = kind === "unavailable";
+    return missing(sent.failure) ?? { type: "SEND_REFUSED", at, messageID, message, retryable };
   };
 
   const check = async ({ parentSessionID, messageID }: Of<"check">): Promise<OutboxEvent> => {
@@ -173,13 +216,14 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
       host.busy(),
     ]);
     const at = clock.now();
-    if (!newest.ok && newest.failure.kind === "notFound") return { type: "PARENT_GONE", at };
+    const isMissing = newest.ok ? undefined : missing(newest.failure);
+    if (isMissing) return isMissing;
     const failure = firstFailure([newest, busy, unlessNotFound(stored)]);
     if (!newest.ok || !busy.ok || failure) {
       return { type: "CHECK_FAILED", at, messageID, message: failure?.message ?? "" };
     }
-    if (!stored.ok) return { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" };
-    const storedAt = stored.value.createdAt;
+    const storedAt = stored.ok ? stored.value.createdAt : storedIn(newest.value, messageID);
+    if (storedAt === undefined) return { type: "CHECKED", at, messageID, storedAt, standing: "unanswered" };
     const answers = newest.value.filter((message) =>
       isAnswer(message, { messageID, storedAt, messages: newest.value }),
     );
@@ -204,6 +248,8 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
         return { type: "OUTBOX", id: effect.parentSessionID, event: await read(effect) };
       case "send":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await send(effect) };
+      case "search":
+        return { type: "OUTBOX", id: effect.parentSessionID, event: await search(effect) };
       case "check":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await check(effect) };
       default:

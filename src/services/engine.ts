@@ -3,6 +3,7 @@ import type { OutboxEvent } from "../machines/outbox-events.ts";
 import type { Effect, HostEvent, SupervisorEvent } from "../machines/supervisor-events.ts";
 import type { Recovery, RunEnd, TaskEvent } from "../machines/task-events.ts";
 import { hasEnded, type Task } from "../task.ts";
+import { createAborting } from "./aborting.ts";
 import { startAdoption } from "./adoption.ts";
 import { createAsides } from "./asides.ts";
 import { createAttention } from "./attention.ts";
@@ -40,6 +41,7 @@ import type { Retention, Store, TaskFilter } from "./store/store.ts";
 import type { Inspect } from "./supervision.ts";
 import { taskContext } from "./task-context.ts";
 import { type Excerpt, excerpt } from "./transcript.ts";
+import { createUndelivered } from "./undelivered.ts";
 import { createWaiting, type WaitOutcome, type WaitRequest } from "./waiting.ts";
 
 /** What tools, and later the API, may ask. Tasks of other parents are invisible to a caller that names its own session. */
@@ -126,16 +128,33 @@ const SWEEP_PAUSE = 100;
 const FAILURES: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
   "PROMPT_REFUSED",
   "LOOK_FAILED",
+  "SESSION_MISSING",
+  "LOOKED_MISSING",
   "NOT_STOPPED",
   "READ_FAILED",
   "SEND_REFUSED",
   "CHECK_FAILED",
+  "PARENT_MISSING",
+  "SEARCH_FAILED",
 ]);
 
 /** What is counted and remembered beside the machines, and there is much of it. */
 const UNROUTED: ReadonlySet<HostEvent["type"]> = new Set(["text", "toolCall", "step", "child", "compacted"]);
 
 const isRouted = ({ type }: HostEvent): boolean => !UNROUTED.has(type);
+
+/** Stops every part, whatever becomes of the others. @throws what the first one threw that could not be stopped. */
+const stopEach = (stops: (() => void)[]): void => {
+  const faults = stops.flatMap((stop) => {
+    try {
+      stop();
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (faults.length > 0) throw faults[0];
+};
 
 /** Puts the machines, the services and the store together. */
 export const createEngine = ({ host, opening, store, clock, ids, log, options, inspect }: EngineParts): Engine => {
@@ -146,7 +165,12 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     return snapshot !== undefined && snapshot.context.completedAt === undefined;
   });
   const awaitsTasks = (sessionID: string): boolean =>
-    runtime.liveTasks().some(({ context }) => context.facts.parentSessionID === sessionID);
+    runtime
+      .liveTasks()
+      .some(({ context: { facts } }) => facts.parentSessionID === sessionID || facts.parentTaskId === sessionID);
+  const abort = createAborting(host, clock, log);
+  const taskOf = (sessionID: string) => store.get(sessionID)?.task;
+  const undelivered = createUndelivered(host, log, taskOf);
   const doEffect = createEffects(host, clock, { answerOf: sightings.answerOf, awaitsTasks });
 
   const formed = (parentSessionID: string, owed: RunEnd[]): SupervisorEvent => {
@@ -173,6 +197,7 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
   const perform: Perform = (effect) => {
     if (effect.type === "form") return formed(effect.parentSessionID, effect.owed);
     if (effect.type === "announce") return announce(effect);
+    if (effect.type === "givenUp") return undelivered(effect);
     return attempt(effect);
   };
 
@@ -181,7 +206,9 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     attention.lose(lost.map(({ sessionID }) => sessionID));
     for (const { sessionID } of lost) {
       log.error("a task was taken over by another process, or removed", { sessionID });
-      inBackground(host.abort(sessionID), "a lost task could not be stopped here");
+      atWork.delete(sessionID);
+      sightings.forget(sessionID);
+      inBackground(abort(sessionID), "a lost task could not be stopped here");
     }
   };
 
@@ -228,7 +255,6 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
   const find = createFinding(store, get, options.notice.tools);
 
   const lineage = createLineage(store, host);
-  const taskOf = (sessionID: string) => store.get(sessionID)?.task;
   const leftovers = createLeftovers({
     host,
     store,
@@ -271,7 +297,6 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     recovery: options.recovery,
     isHeadless: options.isHeadless,
     opening,
-    onDeleted,
     learnAbove: lineage.learn,
     untilOver: ending.untilEnded,
     onEndedLead: ending.orphan,
@@ -301,6 +326,7 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     asides,
     clock,
     log,
+    abort,
     above: lineage.above,
     isNew: lineage.isNew,
     taskOf,
@@ -386,13 +412,14 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     },
     contextOf,
     subscribe: runtime.subscribe,
-    stop: () => {
-      host.close();
-      opening.close();
-      launches.stop();
-      for (const stop of stopAll) stop();
-      store.noteProgress(progress.takeChanged());
-      store.close();
-    },
+    stop: () =>
+      stopEach([
+        host.close,
+        opening.close,
+        launches.stop,
+        ...stopAll,
+        () => store.noteProgress(progress.takeChanged()),
+        store.close,
+      ]),
   };
 };

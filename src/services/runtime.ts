@@ -69,7 +69,9 @@ const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent
     case "read":
       return { type: "READ_FAILED", at, message };
     case "send":
-      return { type: "SEND_REFUSED", at, messageID: effect.prompt.messageID, message };
+      return { type: "SEND_REFUSED", at, messageID: effect.prompt.messageID, message, retryable: true };
+    case "search":
+      return { type: "SEARCH_FAILED", at, message };
     case "check":
       return { type: "CHECK_FAILED", at, messageID: effect.messageID, message };
     default:

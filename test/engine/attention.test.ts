@@ -346,6 +346,9 @@ describe("attention.timeout", () => {
     await ask(stage, id, { ...PERMISSION, id: "per_2" });
     (stage.host.openRequests as Map<string, string>).delete("per_2");
     await stage.clock.advance(30_000);
+    // Not found once: that may have another cause.
+    expect(stage.task(id).attention).toBeDefined();
+    await stage.clock.advance(5_000);
     expect(stage.task(id).attention).toBeUndefined();
   });
 
@@ -427,7 +430,7 @@ describe("no request stays open when its task has ended", () => {
     stage.host.listen(() => undefined);
     stage.host.delete("ses_helper");
     stage.host.listen((event) => stage.engine.onHostEvent(event));
-    await stage.clock.advance(59_000);
+    await stage.clock.advance(119_000);
     expect(stage.task(id).attention).toBeDefined();
     await stage.clock.advance(1_000);
     expect([...stage.host.openRequests]).toEqual([]);
@@ -544,8 +547,9 @@ describe("a person's answer", () => {
     const id = await stage.launch();
     await ask(stage, id);
     (stage.host.openRequests as Map<string, string>).delete("per_1");
-    const answered = await stage.engine.answer(id, { requestId: "per_1", reply: "once" });
-    expect(answered).toMatchObject({
+    const answered = stage.engine.answer(id, { requestId: "per_1", reply: "once" });
+    await stage.clock.advance(5_000);
+    expect(await answered).toMatchObject({
       ok: false,
       reason: `Request per_1 of task ${id} is not open any more in OpenCode.`,
     });
@@ -583,5 +587,78 @@ test("after a restart nothing is held up by requests that went with the process"
   await stage.clock.advance(30_000);
   expect(stage.task(id).attention).toBeUndefined();
   stage.engine.stop();
+  disk.remove();
+});
+
+describe("a request that the host refuses to have rejected", () => {
+  test.each(["before its task ends", "after its task has ended"])(
+    "%s is not looked for any more when the task has ended",
+    async (when) => {
+      const stage = createStage({ attentionTimeout: 30_000 });
+      const id = await stage.launch();
+      await ask(stage, id);
+      stage.host.failNext("reject", refused, 3);
+      if (when === "before its task ends") await stage.clock.advance(120_000);
+      stage.host.finish(id, "12");
+      await stage.clock.advance(120_000);
+      expect(stage.host.rejected).toEqual([]);
+      expect(stage.task(id).status).toBe("completed");
+      stage.host.calls.length = 0;
+      await stage.clock.advance(3_600_000);
+      expect(stage.host.calls).toEqual([]);
+    },
+  );
+
+  test("stays for a person to answer while its task runs", async () => {
+    const stage = createStage({ attentionTimeout: 30_000 });
+    const id = await stage.launch();
+    await ask(stage, id);
+    stage.host.failNext("reject", refused, 3);
+    await stage.clock.advance(600_000);
+    expect((await stage.engine.answer(id, { requestId: "per_1", reply: "once" })).ok).toBe(true);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+});
+
+test("a request is rejected once, though its session falls idle twice and its task ends meanwhile", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await ask(stage, id);
+  const hold = stage.host.holdNext("reject");
+  stage.host.abortByPerson(id);
+  await stage.clock.advance(2_000);
+  expect(stage.task(id).status).toBe("cancelled");
+  hold.release();
+  await stage.clock.advance(60_000);
+  expect(stage.host.calls.filter((call) => call === "reject")).toHaveLength(1);
+});
+
+test("a session that is deleted while it asks is aborted, as often as it takes: it would work on, and cost", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  below(stage, "ses_helper", id);
+  stage.host.at("ses_helper").busy = true;
+  await ask(stage, "ses_helper");
+  stage.host.failNext("abort", unavailable);
+  stage.host.delete("ses_helper");
+  await stage.clock.advance(300);
+  expect(await stage.host.busy()).toEqual({ ok: true, value: new Set([id]) });
+});
+
+test("a task that another process has taken is stopped here, though the first abort fails", async () => {
+  const disk = createDisk();
+  disk.keepAlive();
+  const clock = createVirtualClock();
+  const host = createFakeHost(clock);
+  const stage = createStage({ openStore: disk.boot, clock, host });
+  const other = createStage({ openStore: disk.boot, clock, host });
+  host.listen((event) => stage.engine.onHostEvent(event));
+  const id = await stage.launch();
+  await other.call("clear", { task_id: id });
+  host.at(id).busy = true;
+  host.failNext("abort", unavailable);
+  await clock.advance(30_000);
+  expect(host.at(id).busy).toBe(false);
+  for (const { engine } of [stage, other]) engine.stop();
   disk.remove();
 });

@@ -82,7 +82,19 @@ const KINDS: Choose[] = [
   ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
   ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
   (_, at) => ({ type: "SENT", at, messageID: "msg_000" }),
-  ({ context }, at) => ({ type: "SEND_REFUSED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
+  ...[true, false].map(
+    (retryable): Choose =>
+      ({ context }, at) => ({
+        type: "SEND_REFUSED",
+        at,
+        messageID: context.prompt?.messageID ?? "msg_000",
+        message: "no",
+        retryable,
+      }),
+  ),
+  (_, at) => ({ type: "PARENT_MISSING", at, message: "not found" }),
+  (_, at) => ({ type: "PARENT_FOUND", at }),
+  (_, at) => ({ type: "SEARCH_FAILED", at, message: "no" }),
   ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
   ...(["answered", "pending", "unanswered"] as const).map(
     (standing): Choose =>
@@ -233,7 +245,7 @@ always("a deadline is always kept: the tick that is due is accepted", (steps) =>
 always("nothing is stuck: an outbox with something to tell waits for an answer or has a deadline", (steps) => {
   for (const { after } of steps) {
     if (isEmpty(after)) continue;
-    const asked = ["reading", "forming", "sending", "checking"].includes(String(after.value.delivery));
+    const asked = ["reading", "forming", "sending", "checking", "searching"].includes(String(after.value.delivery));
     const { wakeAt, opensAt } = after.context;
     expect(asked || wakeAt !== undefined || opensAt !== undefined).toBe(true);
   }

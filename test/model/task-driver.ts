@@ -3,7 +3,7 @@ import type { Recovery, TaskEvent } from "../../src/machines/task-events.ts";
 import type { HostMessage } from "../../src/services/host.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createDisk } from "../fakes/disk.ts";
-import { unavailable } from "../fakes/fake-host.ts";
+import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 import { answer, createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
@@ -91,6 +91,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     BROKEN: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
+    SESSION_MISSING: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
     SESSION_GONE: () => host.emit({ type: "deleted", sessionID: id }),
     LOOKED_BUSY: () => host.gates.open("look", ok(new Set([id]))),
     LOOKED_ANSWERED: ({ result }, before) => look([answer(promptID(before), { finish: "stop", text: result })]),
@@ -99,6 +100,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     LOOKED_ABORTED: (_, before) =>
       look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
     LOOKED_UNANSWERED: () => look([]),
+    LOOKED_MISSING: () => host.gates.open("look", { ok: false, failure: missing }),
     LOOK_FAILED: () => host.gates.open("look", failed),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {
@@ -183,6 +185,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     state: stateOf({ value, context }),
     counts: { run: run.index, sends, stops, look, misses, interruptions },
     hinted,
+    isMissing: context.missingSince !== undefined,
     waits: wakeAt !== undefined,
     requests: requests.map(({ id }) => id),
     waiters,

@@ -20,8 +20,14 @@ const at = START;
 const isReclaimed = (snapshot: TaskSnapshot) => stateOf(snapshot).endsWith(".reclaiming");
 
 /** The answers to the newest look that the host can give now: one to each look. */
-const answersTo = ({ context: { look, hostError, wakeAt } }: TaskSnapshot): TaskEvent[] =>
-  wakeAt === undefined ? answersOf(look, hostError !== undefined) : [];
+const answersTo = ({ context: { look, hostError, wakeAt, missingSince } }: TaskSnapshot): TaskEvent[] =>
+  wakeAt !== undefined
+    ? []
+    : [
+        ...answersOf(look, hostError !== undefined),
+        // Not found once more, it is either deleted or there.
+        ...(missingSince === undefined ? [{ type: "LOOKED_MISSING", at, look } as const] : []),
+      ];
 
 const answersOf = (look: number, hasError: boolean): TaskEvent[] => [
   { type: "LOOKED_BUSY", at, look },
@@ -61,6 +67,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
           { type: "PROMPT_ACCEPTED", at },
           { type: "PROMPT_REFUSED", at, error: fault, retryable: true },
           { type: "PROMPT_REFUSED", at, error: fault, retryable: false },
+          { type: "SESSION_MISSING", at },
           { type: "BROKEN", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),

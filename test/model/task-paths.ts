@@ -50,6 +50,7 @@ const SLICES: Slice[] = [
     "RETRIEVED",
   ),
   slice("continue", "TICK", "LOOK_FAILED", "LOOKED_ABORTED", "ADOPTED"),
+  slice("continue", "SESSION_MISSING", "LOOKED_MISSING", "TICK", "HOST_ERROR", "ADOPTED"),
   slice("continue", "TICK", "CANCEL", "STOPPED", "NOT_STOPPED", "SESSION_GONE", "RETRIEVED"),
   slice("continue", "CANCEL", "STOPPED", "ADOPTED"),
   slice("continue", "ADOPTED", "LOOKED_BUSY", "LOOKED_FAILED", "LOOKED_ABORTED", "LOOKED_UNANSWERED"),
@@ -61,7 +62,7 @@ const SLICES: Slice[] = [
 /** What tells states apart: the chart's state, and all that its guards ask for. Times are none of it. */
 const key = ({ value, context }: TaskSnapshot): string => {
   const { run, sends, stops, misses, hinted, wakeAt, hostError, requests, waiters, interruptions, recovery } = context;
-  const flags = [hinted, wakeAt !== undefined, hostError !== undefined];
+  const flags = [hinted, wakeAt !== undefined, hostError !== undefined, context.missingSince !== undefined];
   const counts = [run.index, sends, stops, misses, interruptions, recovery];
   return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
 };

@@ -150,6 +150,7 @@ const context = objectOf<keyof TaskContext>({
   stops: number,
   look: number,
   misses: number,
+  missingSince: number,
   hinted: flag,
   wakeAt: number,
   hostError: error,
