@@ -42,8 +42,8 @@ export interface Waiting {
  */
 const STORED_WITHIN = 10_000;
 
-/** A call of which the host did not say which it is. */
-const UNNAMED = "";
+/** How calls are called of which the host did not say which they are. */
+const UNNAMED = "unnamed";
 
 const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
@@ -58,6 +58,8 @@ export const createTelling =
 export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, { settle(stored: boolean): void; callOff(): void }>();
+  /** How many calls without a name there were: each gets one of its own, or one would let go what another waits for. */
+  let unnamed = 0;
   const waits = new Set<{ stop(): void; recheck(): void }>();
   let stopped = false;
 
@@ -115,7 +117,8 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
-      const call = callID ?? UNNAMED;
+      if (callID === undefined) unnamed += 1;
+      const call = callID ?? `${UNNAMED}_${clock.now()}_${unnamed}`;
       const counted = new Set<string>();
       // A task at rest is not counted: nothing of it is owed. One may be taken over while it is waited for.
       const count = (taskId: string) => {

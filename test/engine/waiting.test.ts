@@ -260,3 +260,15 @@ describe("a run's end is told once", () => {
     expect(stage.notices()).toEqual([]);
   });
 });
+
+test("of two calls that the host gave no id, one that goes does not take the other's place: the end is told once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const [short, long] = [block(stage, id, { timeout: 1_000 }), block(stage, id)];
+  await stage.clock.advance(2_000);
+  expect(short.text).toContain("Status: running");
+  stage.host.finish(id, "12 files");
+  await stage.clock.advance(60_000);
+  expect(long.text).toContain("12 files");
+  expect(stage.notices()).toEqual([]);
+});
