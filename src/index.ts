@@ -156,9 +156,12 @@ const server: Plugin = async (input, given) => {
     },
     dispose: async () => {
       leave();
-      engine.stop();
-      watch?.end();
-      await (await serving)?.stop();
+      try {
+        engine.stop();
+        watch?.end();
+      } finally {
+        await (await serving)?.stop();
+      }
     },
   };
 };

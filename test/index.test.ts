@@ -116,3 +116,15 @@ test("a directory that is opened again is announced once the process is known to
   await second.dispose?.();
   expect(announced()).toEqual([false, 0]);
 });
+
+test("the status server is stopped though the engine cannot be", async () => {
+  const { hooks } = start();
+  const { dispose } = await hooks;
+  const files = () => readdirSync(join(folder, "opencode-taskchart"));
+  expect(files()).toContain("server.json");
+  vi.spyOn(globalThis, "clearTimeout").mockImplementationOnce(() => {
+    throw new Error("kaboom");
+  });
+  await expect(dispose?.()).rejects.toThrow("kaboom");
+  expect(files()).not.toContain("server.json");
+});
