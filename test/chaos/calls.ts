@@ -1,18 +1,19 @@
 import type { Clock } from "../../src/services/clock.ts";
 import type { Host } from "../../src/services/host.ts";
-import { type FakeHost, refused, unavailable } from "../fakes/fake-host.ts";
+import { type FakeHost, missing, refused, unavailable } from "../fakes/fake-host.ts";
 
 export type HostCall = keyof Host;
 
 /**
  * What becomes of a call to the host.
  * - `unavailable`, `refused`: it fails, and nothing is done
+ * - `missing`: a 404 that does not mean that anything was deleted; nothing is done
  * - `unheard`: it is done, and seems to have failed
  * - `throws`: a fault of our own adapter
  * - `lateThere`, `lateBack`: the call, or its answer, is under way for a while
  * - `afterwards`: it fails, and is done a while later all the same
  */
-export const CALL_FAULTS = ["unavailable", "refused", "unheard", "throws", "lateThere", "lateBack"] as const;
+export const CALL_FAULTS = ["unavailable", "refused", "missing", "unheard", "throws", "lateThere", "lateBack"] as const;
 
 /** The calls that make a session. */
 export const CREATIONS = ["createSession", "fork"] as const satisfies HostCall[];
@@ -61,6 +62,7 @@ const CALLS: ReadonlySet<string> = new Set<HostCall>([
   "configure",
   "conversation",
   "sessionsSince",
+  "allSessions",
   "toolCall",
   "rawMessages",
   "message",
@@ -84,6 +86,8 @@ export const createCalls = (listener: CallListener): Calls => {
         return { ok: false, failure: unavailable };
       case "refused":
         return { ok: false, failure: refused };
+      case "missing":
+        return { ok: false, failure: missing };
       case "throws":
         throw new Error(`a fault in the call ${fault.call}`);
       case "unheard":

@@ -42,8 +42,8 @@ const untold = (world: World, stored: Task[]): string[] =>
     .filter(({ parentSessionID }) => isListening(world, parentSessionID))
     .flatMap((task) =>
       Array.from({ length: task.resumeCount + 1 }, (_, run) => {
-        const { notices, byWaiting, byReading } = world.tellings.of(task, run);
-        return notices + byWaiting + byReading === 0
+        const { notices, byWaiting, byReading, isGivenUp } = world.tellings.of(task, run);
+        return notices + byWaiting + byReading === 0 && !isGivenUp
           ? `${task.parentSessionID} was never told of run ${run} of ${task.sessionID} (${task.status})`
           : [];
       }).flat(),

@@ -92,6 +92,7 @@ const call = fc.constantFrom<CallFault["call"]>(
   "conversation",
   "configure",
   "sessionsSince",
+  "allSessions",
   "toolCall",
   "reject",
   "toast",

@@ -1,3 +1,4 @@
+import type { NoticePrompt } from "../../src/machines/outbox-events.ts";
 import type { Prompt } from "../../src/machines/task-events.ts";
 import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
@@ -11,16 +12,20 @@ interface Told {
   byWaiting: number;
   /** Stored answers of tool calls that showed an end which was told already, or was being told. */
   byReading: number;
+  /** The log says that its notice was refused too often: that is no secret, and it is told no more. */
+  isGivenUp: boolean;
 }
 
 /** Who was told of what. */
 export interface Tellings {
   /** A prompt is about to go to a session. */
   prompted(prompt: Prompt): void;
+  /** The log says that the notice of these runs was given up. */
+  givenUp(runs: NoticePrompt["runs"]): void;
   /** The answer of a tool call that waited became part of the conversation. */
   answered(taskId: string, run: number, way: "byWaiting" | "byReading"): void;
   of(task: Task, run: number): Told;
-  /** The ids of the messages that tell a session of ends. */
+  /** The ids of the messages that tell a session of ends, without those that were given up. */
   to(sessionID: string): string[];
 }
 
@@ -45,6 +50,8 @@ export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: st
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
   const answers = new Map<string, Pick<Told, "byWaiting" | "byReading">>();
 
+  const given = new Set<string>();
+
   const isStored = (messageID: string, sessionID: string): boolean =>
     host.sessionIDs().includes(sessionID) && host.at(sessionID).parts.has(messageID);
 
@@ -64,6 +71,9 @@ export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: st
       });
       notices.set(messageID, { sessionID, runs });
     },
+    givenUp: (runs) => {
+      for (const { taskId, run } of runs) given.add(keyOf(taskId, run));
+    },
     answered: (taskId, run, way) => {
       const key = keyOf(taskId, run);
       answers.set(key, { ...answersOf(key), [way]: answersOf(key)[way] + 1 });
@@ -73,8 +83,11 @@ export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: st
       const messages = [...notices].filter(
         ([messageID, notice]) => notice.runs.includes(key) && isStored(messageID, parentSessionID),
       );
-      return { notices: messages.length, ...answersOf(key) };
+      return { notices: messages.length, ...answersOf(key), isGivenUp: given.has(key) };
     },
-    to: (sessionID) => [...notices].flatMap(([messageID, notice]) => (notice.sessionID === sessionID ? messageID : [])),
+    to: (sessionID) =>
+      [...notices].flatMap(([messageID, { sessionID: to, runs }]) =>
+        to === sessionID && !runs.every((run) => given.has(run)) ? messageID : [],
+      ),
   };
 };

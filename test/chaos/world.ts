@@ -1,5 +1,6 @@
 import type { Prompt } from "../../src/machines/task-events.ts";
 import type { Log } from "../../src/services/log.ts";
+import { GIVEN_UP } from "../../src/services/undelivered.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
@@ -132,7 +133,10 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
     },
     look: () => {
       tracks.compare(stage.store.list({}));
-      for (const line of stage.logged.slice(said)) if (isFault(line)) fault(`the log says: ${line}`);
+      for (const line of stage.logged.slice(said)) {
+        if (isFault(line)) fault(`the log says: ${line}`);
+        if (line.startsWith(GIVEN_UP)) tellings.givenUp(JSON.parse(line.slice(GIVEN_UP.length)).runs);
+      }
       said = stage.logged.length;
     },
   };
