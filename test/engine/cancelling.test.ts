@@ -229,3 +229,44 @@ describe("clear", () => {
     expect(stage.task(outside).status).toBe("running");
   });
 });
+
+test("a cancel does not hold while a session below the task's works on", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.addSession("ses_native", { parentID: id });
+  stage.host.at("ses_native").busy = true;
+  const { abort } = stage.host;
+  let isDeaf = true;
+  stage.host.abort = async (sessionID) =>
+    isDeaf && sessionID === "ses_native" ? { ok: true, value: undefined } : abort(sessionID);
+  const answer = stage.call("cancel", { task_id: id });
+  await settled();
+  expect(stage.task(id).state).toBe("running.stopping.pausing");
+  isDeaf = false;
+  await stage.clock.advance(300);
+  expect(await answer).toContain("is cancelled");
+  expect(stage.task(id).failureReason).toBeUndefined();
+});
+
+describe("a cancellation of which the parent knows", () => {
+  test("is not begun where OpenCode ends right after the abort: the task is taken over instead", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.engine.cancelUntold(id);
+    await stage.clock.advance(100);
+    stage.engine.stop();
+    await stage.clock.advance(60_000);
+    expect(stage.store.journal(id).map(({ type }) => type)).not.toContain("CANCEL");
+    expect(stage.host.at(id).busy).toBe(true);
+  });
+
+  test("is told all the same where the session may work on: the host never confirmed that it stopped", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("abort", unavailable, 1_000);
+    stage.engine.cancelUntold(id);
+    await stage.clock.advance(60_000);
+    expect(stage.task(id)).toMatchObject({ status: "cancelled", error: { kind: "host" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+});

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../../src/services/store/memory-store.ts";
+import { createDisk } from "../fakes/disk.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { poisonedAsk } from "../fakes/poison.ts";
-import { createStage, PARENT } from "../fakes/stage.ts";
-import { settled } from "../fakes/virtual-clock.ts";
+import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 
 describe("a host with bad habits", () => {
   test("idle told twice ends a run once, and tells it once", async () => {
@@ -216,16 +217,6 @@ describe("a session that is deleted", () => {
   });
 });
 
-test("a parent that is gone without a word has its tasks stopped and cleared", async () => {
-  const stage = createStage();
-  const [ended, running] = [await stage.launch(), await stage.launch()];
-  stage.host.failNext("session", { kind: "notFound", name: "NotFoundError", message: "session not found" });
-  stage.host.finish(ended, "12");
-  await stage.clock.advance(1_000);
-  expect(stage.store.list({})).toEqual([]);
-  expect(stage.host.at(running).busy).toBe(false);
-});
-
 test("every failure of the host leaves a line in the log", async () => {
   const stage = createStage();
   stage.host.failNext("prompt", unavailable);
@@ -383,4 +374,102 @@ test("once stopped, the engine sets no timer and takes no event", async () => {
   await settled();
   expect(stage.task(id).status).toBe("running");
   expect(stage.clock.pending()).toBe(0);
+});
+
+describe("what a look has to find out", () => {
+  test("a call for the prompt that fails does not say that the prompt is not there", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("message", unavailable);
+    stage.host.finish(id, "12", { unwritten: true });
+    await settled();
+    expect(stage.store.journal(id).at(-1)?.type).toBe("LOOK_FAILED");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("the last words of an agent that took several steps in silence after them are its result", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { messages } = stage.host.at(id);
+    const [prompt] = messages;
+    const step = { ...messages.at(-1), finish: "tool-calls", completedAt: stage.clock.now() } as (typeof messages)[0];
+    messages.splice(1, 1, { ...step, text: "12 files" });
+    for (let count = 0; count < 4; count += 1) messages.push({ ...step, id: `${step.id}_${count}` });
+    expect(prompt?.role).toBe("user");
+    stage.host.finish(id, "", { unwritten: true });
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12 files" });
+  });
+});
+
+describe("an answer of the parent that no event told of", () => {
+  /** The notice is taken, and its answer begun, while no event comes through. */
+  const answeredUnheard = async (stage: Stage) => {
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "work");
+    const hold = stage.host.holdNext("prompt");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.listen(() => undefined);
+    hold.release();
+    await settled();
+    expect(stage.host.at(PARENT).messages.at(-1)).toMatchObject({ role: "assistant", completedAt: undefined });
+    return id;
+  };
+
+  test("counts though it is not finished: the notice is acknowledged when the host is asked", async () => {
+    const stage = createStage();
+    const id = await answeredUnheard(stage);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("sending");
+    await stage.clock.advance(2_000);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("does not count when it was cut off with its process: the notice is sent again, the same", async () => {
+    const disk = createDisk();
+    const stage = createStage({ openStore: disk.boot });
+    const id = await answeredUnheard(stage);
+    await stage.restart();
+    await stage.clock.advance(1_000);
+    const sent = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ messageID }) => messageID)).size).toBe(1);
+    expect(stage.host.at(PARENT).busy).toBe(true);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+    stage.engine.stop();
+    disk.remove();
+  });
+});
+
+describe("when the engine is stopped, and a part of it throws", () => {
+  test("every other part is stopped, the store is closed, and the fault is not hidden", async () => {
+    const clock = createVirtualClock();
+    let isFaulty = false;
+    const faulty = {
+      ...clock,
+      after: (ms: number, fire: () => void) => {
+        const callOff = clock.after(ms, fire);
+        return () => {
+          if (!isFaulty) return callOff();
+          isFaulty = false;
+          throw new Error("kaboom");
+        };
+      },
+    };
+    let isClosed = false;
+    const store = createMemoryStore();
+    const close = () => {
+      isClosed = true;
+      store.close();
+    };
+    const stage = createStage({ clock: faulty, openStore: () => ({ ...store, close }) });
+    await stage.launch();
+    isFaulty = true;
+    expect(() => stage.engine.stop()).toThrow("kaboom");
+    // Only the one timer that could not be called off is left.
+    expect(clock.pending()).toBe(1);
+    expect(isClosed).toBe(true);
+  });
 });

@@ -149,3 +149,42 @@ test("a notice on its way into a session that is being cancelled leaves nothing 
   expect(stage.host.at(lead).busy).toBe(false);
   expect(stage.host.at(PARENT).messages.length).toBeGreaterThan(0);
 });
+
+test("a task has not ended while a task of a session below it runs; once that has ended and was told, it ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch({ description: "lead" });
+  stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
+  stage.host.addSession("ses_deeper", { parentID: "ses_helper", habit: "work" });
+  const own = await stage.launch({ description: "help" }, { sessionID: "ses_deeper" });
+  expect(stage.task(own)).toMatchObject({ parentTaskId: id, parentSessionID: "ses_deeper" });
+  stage.host.finish(id, "waiting");
+  await stage.clock.advance(600_000);
+  expect(stage.task(id).status).toBe("running");
+  expect(stage.notices()).toEqual([]);
+  stage.host.finish(own, "12 files");
+  await settled();
+  expect(stage.task(own).status).toBe("completed");
+  expect(stage.notices("ses_deeper")).toHaveLength(1);
+  await stage.clock.advance(5_000);
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "waiting" });
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a notice to a task is acknowledged when its agent begins to answer it, and not sent into a turn that just failed", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const [first, second] = [await stage.launch({}, { sessionID: lead }), await stage.launch({}, { sessionID: lead })];
+  stage.host.finish(lead, "waiting");
+  await settled();
+  stage.host.finish(first, "12");
+  await settled();
+  expect(stage.store.get(first)?.snapshot.value.notice).toBe("none");
+  const sent = () => stage.host.at(lead).prompts.length;
+  const before = sent();
+  stage.host.emit({ type: "error", sessionID: lead, error: { name: "ContextOverflowError", message: "too long" } });
+  stage.host.finish(second, "13");
+  await stage.clock.advance(400);
+  expect(sent()).toBe(before);
+  await stage.clock.advance(200);
+  expect(sent()).toBe(before + 1);
+});

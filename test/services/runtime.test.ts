@@ -156,3 +156,16 @@ test("at rest, nothing ticks", async () => {
   expect(before).toBe(6);
   expect(stage.clock.pending()).toBe(6);
 });
+
+test("a step that the store refuses, since another process has the task, is neither carried out nor told of", () => {
+  const { runtime, store, asked, at } = setUp();
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  const told: string[] = [];
+  runtime.subscribe(({ state }) => void told.push(state));
+  const before = [...asked];
+  store.commit = () => ["ses_1"];
+  runtime.send("ses_1", { type: "HOST_IDLE", at });
+  expect(asked).toEqual(before);
+  expect(told).toEqual([]);
+  expect(runtime.live("ses_1")).toBeUndefined();
+});
