@@ -50,7 +50,13 @@ export const outbox = createMachine({
               "target": "gathering",
               "description": "Something is owed."
             }
-          ]
+          ],
+          "on": {
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            }
+          }
         },
         "gathering": {
           "description": "Something is owed. It waits until the parent can take it.",
@@ -71,7 +77,13 @@ export const outbox = createMachine({
               "target": "reading",
               "description": "The parent can take a prompt."
             }
-          ]
+          ],
+          "on": {
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            }
+          }
         },
         "reading": {
           "description": "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
@@ -90,6 +102,10 @@ export const outbox = createMachine({
                 "enqueueActions",
                 "enqueueActions"
               ]
+            },
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
             },
             "PARENT_READ": [
               {
@@ -133,7 +149,7 @@ export const outbox = createMachine({
                 {
                   "type": "request"
                 },
-                "assign prompt, tries, owed"
+                "assign tries, absences, refusals, refusal, storedAt, prompt, owed"
               ],
               "description": "The prompt has its words and ids."
             }
@@ -143,6 +159,7 @@ export const outbox = createMachine({
           "description": "The prompt is on its way to the parent.",
           "entry": [
             "assign tries, wakeAt",
+            "assign refusal",
             "enqueueActions"
           ],
           "on": {
@@ -155,17 +172,43 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
+            "PARENT_ERROR": {
+              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "actions": "assign refusal"
+            },
+            "PARENT_MISSING": {
+              "target": "missing",
+              "actions": "assign refusal",
+              "description": "The host did not find the parent session."
+            },
             "SENT": {
               "guard": "current",
               "target": "awaiting",
-              "actions": "enqueueActions",
+              "actions": [
+                "enqueueActions",
+                "assign absences"
+              ],
               "description": "The host took the prompt."
             },
-            "SEND_REFUSED": {
-              "guard": "current",
-              "target": "backingOff",
-              "description": "The host did not take the prompt."
-            }
+            "SEND_REFUSED": [
+              {
+                "guard": "current and retryable",
+                "target": "backingOff",
+                "description": "The host did not take the prompt."
+              },
+              {
+                "guard": "current and refusalsLeft",
+                "target": "backingOff",
+                "description": "The host did not take the prompt. For good, it says. It may be for an agent that is no more.",
+                "actions": "assign refusals"
+              },
+              {
+                "guard": "current",
+                "target": "idle",
+                "description": "The host did not take the prompt. It was refused often enough: the person is told.",
+                "actions": "enqueueActions"
+              }
+            ]
           }
         },
         "awaiting": {
@@ -182,6 +225,14 @@ export const outbox = createMachine({
                 "enqueueActions",
                 "enqueueActions"
               ]
+            },
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            },
+            "PARENT_ERROR": {
+              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "actions": "assign refusal"
             },
             "PARENT_IDLE": {
               "description": "The host says that the parent is idle. It should have begun to answer: the host is asked after a moment.",
@@ -213,6 +264,14 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            },
+            "PARENT_ERROR": {
+              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "actions": "assign refusal"
+            },
             "CHECKED": [
               {
                 "guard": "current and answered",
@@ -233,9 +292,22 @@ export const outbox = createMachine({
                 ]
               },
               {
+                "guard": "current and refused and refusalsLeft",
+                "target": "reading",
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
+                "actions": "assign refusals"
+              },
+              {
+                "guard": "current and refused",
+                "target": "idle",
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It was refused often enough: the person is told.",
+                "actions": "enqueueActions"
+              },
+              {
                 "guard": "current",
                 "target": "reading",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not: the prompt is sent again."
+                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not: the prompt is sent again.",
+                "actions": "assign refusals"
               }
             ],
             "CHECK_FAILED": {
@@ -260,10 +332,96 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
+            "PARENT_MISSING": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            },
             "TICK": {
               "guard": "due",
               "target": "reading",
               "description": "Time has passed."
+            }
+          }
+        },
+        "missing": {
+          "description": "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
+          "entry": [
+            "assign absences",
+            {
+              "type": "wakeAfter"
+            }
+          ],
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_PRESENT": [
+              {
+                "guard": "hasPrompt",
+                "target": "checking",
+                "description": "The parent launches a task: whatever closed its outbox, it is there. The prompt may have come through before."
+              },
+              {
+                "target": "gathering",
+                "description": "The parent launches a task: whatever closed its outbox, it is there."
+              }
+            ],
+            "TICK": {
+              "guard": "due",
+              "target": "searching",
+              "description": "Time has passed."
+            }
+          }
+        },
+        "searching": {
+          "description": "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
+          "entry": [
+            "sleep",
+            {
+              "type": "request"
+            }
+          ],
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model answers a message. It was shown the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_PRESENT": [
+              {
+                "guard": "hasPrompt",
+                "target": "checking",
+                "description": "The parent launches a task: whatever closed its outbox, it is there. The prompt may have come through before."
+              },
+              {
+                "target": "gathering",
+                "description": "The parent launches a task: whatever closed its outbox, it is there."
+              }
+            ],
+            "PARENT_FOUND": [
+              {
+                "guard": "hasPrompt",
+                "target": "checking",
+                "description": "The host was asked again: the parent session is there. The prompt may have come through before."
+              },
+              {
+                "target": "gathering",
+                "description": "The host was asked again: the parent session is there."
+              }
+            ],
+            "SEARCH_FAILED": {
+              "target": "missing",
+              "description": "The host was asked again, and did not say."
             }
           }
         },

@@ -26,7 +26,7 @@ export const task = createMachine({
             },
             "SESSION_GONE": {
               "target": "#error",
-              "description": "The child session was deleted. Its model works on until it is aborted.",
+              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
               "actions": [
                 "noteEnd",
                 {
@@ -82,7 +82,7 @@ export const task = createMachine({
             "launching": {
               "description": "The prompt is on its way to the host.",
               "entry": [
-                "assign sends, hinted, wakeAt",
+                "assign sends, hinted, missingSince, wakeAt",
                 {
                   "type": "request"
                 }
@@ -119,6 +119,11 @@ export const task = createMachine({
                     ]
                   }
                 ],
+                "SESSION_MISSING": {
+                  "target": "missing",
+                  "actions": "noteMissing",
+                  "description": "The host did not find the child session when it was sent the prompt."
+                },
                 "HOST_IDLE": {
                   "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
                   "actions": "noteHint"
@@ -193,7 +198,7 @@ export const task = createMachine({
                 "LOOKED_BUSY": {
                   "guard": "newestLook",
                   "target": "working",
-                  "actions": "assign sends, misses, hostError",
+                  "actions": "assign sends, misses, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
                 "LOOKED_ANSWERED": {
@@ -220,6 +225,12 @@ export const task = createMachine({
                   "guard": "newestLook",
                   "target": "aborted",
                   "description": "The host was asked: the run was aborted."
+                },
+                "LOOKED_MISSING": {
+                  "guard": "newestLook",
+                  "target": "missing",
+                  "actions": "noteMissing",
+                  "description": "The host was asked, and did not find the child session."
                 },
                 "LOOKED_UNANSWERED": [
                   {
@@ -273,6 +284,24 @@ export const task = createMachine({
                 ]
               }
             },
+            "missing": {
+              "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
+              "entry": {
+                "type": "wakeAfter",
+                "params": 5000
+              },
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "settling",
+                  "description": "Time has passed."
+                },
+                "HOST_ERROR": {
+                  "description": "The host says that the child session met an error. It is looked into after the pause.",
+                  "actions": "noteHint"
+                }
+              }
+            },
             "aborted": {
               "description": "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
               "entry": [
@@ -304,7 +333,7 @@ export const task = createMachine({
                 "LOOKED_BUSY": {
                   "guard": "newestLook",
                   "target": "working",
-                  "actions": "assign sends, misses, hostError",
+                  "actions": "assign sends, misses, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
                 "LOOKED_ANSWERED": {
@@ -381,6 +410,17 @@ export const task = createMachine({
                     ]
                   }
                 ],
+                "LOOKED_MISSING": {
+                  "guard": "newestLook",
+                  "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
+                  "actions": [
+                    "noteMissing",
+                    {
+                      "type": "wakeAfter",
+                      "params": 5000
+                    }
+                  ]
+                },
                 "LOOK_FAILED": [
                   {
                     "guard": "newestLook and looksLeft",
@@ -422,7 +462,7 @@ export const task = createMachine({
                 "SESSION_GONE": {
                   "target": "#cancelled",
                   "actions": "noteEnd",
-                  "description": "The child session was deleted."
+                  "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
                 },
                 "ADOPTED": {
                   "target": ".aborting",
@@ -498,7 +538,7 @@ export const task = createMachine({
             },
             "SESSION_GONE": {
               "target": "#error",
-              "description": "The child session was deleted. Its model works on until it is aborted.",
+              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
               "actions": [
                 "noteEnd",
                 {
@@ -554,7 +594,7 @@ export const task = createMachine({
             "prompting": {
               "description": "The prompt is on its way to the host.",
               "entry": [
-                "assign sends, hinted, wakeAt",
+                "assign sends, hinted, missingSince, wakeAt",
                 {
                   "type": "request"
                 }
@@ -591,6 +631,11 @@ export const task = createMachine({
                     ]
                   }
                 ],
+                "SESSION_MISSING": {
+                  "target": "missing",
+                  "actions": "noteMissing",
+                  "description": "The host did not find the child session when it was sent the prompt."
+                },
                 "HOST_IDLE": {
                   "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
                   "actions": "noteHint"
@@ -665,7 +710,7 @@ export const task = createMachine({
                 "LOOKED_BUSY": {
                   "guard": "newestLook",
                   "target": "working",
-                  "actions": "assign sends, misses, hostError",
+                  "actions": "assign sends, misses, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
                 "LOOKED_ANSWERED": {
@@ -692,6 +737,12 @@ export const task = createMachine({
                   "guard": "newestLook",
                   "target": "aborted",
                   "description": "The host was asked: the run was aborted."
+                },
+                "LOOKED_MISSING": {
+                  "guard": "newestLook",
+                  "target": "missing",
+                  "actions": "noteMissing",
+                  "description": "The host was asked, and did not find the child session."
                 },
                 "LOOKED_UNANSWERED": [
                   {
@@ -745,6 +796,24 @@ export const task = createMachine({
                 ]
               }
             },
+            "missing": {
+              "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
+              "entry": {
+                "type": "wakeAfter",
+                "params": 5000
+              },
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "settling",
+                  "description": "Time has passed."
+                },
+                "HOST_ERROR": {
+                  "description": "The host says that the child session met an error. It is looked into after the pause.",
+                  "actions": "noteHint"
+                }
+              }
+            },
             "aborted": {
               "description": "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
               "entry": [
@@ -776,7 +845,7 @@ export const task = createMachine({
                 "LOOKED_BUSY": {
                   "guard": "newestLook",
                   "target": "working",
-                  "actions": "assign sends, misses, hostError",
+                  "actions": "assign sends, misses, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
                 "LOOKED_ANSWERED": {
@@ -853,6 +922,17 @@ export const task = createMachine({
                     ]
                   }
                 ],
+                "LOOKED_MISSING": {
+                  "guard": "newestLook",
+                  "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
+                  "actions": [
+                    "noteMissing",
+                    {
+                      "type": "wakeAfter",
+                      "params": 5000
+                    }
+                  ]
+                },
                 "LOOK_FAILED": [
                   {
                     "guard": "newestLook and looksLeft",
@@ -894,7 +974,7 @@ export const task = createMachine({
                 "SESSION_GONE": {
                   "target": "#cancelled",
                   "actions": "noteEnd",
-                  "description": "The child session was deleted."
+                  "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
                 },
                 "ADOPTED": {
                   "target": ".aborting",
