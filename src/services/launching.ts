@@ -19,6 +19,8 @@ export interface LaunchRequest {
   priority: number;
   /** Begin with the caller's conversation, up to the message that launches. */
   fork: boolean;
+  /** Asks, maybe a person, whether the caller may use the agent; rejects in words when it may not. */
+  permit(): Promise<void>;
   /** Aborted when the caller's turn is: nothing is launched any more. */
   signal: AbortSignal;
 }
@@ -53,7 +55,30 @@ const inherited = ({ permission }: HostSession): PermissionRule[] =>
 /** A batch is looked up by what it was called, so a name that cannot be shown is refused, not changed. */
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
-/** Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. */
+/** The agent of that name, unless it is one of the host's own helpers. */
+const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>> => {
+  const agents = await host.agents();
+  if (!agents.ok)
+    return refuse(
+      own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
+      "host",
+    );
+  const known = agents.value.filter(({ hidden }) => !hidden);
+  const agent = known.find(({ name }) => name === wanted);
+  if (agent) return { ok: true, value: agent };
+  const fault = wanted === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(wanted)}.`;
+  const names = join(
+    known.map(({ name }) => nameOf(name)),
+    ", ",
+  );
+  return refuse(own`${fault} Agents: ${names}.`, "agent");
+};
+
+/**
+ * Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. Nobody is asked to
+ * permit what is not possible; a person may take long, so how the parent stands is looked at after that.
+ * @throws what `permit` does
+ */
 export const planLaunch = async (
   { host, maxDepth, tasksAbove, learnAbove }: LaunchRules,
   request: LaunchRequest,
@@ -66,12 +91,10 @@ export const planLaunch = async (
       own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
     );
   }
-  const [agents, parent] = await Promise.all([host.agents(), host.session(request.parentSessionID)]);
-  if (!agents.ok)
-    return refuse(
-      own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
-      "host",
-    );
+  const agent = await findAgent(host, request.agent);
+  if (!agent.ok) return agent;
+  await request.permit();
+  const parent = await host.session(request.parentSessionID);
   if (!parent.ok)
     return refuse(
       own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
@@ -85,22 +108,12 @@ export const planLaunch = async (
       `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
     );
   }
-  const known = agents.value.filter(({ hidden }) => !hidden);
-  const agent = known.find(({ name }) => name === request.agent);
-  if (!agent) {
-    const fault = request.agent === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(request.agent)}.`;
-    const names = join(
-      known.map(({ name }) => nameOf(name)),
-      ", ",
-    );
-    return refuse(own`${fault} Agents: ${names}.`, "agent");
-  }
   return {
     ok: true,
     value: {
       description,
       batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
-      model: modelFor(agent, parent.value),
+      model: modelFor(agent.value, parent.value),
       permission: inherited(parent.value),
       parentTask: above[0],
     },

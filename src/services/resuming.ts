@@ -17,6 +17,8 @@ export interface ResumeRequest {
   prompt: string;
   /** Only to be refused when it is another than the task's: a task never changes its agent. */
   agent: string | undefined;
+  /** Asks, maybe a person, whether the caller may use the task's agent; rejects in words when it may not. Default: it may. */
+  permit?(task: Task): Promise<void>;
   /** Aborted when the caller's turn is: nothing is sent any more. */
   signal: AbortSignal;
 }
@@ -58,6 +60,7 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
     };
     const refusedAtOnce = refusal();
     if (refusedAtOnce) return refusedAtOnce;
+    await request.permit?.(found.value);
     const session = await host.session(sessionID);
     if (!session.ok && session.failure.kind === "notFound") {
       return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
@@ -66,7 +69,7 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
       return refuse(own`OpenCode did not find the task's session: ${quoteLine(session.failure.message)}. Try again.`);
     learnAbove(sessionID);
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
-    // Another resume may have come while the host was asked.
+    // Another resume may have come while the host, or a person, was asked.
     const refusedNow = refusal();
     if (refusedNow) return refusedNow;
     progress.begin(sessionID, clock.now(), found.value.progress);

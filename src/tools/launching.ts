@@ -46,9 +46,10 @@ export const launchFor = async (
     parentMessageID: context.messageID,
     parentAgent: context.agent,
     directory: context.directory,
+    permit: () => permit(context, wanted.agent, wanted.description),
     signal: context.abort,
   };
-  const launch = permit(context, wanted.agent, wanted.description).then(() => engine.launch(request));
+  const launch = engine.launch(request);
   const launched = await untilAborted(context.abort, launch);
   if (launched) return launched;
   // It is undone by itself, unless the abort came when it was just done.

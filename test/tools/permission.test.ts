@@ -46,6 +46,29 @@ describe.each(["asyncagents_task", "elisha_task", "create_subtask_general"])("%s
     expect(sessions(stage)).toEqual([PARENT]);
   });
 
+  test("does not ask for what is refused anyway", async () => {
+    const stage = all();
+    stage.host.agentList = stage.host.agentList.filter(({ name }) => name !== "general");
+    const asked: unknown[] = [];
+    const ask = async (request: unknown) => void asked.push(request);
+    for (const args of [ARGS, { ...ARGS, title: " ", description: " " }])
+      await stage.call(tool, args, { ask }).catch(String);
+    expect(asked).toEqual([]);
+    expect(sessions(stage)).toEqual([PARENT]);
+  });
+
+  test("makes nothing where the parent is deleted while a person is asked", async () => {
+    const stage = all();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const call = watched(stage.call(tool, ARGS, { ask: () => answered }));
+    await settled();
+    stage.host.delete(PARENT);
+    answer();
+    await settled();
+    expect(`${call.value}${call.fault}`).toContain("OpenCode did not find the calling session");
+    expect(sessions(stage)).toEqual([]);
+  });
+
   test("does not ask where a person has named the agent in the prompt", async () => {
     const stage = all();
     void stage.call(tool, ARGS, { ask: deny, extra: { bypassAgentCheck: true } });
@@ -78,4 +101,8 @@ test("a resume asks for the task's own agent, and sends nothing where it may not
   await stage.call("task", resume, { ask: async ({ patterns }) => void asked.push(patterns) });
   expect(asked).toEqual([["general"]]);
   expect(stage.task(id)).toMatchObject({ status: "resumed" });
+  // What cannot be resumed, or not so, needs nobody's permission.
+  const ask: () => Promise<void> = () => expect.unreachable("a person was asked");
+  await expect(stage.call("task", resume, { ask })).rejects.toThrow("cannot be resumed");
+  await expect(stage.call("task", { ...resume, prompt: " " }, { ask })).rejects.toThrow("The prompt is empty");
 });

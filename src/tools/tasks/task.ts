@@ -1,5 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { nameOf, type OwnText, own, quoteLine } from "../../services/own-text.ts";
+import type { Task } from "../../task.ts";
 import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
 import { launchFor, permit } from "../launching.ts";
 
@@ -32,9 +33,9 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       }
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
-        const found = orThrow(parts.engine.find(context.sessionID, taskId));
-        await permit(context, found.agent, found.description);
-        const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent: given(agent) }));
+        const mayUse = (found: Task) => permit(context, found.agent, found.description);
+        const wanted = { taskId, prompt, agent: given(agent), permit: mayUse };
+        const task = orThrow(await parts.engine.resume({ ...caller, ...wanted }));
         return {
           title: task.description,
           output: own`Task ${nameOf(task.sessionID)} is resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${next(parts)}`,
