@@ -16,6 +16,10 @@ const line = (task: Task): OwnText => {
   return own`- ${nameOf(sessionID)} ${what} (${nameOf(agent)}): ${status}${waits}`;
 };
 
+/** Tasks with a heading; nothing where there are none. */
+const under = (heading: "Active:" | "Ended:", tasks: Task[]): OwnText =>
+  tasks.length === 0 ? own`` : lines(heading, ...tasks.map(line));
+
 const BEGIN = "<task-context>";
 
 /** True for what `taskContext` says. */
@@ -33,7 +37,8 @@ const calls = ({ output, list, resume }: ToolNames): OwnText =>
   );
 
 /**
- * What an agent has to know of tasks that its conversation does not show any more. Undefined where it has none.
+ * What an agent has to know of tasks that its conversation does not show any more, those that still run first: whoever
+ * sums up may leave off the end. Undefined where it has none.
  * `isHeadless`: the host ends with the agent's answer.
  */
 export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
@@ -44,7 +49,8 @@ export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean
   return lines(
     BEGIN,
     "Automated. Tasks that this conversation launched, as they stand, whatever became of the messages and calls that launched them. Do not launch again what runs or has completed.",
-    ...[...ended.slice(-ENDED), ...live].map(line),
+    under("Active:", live),
+    under("Ended:", ended.slice(-ENDED)),
     older > 0 ? own`And ${older} older ones, all ended.` : "",
     live.length === 0 ? "" : isHeadless ? COLLECT : NOTICE,
     calls(tools),

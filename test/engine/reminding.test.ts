@@ -28,8 +28,10 @@ rule(HOOKS, "after session.compacted the agent is reminded of its tasks, once", 
   expect(reminders(stage)).toHaveLength(1);
   expect(reminders(stage)[0]?.[0]?.text).toBe(`<task-context>
 Automated. Tasks that this conversation launched, as they stand, whatever became of the messages and calls that launched them. Do not launch again what runs or has completed.
-- ${answered} "find it" (general): completed
+Active:
 - ${running} "count files" (general): running
+Ended:
+- ${answered} "find it" (general): completed
 A notice comes when one ends; those that run need nothing from you.
 asyncagents_output(task_id="…") shows how a task stands and what it answered.
 asyncagents_task(resume="…", prompt="…") follows up on a completed one.
@@ -38,6 +40,17 @@ asyncagents_list() lists them all.
   await stage.clock.advance(60_000);
   expect(reminders(stage)).toHaveLength(1);
   expect(stage.host.at(PARENT).busy).toBe(busyBefore);
+});
+
+rule(HOOKS, "where nothing runs, or nothing has ended, there is no heading for it", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  expect(stage.engine.contextOf(PARENT)).toContain("Active:");
+  expect(stage.engine.contextOf(PARENT)).not.toContain("Ended:");
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.engine.contextOf(PARENT)).toContain("Ended:");
+  expect(stage.engine.contextOf(PARENT)).not.toContain("Active:");
 });
 
 rule(HOOKS, "the compaction itself is given the same", async () => {
