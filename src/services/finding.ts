@@ -7,7 +7,8 @@ import type { ToolNames } from "./tool-names.ts";
 /** Finds the one task of a parent whose id is, or begins with, what is given. `get` gives a task as people see it. */
 export const createFinding =
   (store: Store, get: (taskId: string) => Task | undefined, { list }: ToolNames) =>
-  (parentSessionID: string, id: string): Outcome<Task> => {
+  (parentSessionID: string, given: string): Outcome<Task> => {
+    const id = given.trim();
     const tasks = store.list({ parentSessionID });
     const exact = tasks.filter(({ sessionID }) => sessionID === id);
     const found = exact.length > 0 || id === "" ? exact : tasks.filter(({ sessionID }) => sessionID.startsWith(id));

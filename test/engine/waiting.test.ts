@@ -78,13 +78,16 @@ test("a blocking read waits on while the task waits for a person", async () => {
   expect(read.text).toContain("12 files");
 });
 
-test.each(["asyncagents_output", "elisha_task_output"])(
+test.each([
+  ["asyncagents_output", { block: true }],
+  ["elisha_task_output", { wait: true }],
+])(
   "when the plugin is disposed of, %s says that nothing is lost, and the next process tells the end",
-  async (tool) => {
+  async (tool, wait) => {
     const disk = createDisk();
     const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
     const id = await stage.launch();
-    const read = watched(stage.call(tool, { task_id: id, block: true, wait: true }, { callID: "call_1" }));
+    const read = watched(stage.call(tool, { task_id: id, ...wait }, { callID: "call_1" }));
     await settled();
     stage.engine.stop();
     await settled();

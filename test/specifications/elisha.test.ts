@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { TaskResult } from "../../src/tools/elisha/result.ts";
+import { createDisk } from "../fakes/disk.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
@@ -128,7 +129,11 @@ rule(
     await settled();
     turn.abort();
     await settled();
-    expect(call.value).toEqual({ status: "failed", error: "The turn was aborted; nothing was launched." });
+    expect(call.value).toEqual({
+      status: "failed",
+      error: "The turn was aborted; nothing was launched.",
+      code: "SESSION_ERROR",
+    });
     held.release();
     await settled();
     expect(stage.engine.list({})).toEqual([]);
@@ -228,7 +233,71 @@ rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () 
   expect(await answered(stage, "elisha_task_output", { task_id: id, wait: true, timeout: -1 })).toEqual({
     status: "failed",
     error: "timeout is -1, but must be 0 or more milliseconds.",
+    code: "SESSION_ERROR",
   });
+});
+
+rule(PARAMETERS, "a timeout of 0 asks how the task stands, and waits for nothing", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: 0 });
+  await stage.clock.advance(0);
+  expect(call.value).toMatchObject({
+    status: "running",
+    error: "Still running after 0ms. It goes on.",
+    code: "TIMEOUT",
+  });
+});
+
+rule(PARAMETERS, "a timeout of null is none: the wait goes on to the end", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: null });
+  await stage.clock.advance(3_600_000);
+  expect(call.value).toBeUndefined();
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(call.value).toMatchObject({ status: "completed" });
+});
+
+rule(PARAMETERS, 'async "false" is false: the call waits', async () => {
+  const stage = elisha();
+  const call = pending(stage, "elisha_task", { ...GOOD, async: "false" });
+  await settled();
+  expect(call.value).toBeUndefined();
+  stage.host.finish(only(stage).sessionID, "There are 12.");
+  await settled();
+  expect(call.value).toMatchObject({ status: "completed", result: "There are 12." });
+});
+
+rule(PARAMETERS, "a task_id that is blank finds no task, not even the only one", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  for (const tool of ["elisha_task_output", "elisha_task_cancel"]) {
+    for (const task_id of ["", " "]) {
+      expect(await answered(stage, tool, { task_id })).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
+    }
+    expect(await answered(stage, "elisha_task_output", { task_id: ` ${id} ` })).toMatchObject({ status: "running" });
+  }
+});
+
+rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has told nothing, and says so", async () => {
+  const disk = createDisk();
+  const stage = elisha({ openStore: disk.boot });
+  const id = await background(stage);
+  stage.host.holdNext("abort");
+  const call = pending(stage, "elisha_task_cancel", { task_id: id }, { callID: "call_1" });
+  await settled();
+  stage.engine.stop();
+  await settled();
+  expect(call.value).toBeUndefined();
+  expect(String(call.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will go on`);
+  await stage.restart();
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).status).toBe("cancelled");
+  expect(stage.notices()).toHaveLength(1);
+  stage.engine.stop();
+  disk.remove();
 });
 
 rule(PARAMETERS, "elisha_task_cancel stops the task", async () => {
@@ -367,6 +436,36 @@ test.each(["elisha_task_output", "elisha_task_cancel"])(
   },
 );
 
+test.each([
+  [
+    "elisha_task",
+    {},
+    "title is missing: it must be a string. agent is missing: it must be a string. prompt is missing: it must be a string.",
+  ],
+  ["elisha_task", { ...GOOD, async: "soon" }, 'async is "soon", but must be true or false.'],
+  ["elisha_task_output", {}, "task_id is missing: it must be a string."],
+  ["elisha_task_output", { task_id: 5 }, "task_id is 5, but must be a string."],
+  ["elisha_task_output", { task_id: "ses_1", wait: "yes" }, 'wait is "yes", but must be true or false.'],
+  ["elisha_task_output", { task_id: "ses_1", offset: -1 }, "offset is -1, but must be a whole number from 0 on."],
+  ["elisha_task_cancel", { id: "ses_1" }, 'There is no argument "id". Arguments: task_id.'],
+])(
+  "elisha-task-domain › TaskResult Type › wrong arguments are answered in JSON, with a code: %s %j",
+  async (tool, args, error) => {
+    const stage = elisha();
+    expect(await answered(stage, tool, args)).toEqual({ status: "failed", error, code: "SESSION_ERROR" });
+    expect(stage.host.calls).not.toContain("createSession");
+  },
+);
+
+rule("Validate Agent Exists", "AGENT_NOT_FOUND before a person is asked to permit its use", async () => {
+  const stage = elisha();
+  const asked: unknown[] = [];
+  const ask = async (request: unknown) => void asked.push(request);
+  const result = await answered(stage, "elisha_task", { ...GOOD, agent: "nobody" }, { ask });
+  expect(result).toMatchObject({ status: "failed", code: "AGENT_NOT_FOUND" });
+  expect(asked).toEqual([]);
+});
+
 rule("Validate Agent Exists", "AGENT_NOT_FOUND before anything is made", async () => {
   const stage = elisha();
   for (const agent of ["Baruch (executor)", "title", ""]) {
@@ -393,18 +492,38 @@ rule(
     expect(Buffer.byteLength(text)).toBeGreaterThan(48_900);
     const { result = "" } = TaskResult.parse(JSON.parse(text));
     expect(result).toMatch(
-      /\n\[The first \d+ of 120000 characters\. The whole is in the session whose id is task_id\.\]$/,
+      /\n\[Characters 0 to (\d+) of 120000\. Read on: elisha_task_output\(task_id="ses_0001", offset=\1\)\.\]$/,
     );
     expect(long.startsWith(result.slice(0, result.lastIndexOf("\n[")))).toBe(true);
   },
 );
 
+rule("Return JSON Strings from Tools", "what was cut of a result is read on, piece by piece, to its end", async () => {
+  const stage = elisha();
+  const id = await background(stage);
+  const whole = 'ü\n"🎲'.repeat(30_000);
+  stage.host.finish(id, whole);
+  await settled();
+  const pieces: string[] = [];
+  for (let offset: string | undefined = "0"; offset !== undefined; ) {
+    const { result = "" } = await answered(stage, "elisha_task_output", { task_id: id, offset });
+    const mark =
+      /\n\[Characters \d+ to (\d+) of 150000\. Read on: elisha_task_output\(task_id="ses_0001", offset=\1\)\.\]$/;
+    pieces.push(result.replace(mark, ""));
+    offset = mark.exec(result)?.[1];
+  }
+  expect(pieces.length).toBeGreaterThan(2);
+  expect(pieces.join("")).toBe(whole);
+});
+
 rule("Return JSON Strings from Tools", "what is asked for wrongly is answered in JSON too", async () => {
   const stage = elisha({ maxDepth: 1 });
-  expect(await answered(stage, "elisha_task", { ...GOOD, title: " " })).toMatchObject({ status: "failed" });
-  expect(await answered(stage, "elisha_task", { ...GOOD, prompt: "" })).toMatchObject({ status: "failed" });
+  const refusal = { status: "failed", code: "SESSION_ERROR" };
+  expect(await answered(stage, "elisha_task", { ...GOOD, title: " " })).toMatchObject(refusal);
+  expect(await answered(stage, "elisha_task", { ...GOOD, prompt: "" })).toMatchObject(refusal);
   const id = await background(stage);
   const deep = await answered(stage, "elisha_task", GOOD, { sessionID: id });
+  expect(deep).toMatchObject(refusal);
   expect(deep.error).toContain('1 is the limit (option "maxDepth")');
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { watched } from "../fakes/watched.ts";
 
 const GOOD = { description: "count files", prompt: "Count the files.", agent: "general" };
 
@@ -99,6 +100,65 @@ describe("arguments that do not go together", () => {
     const id = await stage.launch();
     await expect(stage.call("cancel", args)).rejects.toThrow(/exactly one of task_id, batch_id and all/);
     expect(stage.task(id).status).toBe("running");
+  });
+
+  test.each([
+    ['all: "false"', { all: "false" }, /exactly one of task_id, batch_id and all: none given/],
+    ["all: 1", { all: 1 }, "all is 1, but must be true or false."],
+    ["a name that it does not have", { taskid: "ses_0001", all: true }, 'There is no argument "taskid".'],
+    ["a task_id that is none", { task_id: 5 }, "task_id is 5, but must be a string."],
+  ])("cancel with %s", async (_, args, message) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await expect(stage.call("cancel", args)).rejects.toThrow(message);
+    expect(stage.task(id).status).toBe("running");
+  });
+
+  test.each([
+    [{ taskid: "ses_0001" }, 'There is no argument "taskid". Arguments: task_id, batch_id.'],
+    [{ all: true }, 'There is no argument "all".'],
+    [{ task_id: null }, "task_id is null, but must be a string."],
+    [{ task_id: " " }, 'task_id is " ", but must not be empty: leave both out'],
+    [{ task_id: ["ses_0001"] }, 'task_id is ["ses_0001"], but must be a string.'],
+  ])("clear of %j removes nothing", async (args, message) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await expect(stage.call("clear", args)).rejects.toThrow(message);
+    expect(stage.task(id).status).toBe("running");
+  });
+
+  test("list with a status that there is not names those that there are", async () => {
+    const stage = createStage();
+    await stage.launch();
+    await expect(stage.call("list", { status: "paused" })).rejects.toThrow(
+      'status is "paused", but must be one of "running", "completed", "error", "cancelled", "resumed".',
+    );
+    expect(await stage.call("list", { status: null })).toContain("ses_0001");
+  });
+
+  test("a whole session of a batch is refused at once, not after the wait", async () => {
+    const stage = createStage();
+    const { batchId } = stage.task(await stage.launch());
+    const args = { batch_id: batchId, full_session: true, block: true };
+    const read = watched(stage.call("output", args));
+    await settled();
+    expect(String(read.fault)).toContain("full_session shows one task: give task_id.");
+  });
+
+  test.each([0, "0"])("output with a timeout of %j does not wait, and says how the task stands", async (timeout) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const read = watched(stage.call("output", { task_id: id, block: true, timeout }));
+    await stage.clock.advance(0);
+    expect(read.value).toContain("Still running after a wait of 0ms.");
+  });
+
+  test.each([0, 1.5, "many"])("output with a message_limit of %j", async (message_limit) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await expect(stage.call("output", { task_id: id, message_limit })).rejects.toThrow(
+      `message_limit is ${JSON.stringify(message_limit)}, but must be a whole number from 1 on.`,
+    );
   });
 
   test("clear with both", async () => {

@@ -41,7 +41,8 @@ describe.each(["asyncagents_task", "elisha_task", "create_subtask_general"])("%s
   test("makes nothing where it may not, and passes the host's words on", async () => {
     const stage = all();
     const words = await stage.call(tool, ARGS, { ask: deny }).catch(String);
-    if (tool === "elisha_task") expect(JSON.parse(words)).toEqual({ status: "failed", error: DENIED });
+    if (tool === "elisha_task")
+      expect(JSON.parse(words)).toEqual({ status: "failed", error: DENIED, code: "SESSION_ERROR" });
     else expect(words).toBe(`Error: ${DENIED}`);
     expect(sessions(stage)).toEqual([PARENT]);
   });

@@ -1,14 +1,16 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { type CallContext, closing, type ToolParts } from "../context.ts";
-import { answer, notCancelled, notFound, resultOf } from "./result.ts";
+import { closing, type ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
+import { answer, notCancelled, notFound, refusal, resultOf } from "./result.ts";
 
 /** Stops a task and all that it launched. Its answer tells the end: no notice follows. */
 export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description: "Cancel a running task.",
-    args: { task_id: tool.schema.string().describe("The session ID to cancel") },
-    execute: async ({ task_id }, { sessionID, callID, abort }: CallContext) => {
-      const found = engine.find(sessionID, task_id.trim());
+    args: { task_id: tool.schema.string().trim().describe("The session ID to cancel") },
+    refuse: refusal,
+    execute: async ({ task_id }, { sessionID, callID, abort }) => {
+      const found = engine.find(sessionID, task_id);
       if (!found.ok) return answer(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
       const [outcome, [cancelled]] = await Promise.all([

@@ -1,27 +1,30 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { refuse } from "../../services/outcome.ts";
-import type { CallContext, ToolParts } from "../context.ts";
-import { answer, failed, notFound } from "./result.ts";
+import { wholeNumber } from "../arguments.ts";
+import type { ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
+import { answer, notFound, refusal } from "./result.ts";
 import { standing, waitFor } from "./waiting.ts";
 
 const { string, boolean, number } = tool.schema;
 
 /** Shows how a task stands and what it answered; waits for its end on request. */
 export const outputTool = (parts: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description: "Get the status and result of a task.",
     args: {
-      task_id: string().describe("The session ID of the task"),
+      task_id: string().trim().describe("The session ID of the task"),
       wait: boolean().optional().describe("Wait for completion (default: false)"),
       timeout: number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
+      offset: wholeNumber(0).optional().describe("Characters of the result to skip"),
     },
-    execute: async ({ task_id, wait = false, timeout }, context: CallContext) => {
-      if (wait && timeout !== undefined && !(timeout >= 0)) {
-        return answer(failed(refuse(`timeout is ${timeout}, but must be 0 or more milliseconds.`)));
+    refuse: refusal,
+    execute: async ({ task_id, wait = false, timeout, offset = 0 }, context) => {
+      if (wait && timeout !== undefined && timeout < 0) {
+        return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
       }
-      const found = parts.engine.find(context.sessionID, task_id.trim());
+      const found = parts.engine.find(context.sessionID, task_id);
       if (!found.ok) return answer(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
-      return answer(wait ? await waitFor(parts, taskId, timeout, context) : standing(parts.engine, taskId));
+      return answer(wait ? await waitFor(parts, taskId, timeout, context) : standing(parts.engine, taskId), offset);
     },
   });

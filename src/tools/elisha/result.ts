@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { askedIn } from "../../services/asked.ts";
 import { quoteError } from "../../services/notices.ts";
-import type { Refusal } from "../../services/outcome.ts";
 import { type OwnText, own } from "../../services/own-text.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { beside, fitting } from "../fitting.ts";
@@ -19,7 +18,8 @@ export const TaskResult = z.strictObject({
   error: z.string().optional(),
   /**
    * - `AGENT_NOT_FOUND`: nothing was made
-   * - `SESSION_ERROR`: the session could not be made, is not there, or failed
+   * - `SESSION_ERROR`: the session could not be made, is not there, or failed; or the call was refused, and did nothing.
+   *   The specification has no code of its own for that, and a reader of its three must not meet a fourth.
    * - `TIMEOUT`: the wait is over, and the task goes on
    */
   code: z.enum(["AGENT_NOT_FOUND", "SESSION_ERROR", "TIMEOUT"]).optional(),
@@ -73,12 +73,8 @@ export const notCancelled = (task: Task, reason: string): TaskResult => {
   return { ...result, error: task.error ? `${reason} Its error: ${quoteError(task.error)}` : reason };
 };
 
-/** Something that could not be done. */
-export const failed = ({ reason, liesWith }: Refusal): TaskResult => ({
-  status: "failed",
-  error: reason,
-  ...(liesWith === "host" ? { code: "SESSION_ERROR" } : {}),
-});
+/** Something that could not be done, and why. */
+export const failed = (reason: string): TaskResult => ({ status: "failed", error: reason, code: "SESSION_ERROR" });
 
 /** The agent is not there, in the specification's words. */
 export const agentNotFound = (agent: string): TaskResult => ({
@@ -95,8 +91,6 @@ export const notFound = (taskId: string, reason: string): TaskResult => ({
   code: "SESSION_ERROR",
 });
 
-const WHOLE = "The whole is in the session whose id is task_id.";
-
 /** The result with everything but the agent's answer no longer than a person would write it. */
 const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => ({
   status,
@@ -105,9 +99,18 @@ const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => 
   ...(code === undefined ? {} : { code }),
 });
 
-/** What the host is given: the result as JSON, and beside it what its interface shows. */
-export const answer = (result: TaskResult) => ({
-  title: result.title ?? "",
-  output: JSON.stringify(TaskResult.parse(fitting(trimmed(result), "result", WHOLE))),
-  metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
-});
+/**
+ * What the host is given: the result as JSON, with the agent's answer from `offset` characters on, and beside it what the
+ * host's interface shows.
+ */
+export const answer = (result: TaskResult, offset = 0) => {
+  const readOn = (next: number) => `Read on: elisha_task_output(task_id="${result.task_id}", offset=${next}).`;
+  return {
+    title: result.title ?? "",
+    output: JSON.stringify(TaskResult.parse(fitting(trimmed(result), "result", { offset, readOn }))),
+    metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
+  };
+};
+
+/** The answer to a call that is wrong. */
+export const refusal = (reason: string) => answer(failed(reason));

@@ -1,9 +1,10 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { reasonOf } from "../../services/log.ts";
 import { refuse } from "../../services/outcome.ts";
-import type { CallContext, ToolParts } from "../context.ts";
+import type { ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
 import { launchFor } from "../launching.ts";
-import { agentNotFound, answer, failed, resultOf } from "./result.ts";
+import { agentNotFound, answer, failed, refusal, resultOf } from "./result.ts";
 import { waitFor } from "./waiting.ts";
 
 const { string, boolean } = tool.schema;
@@ -14,7 +15,7 @@ const ENDS_WITH_YOU =
 
 /** Has an agent do a task, and waits for its result unless `async` is true. */
 export const taskTool = (parts: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? ENDS_WITH_YOU : ""}`,
     args: {
       title: string().describe("Short description of the task"),
@@ -22,12 +23,14 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       prompt: string().describe("All the agent needs to know"),
       async: boolean().optional().describe("Run in background (default: false)"),
     },
-    execute: async ({ title, agent, prompt, async = false }, context: CallContext) => {
+    refuse: refusal,
+    ignoresUnknown: true,
+    execute: async ({ title, agent, prompt, async = false }, context) => {
       const launched = await launchFor(context, parts.engine, { description: title, prompt, agent }).catch((error) =>
         refuse(reasonOf(error)),
       );
-      if (!launched) return answer(failed(refuse("The turn was aborted; nothing was launched.")));
-      if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched));
+      if (!launched) return refusal("The turn was aborted; nothing was launched.");
+      if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched.reason));
       const { task } = launched.value;
       return answer(async ? resultOf(task) : await waitFor(parts, task.sessionID, undefined, context));
     },

@@ -43,6 +43,8 @@ const WHOLE = "The whole is in the session whose id is taskId.";
 /** The result as the host takes it. */
 export const answer = (title: string, result: SubtaskResult) => ({
   title: shortDescription(title),
-  output: JSON.stringify(SubtaskResult.parse(fitting(result, "finalAssistantMessage", WHOLE))),
+  output: JSON.stringify(
+    SubtaskResult.parse(fitting(result, "finalAssistantMessage", { offset: 0, readOn: () => WHOLE })),
+  ),
   metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
 });

@@ -1,7 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine, vouchFor } from "../../services/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { given, type ToolParts } from "../context.ts";
+import type { ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
 import { tasksOf } from "./selection.ts";
 import { labelOf } from "./words.ts";
 
@@ -9,18 +10,18 @@ const { string, boolean } = tool.schema;
 
 /** Stops tasks and all that they launched. */
 export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description: "Cancel running background tasks. Give exactly one argument.",
-    args: { task_id: string().optional(), batch_id: string().optional(), all: boolean().optional() },
+    args: { task_id: string().trim().optional(), batch_id: string().trim().optional(), all: boolean().optional() },
     execute: async ({ task_id, batch_id, all }, { sessionID }) => {
-      const choices = [given(task_id), given(batch_id), all || undefined].filter((choice) => choice !== undefined);
+      const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
       if (choices.length !== 1) {
         throw new Error(
           `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
         );
       }
-      const chosen = tasksOf(engine, sessionID, given(task_id), given(batch_id));
-      const tasks: Task[] = given(task_id) ? chosen : chosen.filter((task) => !hasEnded(task));
+      const chosen = tasksOf(engine, sessionID, task_id, batch_id);
+      const tasks: Task[] = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
       if (tasks.length === 0) return "No running tasks to cancel.";
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results

@@ -1,11 +1,12 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { TaskStatus } from "../../task.ts";
 import type { ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
 import { listOf } from "./words.ts";
 
 /** Lists the tasks of the calling session, and no others. */
 export const listTool = ({ engine, clock }: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description: "List this session's background tasks.",
     args: { status: tool.schema.enum(TaskStatus.options).optional() },
     execute: async ({ status }, { sessionID }) => {

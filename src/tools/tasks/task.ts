@@ -1,7 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { nameOf, type OwnText, own, quoteLine } from "../../services/own-text.ts";
 import type { Task } from "../../task.ts";
-import { type CallContext, given, orThrow, type ToolParts } from "../context.ts";
+import { orThrow, type ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
 import { launchFor, permit } from "../launching.ts";
 
 const { string, boolean } = tool.schema;
@@ -13,19 +14,19 @@ const next = ({ prefix, isHeadless }: ToolParts): OwnText =>
 
 /** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
 export const taskTool = (parts: ToolParts): ToolDefinition =>
-  tool({
+  defineTool({
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
       description: string().optional().describe("3-5 words; required for a new task"),
       prompt: string().describe("All the agent needs to know"),
-      agent: string().optional().describe("Agent name, e.g. general; required for a new task"),
-      batch_id: string().optional().describe("Join this batch; default: tasks of one message form one"),
-      resume: string().optional().describe("Id of a completed task to continue"),
+      agent: string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
+      batch_id: string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
+      resume: string().trim().optional().describe("Id of a completed task to continue"),
       fork: boolean().optional().describe("Let the agent see this conversation"),
     },
-    execute: async ({ description, prompt, agent, batch_id, resume, fork = false }, context: CallContext) => {
-      const taskId = given(resume);
+    ignoresUnknown: true,
+    execute: async ({ description, prompt, agent, batch_id, resume: taskId, fork = false }, context) => {
       if (taskId !== undefined && fork) {
         throw new Error(
           "fork and resume are mutually exclusive: a resumed task goes on with its own conversation. Give one of them.",
@@ -33,16 +34,15 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       }
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
-        const mayUse = (found: Task) => permit(context, found.agent, found.description);
-        const wanted = { taskId, prompt, agent: given(agent), permit: mayUse };
-        const task = orThrow(await parts.engine.resume({ ...caller, ...wanted }));
+        const mayUse = (task: Task) => permit(context, task.agent, task.description);
+        const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
         return {
           title: task.description,
           output: own`Task ${nameOf(task.sessionID)} is resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${next(parts)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
-      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: given(batch_id), fork };
+      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, fork };
       const launched = await launchFor(context, parts.engine, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
