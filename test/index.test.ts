@@ -15,12 +15,19 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The plugin as OpenCode starts it, on a network where every call gets an empty answer. */
-const start = (options?: Record<string, unknown>, directory = "/project") => {
+/** What OpenCode answers, by method and path; to all else, an empty object. */
+type Answers = Record<string, unknown>;
+
+/** The plugin as OpenCode starts it, on a network where calls get these answers. */
+const start = (
+  options?: Record<string, unknown>,
+  { directory = "/project", answers = {} }: { directory?: string; answers?: Answers } = {},
+) => {
   const requests: string[] = [];
   const answer = async (request: Request) => {
-    requests.push(new URL(request.url).pathname);
-    return Response.json({});
+    const { pathname } = new URL(request.url);
+    requests.push(pathname);
+    return Response.json(answers[`${request.method} ${pathname}`] ?? {});
   };
   const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
   const logged: unknown[] = [];
@@ -60,7 +67,7 @@ test("subtask tools come with the configuration; an agent that cannot be read is
   const configuration: Record<string, unknown> = { agent };
   await started.config?.(configuration as never);
   configuration.agent = { ...agent, latecomer: { mode: "subagent" } };
-  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_latecomer"];
+  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_latecomer", "read_subtask"];
   expect(Object.keys(started.tool ?? {}).sort()).toEqual(names);
   expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { odd: ["odd"] } })]);
   await started.dispose?.();
@@ -80,6 +87,44 @@ test("a compaction without tasks is told nothing", async () => {
   const output = { context: [] };
   await others["experimental.session.compacting"]?.({ sessionID: "ses_1" }, output);
   expect(output.context).toEqual([]);
+  await dispose?.();
+});
+
+/** A plugin whose session has launched a task. */
+const withTask = async () => {
+  const { hooks } = start(undefined, {
+    answers: {
+      "GET /agent": [{ name: "general", mode: "subagent" }],
+      "GET /session/ses_1": { id: "ses_1", title: "a session" },
+      "POST /session": { id: "ses_task" },
+    },
+  });
+  const started = await hooks;
+  const context = {
+    sessionID: "ses_1",
+    messageID: "msg_1",
+    agent: "build",
+    directory: "/project",
+    abort: new AbortController().signal,
+    ask: async () => undefined,
+  };
+  const args = { description: "count files", prompt: "Count.", agent: "general" };
+  await started.tool?.asyncagents_task?.execute(args, context as never);
+  return started;
+};
+
+test("a compaction is given the tasks of the session that is summed up, and of no other", async () => {
+  const { dispose, ...others } = await withTask();
+  const compacting = others["experimental.session.compacting"];
+  const output = { context: ["what another plugin gave"] };
+  await compacting?.({ sessionID: "ses_1" }, output);
+  expect(output.context).toEqual([
+    "what another plugin gave",
+    expect.stringContaining('- ses_task "count files" (general): running'),
+  ]);
+  const other = { context: [] };
+  await compacting?.({ sessionID: "ses_2" }, other);
+  expect(other.context).toEqual([]);
   await dispose?.();
 });
 
@@ -105,10 +150,10 @@ test("nothing is written to the log of a host that has disposed of the plugin: i
 test("a directory that is opened again is announced once the process is known to go on, not before", async () => {
   const data = join(folder, "opencode-taskchart");
   const announced = () => [existsSync(join(data, "server.json")), readdirSync(join(data, "instances")).length];
-  const first = await start({}, "/quit").hooks;
+  const first = await start({}, { directory: "/quit" }).hooks;
   expect(announced()).toEqual([true, 1]);
   await first.dispose?.();
-  const second = await start({}, "/quit").hooks;
+  const second = await start({}, { directory: "/quit" }).hooks;
   expect(announced()).toEqual([false, 0]);
   const properties = { sessionID: "ses_1", status: { type: "busy" } };
   await second.event?.({ event: { type: "session.status", properties } as never });

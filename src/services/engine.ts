@@ -17,6 +17,7 @@ import type { ForkLimits } from "./fork.ts";
 import { createForking } from "./forking.ts";
 import { formPrompt } from "./forming.ts";
 import type { Ids } from "./ids.ts";
+import { createLastWords } from "./last-words.ts";
 import { createLaunches, type Launched } from "./launches.ts";
 import type { LaunchRequest } from "./launching.ts";
 import { createLeftovers } from "./leftovers.ts";
@@ -57,6 +58,8 @@ export interface Engine {
   find(parentSessionID: string, id: string): Outcome<Task>;
   /** What was said in a task's session, in the labelled form. */
   transcript(taskId: string, wanted: Excerpt): Promise<Outcome<string>>;
+  /** What the task's agent said last, finished or not; undefined where it said nothing, or the host does not tell. */
+  lastWords(taskId: string): Promise<string | undefined>;
   wait(request: WaitRequest): Promise<WaitOutcome>;
   markRetrieved(taskId: string): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
@@ -399,6 +402,7 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
       const reason = quoteLine(spoken.failure.message);
       return refuse(own`OpenCode did not give the conversation of task ${nameOf(taskId)}: ${reason}.`);
     },
+    lastWords: createLastWords(host, clock),
     wait: waiting.wait,
     markRetrieved: (taskId) => runtime.send(taskId, { type: "RETRIEVED", at: clock.now() }),
     cancel: ending.cancel,

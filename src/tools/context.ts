@@ -31,6 +31,3 @@ export const closing = (taskIds: string[]): Error =>
   new Error(
     `OpenCode is closing. Nothing is lost: ${taskIds.join(", ")} will go on when OpenCode is there again, and a notice comes of each end.`,
   );
-
-/** An argument that is given and not blank: models send "" for what they leave out. */
-export const given = (argument: string | undefined): string | undefined => argument?.trim() || undefined;

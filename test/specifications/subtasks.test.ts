@@ -175,6 +175,65 @@ rule(CONTRACT, "artifactRefs that are no plain text are refused, and nothing is 
   expect(stage.host.calls).not.toContain("createSession");
 });
 
+rule(CONTRACT, "artifactRefs may be objects: a line with the path or URI first, and what else they say", async () => {
+  const stage = subtasks();
+  const artifactRefs = [
+    { kind: "file_range", path: "docs/plan.md", lineStart: 3, lineEnd: 9 },
+    { uri: "https://example.org/plan" },
+    { kind: "citation", citeKey: "knuth84", note: null },
+  ];
+  const { id } = await begin(stage, { intent: "Count.", artifactRefs });
+  expect(stage.host.at(id).prompts[0]?.parts[0]?.text).toBe(
+    `Count.
+
+Artifacts for this, as references:
+- docs/plan.md (kind: file_range, lineStart: 3, lineEnd: 9)
+- https://example.org/plan
+- kind: citation, citeKey: knuth84`,
+  );
+});
+
+rule(
+  CONTRACT,
+  "artifactRefs that are objects of something else than lines are refused, and nothing is made",
+  async () => {
+    const stage = subtasks();
+    for (const ref of [{}, { path: "a\nb" }, { path: null }, { "a\nb": "c" }, { path: { deep: 1 } }]) {
+      await expect(stage.call(GENERAL, { title: "t", artifactRefs: [ref] })).rejects.toThrow(
+        /^artifactRefs holds \{.*\}, but each must be a line of text, or an object of such lines with a path or a URI\.$/,
+      );
+    }
+    await expect(stage.call(GENERAL, { title: "t", artifactRefs: [5] })).rejects.toThrow(
+      "artifactRefs[0] is 5, but must",
+    );
+    expect(stage.host.calls).not.toContain("createSession");
+  },
+);
+
+rule(CONTRACT, "priority may be a word", async () => {
+  for (const [word, priority] of Object.entries({
+    low: -1,
+    background: -1,
+    normal: 0,
+    high: 1,
+    foreground: 1,
+    "5": 5,
+  })) {
+    const stage = subtasks();
+    expect(stage.task((await begin(stage, { priority: word })).id).priority).toBe(priority);
+  }
+  await expect(subtasks().call(GENERAL, { title: "t", priority: "urgent" })).rejects.toThrow(
+    'priority is "urgent", but must be a whole number, "low", "normal" or "high".',
+  );
+});
+
+rule(CONTRACT, "arguments that are wrong are the tool's error, as a launch that is refused is", async () => {
+  const stage = subtasks();
+  await expect(stage.call(GENERAL, {})).rejects.toThrow("title is missing: it must be a string.");
+  await expect(stage.call(GENERAL, { title: "t", intent: 5 })).rejects.toThrow("intent is 5, but must be a string.");
+  expect(stage.host.calls).not.toContain("createSession");
+});
+
 rule(CONTRACT, "priority is stored and shown", async () => {
   const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
   const { id } = await begin(stage, { priority: 7 });
@@ -204,9 +263,9 @@ rule(CONTRACT, "a result that the host would cut is cut before, so that JSON sta
   stage.host.finish(id, "words".repeat(20_000));
   await settled();
   expect(Buffer.byteLength(JSON.stringify(call.value))).toBeLessThan(50_000);
-  expect(call.value?.summary?.length).toBe(2_001);
-  expect(call.value?.finalAssistantMessage).toContain(
-    "of 100000 characters. The whole is in the session whose id is taskId.]",
+  expect(call.value?.summary).toMatch(/^(words){400}… \[The first 2000 of 100000 characters\.\]$/);
+  expect(call.value?.finalAssistantMessage).toMatch(
+    /^(words)+w?o?r?d?\n\[Characters 0 to (\d+) of 100000\. Read on: read_subtask\(taskId="ses_0001", offset=\2\)\.\]$/,
   );
 });
 
@@ -218,12 +277,116 @@ rule(CONTRACT, "Error: taskId, agentId and failureReason", async () => {
   expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Error", failureReason: "overloaded" });
 });
 
-rule(CONTRACT, "Cancel: taskId and agentId, when somebody cancels the subtask", async () => {
+/** A child that says something, calls a tool, and fails then. */
+const failAfter = async (stage: Stage, id: string, words: string) => {
+  stage.host.at(id).messages = stage.host
+    .at(id)
+    .messages.map((message) =>
+      message.role === "assistant" ? { ...message, text: words, finish: "tool-calls" } : message,
+    );
+  stage.host.fail(id, { name: "APIError", message: "overloaded" });
+  await stage.clock.advance(1_000);
+};
+
+rule(CONTRACT, "Error: finalAssistantMessage is what the child said before it failed", async () => {
+  const stage = subtasks();
+  const { id, call } = await begin(stage);
+  await failAfter(stage, id, "So far I have counted 7.");
+  expect(call.value).toEqual({
+    taskId: id,
+    agentId: "general",
+    subTaskStatus: "Error",
+    failureReason: "overloaded",
+    finalAssistantMessage: "So far I have counted 7.",
+  });
+});
+
+rule(
+  CONTRACT,
+  "Error: a host that is slow to say what the child said, or does not, costs the words and no more",
+  async () => {
+    for (const hold of [true, false]) {
+      const stage = subtasks();
+      const { id, call } = await begin(stage);
+      const { engine } = stage;
+      const { lastWords } = engine;
+      engine.lastWords = (taskId) => {
+        if (hold) stage.host.holdNext("messages");
+        else stage.host.failNext("messages", unavailable);
+        return lastWords(taskId);
+      };
+      await failAfter(stage, id, "So far I have counted 7.");
+      await stage.clock.advance(5_000);
+      expect(call.value).toEqual({
+        taskId: id,
+        agentId: "general",
+        subTaskStatus: "Error",
+        failureReason: "overloaded",
+      });
+      stored(stage);
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toEqual([]);
+    }
+  },
+);
+
+rule(CONTRACT, "what was cut of an answer is read on with read_subtask, piece by piece, to its end", async () => {
+  for (const ending of ["finish", "fail"] as const) {
+    const stage = subtasks();
+    const { id, call } = await begin(stage);
+    const whole = "wörds 🎲 ".repeat(12_000).trim();
+    if (ending === "finish") stage.host.finish(id, whole);
+    else await failAfter(stage, id, whole);
+    await settled();
+    const pieces: string[] = [];
+    let piece = call.value;
+    for (;;) {
+      const [, text = "", offset] =
+        /^(.*?)(?:\n\[Characters \d+ to \d+ of 107999\. Read on: read_subtask\(taskId="ses_0001", offset=(\d+)\)\.\])?$/s.exec(
+          piece?.finalAssistantMessage ?? "",
+        ) ?? [];
+      pieces.push(text);
+      if (offset === undefined) break;
+      piece = await answered(stage, "read_subtask", { taskId: id, offset: Number(offset) });
+      expect(piece.subTaskStatus).toBe(call.value?.subTaskStatus);
+    }
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.join("")).toBe(whole);
+  }
+});
+
+rule(
+  CONTRACT,
+  "read_subtask shows no task of another session, none that runs, and nothing beyond the end",
+  async () => {
+    const stage = subtasks();
+    const { id } = await begin(stage);
+    const read = (args: Record<string, unknown>, sessionID = PARENT) => stage.call("read_subtask", args, { sessionID });
+    await expect(read({ taskId: id })).rejects.toThrow(`Subtask ${id} has not ended yet`);
+    await expect(read({ taskId: id }, "ses_other")).rejects.toThrow(`This session has no task "${id}"`);
+    stage.host.finish(id, "There are 12.");
+    await settled();
+    expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
+    expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
+      finalAssistantMessage: "[It has 13 characters.]",
+    });
+    for (const offset of [-1, 0.5, "x"]) {
+      await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number from 0 on");
+    }
+  },
+);
+
+rule(CONTRACT, "Cancel: taskId, agentId and failureReason, when somebody cancels the subtask", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   await stage.engine.cancel([id]);
   await settled();
-  expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Cancel" });
+  expect(call.value).toEqual({
+    taskId: id,
+    agentId: "general",
+    subTaskStatus: "Cancel",
+    failureReason: "The subtask was cancelled by a person, or by another call.",
+  });
 });
 
 rule(CONTRACT, "Cancel: failureReason, where the host did not confirm that the subtask stopped", async () => {
@@ -239,9 +402,10 @@ rule(CONTRACT, "Cancel: failureReason, where the host did not confirm that the s
 rule(CONTRACT, "a failure's words are cut where they are long", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
-  stage.host.fail(id, { name: "APIError", message: "overloaded ".repeat(9_000) });
+  const message = "overloaded ".repeat(9_000);
+  stage.host.fail(id, { name: "APIError", message });
   await stage.clock.advance(1_000);
-  expect(call.value?.failureReason).toHaveLength(2_001);
+  expect(call.value?.failureReason).toBe(`${message.slice(0, 2_000)}… [The first 2000 of 99000 characters.]`);
 });
 
 rule(WAITING, "the end is learned from events: nothing is asked of the host while the child works", async () => {

@@ -3,6 +3,9 @@ import { createHash } from "node:crypto";
 /** What the names of these tools begin with. */
 export const PREFIX = "create_subtask_";
 
+/** Reads on in a subtask's answer. Not a name with that beginning: an agent may be called anything. */
+export const READ = "read_subtask";
+
 /** Characters of a tool's name at most, as model providers have it. */
 const LONGEST = 64 - PREFIX.length;
 

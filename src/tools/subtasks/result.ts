@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { shortDescription } from "../../services/plain.ts";
-import type { Task } from "../../task.ts";
+import { hasEnded, type Task } from "../../task.ts";
+import type { ToolParts } from "../context.ts";
 import { beside, fitting } from "../fitting.ts";
+import { READ } from "./names.ts";
 
 /** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
 export const SubtaskResult = z.strictObject({
@@ -11,24 +13,36 @@ export const SubtaskResult = z.strictObject({
   subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
-  /** Why it failed; of a cancelled one, that the turn was aborted, or why nobody knows whether it has stopped. */
+  /** Why it failed; of a cancelled one, what cancelled it, or why nobody knows whether it has stopped. */
   failureReason: z.string().optional(),
-  /** What the agent said last: whole, but for what the host would cut of it. */
+  /** What the agent said last, also where it failed then: whole, but for what the host would cut of it. */
   finalAssistantMessage: z.string().optional(),
 });
 export type SubtaskResult = z.infer<typeof SubtaskResult>;
 
 const STATUS = { completed: "Success", error: "Error", cancelled: "Cancel" } as const;
 
+type EndedTask = Task & { status: keyof typeof STATUS };
+
+export const isOver = (task: Task): task is EndedTask => hasEnded(task);
+
+/** The wait of this call went on to the end: whoever cancelled the subtask, this call did not. */
+const BY_OTHERS = "The subtask was cancelled by a person, or by another call.";
+
 /** An ended task as its parent's agent is to have it. */
-export const resultOf = (task: Task & { status: keyof typeof STATUS }): SubtaskResult => ({
-  taskId: task.sessionID,
-  agentId: task.agent,
-  subTaskStatus: STATUS[task.status],
-  ...(task.status === "completed" ? { summary: beside(task.summary) } : {}),
-  ...(task.failureReason === undefined ? {} : { failureReason: beside(task.failureReason) }),
-  ...(task.status === "completed" ? { finalAssistantMessage: task.result } : {}),
-});
+export const endOf = async (task: EndedTask, { lastWords }: ToolParts["engine"]): Promise<SubtaskResult> => {
+  const ended = { taskId: task.sessionID, agentId: task.agent, subTaskStatus: STATUS[task.status] };
+  if (task.status === "completed") {
+    return { ...ended, summary: beside(task.summary), finalAssistantMessage: task.result };
+  }
+  if (task.status === "cancelled") return { ...ended, failureReason: beside(task.failureReason ?? BY_OTHERS) };
+  const said = await lastWords(task.sessionID);
+  return {
+    ...ended,
+    failureReason: beside(task.failureReason),
+    ...(said === undefined ? {} : { finalAssistantMessage: said }),
+  };
+};
 
 /** The calling turn was aborted. */
 export const aborted = (agentId: string, failureReason: string, taskId?: string): SubtaskResult => ({
@@ -38,13 +52,12 @@ export const aborted = (agentId: string, failureReason: string, taskId?: string)
   failureReason,
 });
 
-const WHOLE = "The whole is in the session whose id is taskId.";
-
-/** The result as the host takes it. */
-export const answer = (title: string, result: SubtaskResult) => ({
-  title: shortDescription(title),
-  output: JSON.stringify(
-    SubtaskResult.parse(fitting(result, "finalAssistantMessage", { offset: 0, readOn: () => WHOLE })),
-  ),
-  metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
-});
+/** The result as the host takes it, with the final message from `offset` characters on. */
+export const answer = (title: string, result: SubtaskResult, offset = 0) => {
+  const readOn = (next: number) => `Read on: ${READ}(taskId="${result.taskId}", offset=${next}).`;
+  return {
+    title: shortDescription(title),
+    output: JSON.stringify(SubtaskResult.parse(fitting(result, "finalAssistantMessage", { offset, readOn }))),
+    metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
+  };
+};

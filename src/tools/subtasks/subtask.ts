@@ -1,12 +1,13 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine } from "../../services/own-text.ts";
-import { hasEnded, type Task } from "../../task.ts";
-import { type CallContext, closing, given, orThrow, type ToolParts } from "../context.ts";
+import { closing, orThrow, type ToolParts } from "../context.ts";
+import { defineTool } from "../define-tool.ts";
 import { launchFor } from "../launching.ts";
-import { aborted, answer, resultOf } from "./result.ts";
+import { promptOf } from "./prompt.ts";
+import { aborted, answer, endOf, isOver } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
 
-const { string, number, array } = tool.schema;
+const { string, number, array, looseObject, union, enum: oneOf } = tool.schema;
 
 /** What becomes of a subtask when its parent's turn is aborted. */
 export type OnParentCancel = "cancel" | "detach";
@@ -19,19 +20,14 @@ const REASONS: Record<OnParentCancel, string> = {
 /** Characters of an agent's own description that its tool repeats: each is paid for on every model request. */
 const DESCRIBED = 160;
 
-/**
- * What the child is asked.
- * @throws Error for a reference that is no plain line of text.
- */
-const promptOf = (title: string, intent: string | undefined, artifactRefs: string[]): string => {
-  const odd = artifactRefs.find((ref) => ref.trim() === "" || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(ref));
-  if (odd !== undefined) throw new Error(`artifactRefs holds ${JSON.stringify(odd)}, but each must be a line of text.`);
-  const prompt = given(intent) ?? title;
-  if (artifactRefs.length === 0) return prompt;
-  return `${prompt}\n\nArtifacts for this, as references:\n${artifactRefs.map((ref) => `- ${ref}`).join("\n")}`;
-};
+/** Higher ones are to get a slot first. The words of Coauthor's tasks are among these. */
+const PRIORITIES = { background: -1, low: -1, normal: 0, high: 1, foreground: 1 } as const;
 
-const isOver = (task: Task): task is Task & { status: "completed" | "error" | "cancelled" } => hasEnded(task);
+const WORDS = ["low", "normal", "high", "background", "foreground"] as const;
+
+const A_PRIORITY = 'be a whole number, "low", "normal" or "high"';
+
+const A_REFERENCE = "be a line of text, or an object of such lines with a path or a URI";
 
 /** Has an agent do a subtask, and answers only when that has come to its end, whatever it waits for meanwhile. */
 export const subtaskTool = (
@@ -39,17 +35,22 @@ export const subtaskTool = (
   { name, description }: Subagent,
   onParentCancel: OnParentCancel,
 ): ToolDefinition =>
-  tool({
+  defineTool({
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, DESCRIBED)}` : ""}`,
     args: {
       title: string(),
       intent: string().optional().describe("The prompt; default: the title"),
-      artifactRefs: array(string()).optional().describe("Paths, URLs or ids"),
-      priority: number().optional().describe("Whole number; no effect yet"),
+      artifactRefs: array(union([string(), looseObject({})], A_REFERENCE))
+        .optional()
+        .describe("Paths, URLs or ids; or objects with a path or uri"),
+      priority: union([number().refine(Number.isSafeInteger, A_PRIORITY), oneOf(WORDS)], A_PRIORITY)
+        .optional()
+        .describe("No effect yet"),
     },
-    execute: async ({ title, intent, artifactRefs = [], priority = 0 }, context: CallContext) => {
+    ignoresUnknown: true,
+    execute: async ({ title, intent, artifactRefs = [], priority: urgency = 0 }, context) => {
       const { sessionID, callID, abort } = context;
-      if (!Number.isSafeInteger(priority)) throw new Error(`priority is ${priority}, but must be a whole number.`);
+      const priority = typeof urgency === "number" ? urgency : PRIORITIES[urgency];
       const prompt = promptOf(title, intent, artifactRefs);
       const launched = await launchFor(context, engine, { description: title, prompt, agent: name, priority });
       if (!launched) return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
@@ -64,6 +65,6 @@ export const subtaskTool = (
       engine.markRetrieved(taskId);
       const ended = engine.get(taskId);
       if (!ended || !isOver(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
-      return answer(ended.description, resultOf(ended));
+      return answer(ended.description, await endOf(ended, engine));
     },
   });

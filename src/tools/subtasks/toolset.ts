@@ -1,7 +1,8 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/tool-names.ts";
 import type { ToolParts } from "../context.ts";
-import { PREFIX, subtaskNames } from "./names.ts";
+import { PREFIX, READ, subtaskNames } from "./names.ts";
+import { readTool } from "./read.ts";
 import type { Subagent } from "./subagents.ts";
 import { type OnParentCancel, subtaskTool } from "./subtask.ts";
 
@@ -12,14 +13,13 @@ export const subtasksNames: ToolNames = {
   resume: undefined,
 };
 
-/** One tool for each subagent. */
+/** One tool for each subagent, and one that reads what was cut of their answers. */
 export const subtasksToolset = (
   parts: ToolParts,
   subagents: Subagent[],
   onParentCancel: OnParentCancel,
 ): Record<string, ToolDefinition> => {
   const names = subtaskNames(subagents.map(({ name }) => name));
-  return Object.fromEntries(
-    subagents.map((subagent) => [names.get(subagent.name), subtaskTool(parts, subagent, onParentCancel)]),
-  );
+  const tools = subagents.map((subagent) => [names.get(subagent.name), subtaskTool(parts, subagent, onParentCancel)]);
+  return { ...Object.fromEntries(tools), [READ]: readTool(parts) };
 };
