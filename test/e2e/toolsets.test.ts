@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
-import { calls, hang, text } from "./lab/reply.ts";
+import { calls, failure, hang, text } from "./lab/reply.ts";
 import { dataFolder, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
 
@@ -473,6 +473,112 @@ test("what a forked task asks waits in its parent's conversation for the person 
   await lab.until(() => isIdle(parent), { what: "the parent rests" });
   const seen = lab.model.requests.filter(({ sessionID }) => sessionID === parent);
   expect(seen.some((request) => JSON.stringify(request.messages).includes("cli.js answer"))).toBe(false);
+});
+
+describe("arguments that are wrong, which OpenCode hands on as the model sent them", () => {
+  test("one tool of each toolset says what is wrong in its own form, and does nothing; the agent reads it and goes on", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("keep on"), hang());
+    const [id = ""] = await launchFrom(lab, parent, ["keep on"]);
+    lab.model.when("say it wrong", [
+      calls([
+        ours("cancel", { all: "false" }),
+        ours("clear", { taskid: id }),
+        ours("list", { status: "paused" }),
+        elisha("task_output", {}),
+        elisha("task", { title: "t", agent: "general", prompt: "p", async: "soon" }),
+        { name: "create_subtask_general", args: {} },
+        { name: "create_subtask_general", args: { title: "t", artifactRefs: [{ path: "a\nb" }] } },
+      ]),
+      text("I see"),
+    ]);
+    await lab.ask(parent, "say it wrong");
+    const seen = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+    const answers = (seen ? toolResults(seen) : []).slice(-7).map(({ output }) => output);
+    expect(answers).toEqual([
+      expect.stringContaining("exactly one of task_id, batch_id and all: none given"),
+      expect.stringContaining('There is no argument "taskid". Arguments: task_id, batch_id.'),
+      expect.stringContaining('status is "paused", but must be one of "running", "completed"'),
+      JSON.stringify({ status: "failed", error: "task_id is missing: it must be a string.", code: "SESSION_ERROR" }),
+      JSON.stringify({ status: "failed", error: 'async is "soon", but must be true or false.', code: "SESSION_ERROR" }),
+      expect.stringContaining("title is missing: it must be a string."),
+      expect.stringContaining('artifactRefs holds {"path":"a\\nb"}, but each must be a line of text'),
+    ]);
+    expect((await lab.texts(parent)).at(-1)).toBe("assistant: I see");
+    expect((await api.get(`/v1/tasks/${id}`)).body).toMatchObject({ status: "running" });
+    expect((await lab.client.session.children({ sessionID: parent })).data).toHaveLength(1);
+    await api.post(`/v1/tasks/${id}/cancel`);
+  });
+
+  test("what models write for what they leave out, and texts for numbers and booleans, are taken as they are meant", async () => {
+    const parent = await lab.session();
+    lab.model.when(inChild("count loosely"), text("There are 12."));
+    lab.model.when("say it loosely", [
+      calls([
+        elisha("task", { title: "count loosely", agent: "general", prompt: "count loosely", async: "false" }),
+        ours("list", { status: null }),
+      ]),
+      text("done"),
+    ]);
+    await lab.ask(parent, "say it loosely");
+    expect(await resultsOf(parent, "elisha_task")).toMatchObject([{ status: "completed", result: "There are 12." }]);
+    expect((await lab.texts(parent)).join("\n")).toContain(await childOf(lab, "count loosely"));
+  });
+});
+
+describe("a subtask", () => {
+  test("that speaks and then fails answers with both; artifacts and priority may come as Coauthor has them", async () => {
+    const parent = await lab.session();
+    const prompt =
+      "count and fail\n\nArtifacts for this, as references:\n- docs/plan.md (kind: file_range, lineStart: 3)";
+    lab.model.when(inChild(prompt), (request) =>
+      toolResults(request).length > 0
+        ? failure(400, "no more")
+        : calls([{ name: "glob", args: { pattern: "*" } }], { text: "So far there are 7." }),
+    );
+    const artifactRefs = [{ kind: "file_range", path: "docs/plan.md", lineStart: 3 }];
+    lab.model.when("have it counted", [
+      calls([subtask("count and fail", { artifactRefs, priority: "high" })]),
+      text("done"),
+    ]);
+    await lab.ask(parent, "have it counted");
+    const [result] = await resultsOf(parent, "create_subtask_general");
+    expect(result).toMatchObject({ subTaskStatus: "Error", finalAssistantMessage: "So far there are 7." });
+    expect(result?.failureReason).toContain("no more");
+    expect((await api.get(`/v1/tasks/${result?.taskId}`)).body).toMatchObject({ priority: 1 });
+    await toldByAnswer(String(result?.taskId));
+    expect(await noticesIn(lab, parent)).toEqual([]);
+  });
+
+  test("whose answer is too long for the host is read on, and the tools' definitions stay small", async () => {
+    const parent = await lab.session();
+    const whole = "wörds ".repeat(15_000).trim();
+    lab.model.when(inChild("write a book"), text(whole));
+    lab.model.when(
+      (request) => request.sessionID === parent,
+      (request) => {
+        const results = toolResults(request).map(({ output }) => JSON.parse(output).finalAssistantMessage as string);
+        const offset = /offset=(\d+)\)\.\]$/.exec(results.at(-1) ?? "")?.[1];
+        if (results.length === 0) return calls([subtask("write a book")]);
+        const [result] = toolResults(request);
+        const taskId = JSON.parse(result?.output ?? "{}").taskId;
+        return offset ? calls([{ name: "read_subtask", args: { taskId, offset } }]) : text("read");
+      },
+    );
+    await lab.ask(parent, "have a book written");
+    const [first] = await resultsOf(parent, "create_subtask_general");
+    const others = await resultsOf(parent, "read_subtask");
+    const pieces = [first, ...others].map((result) => String(result?.finalAssistantMessage));
+    expect(others.length).toBeGreaterThan(0);
+    expect(pieces.map((piece) => piece.replace(/\n\[Characters .*\]$/, "")).join("")).toBe(whole);
+    const tools = lab.model.requests.findLast(({ sessionID }) => sessionID === parent)?.tools ?? [];
+    const bytes = (beginning: string) =>
+      Buffer.byteLength(JSON.stringify(tools.filter((tool) => tool.function.name.startsWith(beginning))));
+    expect(bytes("asyncagents_")).toBeLessThanOrEqual(3_000);
+    expect(bytes("elisha_")).toBeLessThanOrEqual(1_600);
+    expect(bytes("create_subtask_general")).toBeLessThanOrEqual(800);
+    expect(bytes("read_subtask")).toBeLessThanOrEqual(400);
+  });
 });
 
 describe("an agent whose conversation overflows while three tasks run", () => {
