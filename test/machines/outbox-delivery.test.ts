@@ -170,6 +170,15 @@ test("an outbox whose parent is gone has nothing to tell", () => {
   expect(isEmpty(outbox.snapshot)).toBe(true);
 });
 
+test("an outbox whose parent is gone waits for nothing, and for no failed turn once the parent is back", () => {
+  const outbox = emptyOutbox();
+  outbox.take("PARENT_ERROR");
+  outbox.take("PARENT_GONE");
+  expect(outbox.snapshot.context).toMatchObject({ wakeAt: undefined, opensAt: undefined });
+  outbox.take("PARENT_PRESENT");
+  expect(outbox.take("OWE", { end: endOf("ses_2") })).toMatchObject([{ type: "read" }]);
+});
+
 test("a parent that launches a task is there, whatever closed its outbox: it is told of the end", () => {
   const outbox = sentOutbox();
   outbox.take("PARENT_GONE");

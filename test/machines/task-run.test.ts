@@ -122,6 +122,27 @@ test("of several errors that the host tells of, the first one names the cause", 
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "look", hostError: FIRST }]);
 });
 
+test("an error that no idle follows is looked into after `patience.afterError`", () => {
+  const task = workingTask();
+  task.take("HOST_ERROR");
+  expect(task.refuses("TICK", { at: START + patience.afterError - 1 })).toBe(true);
+  expect(task.take("TICK", { at: START + patience.afterError })).toMatchObject([{ type: "look" }]);
+});
+
+test("the pauses before a prompt is sent again double, up to the longest", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED");
+  const pauses: number[] = [];
+  let refusedAt = START;
+  for (let sends = 1; sends < patience.sends; sends += 1) {
+    task.take("PROMPT_REFUSED");
+    pauses.push((task.snapshot.context.wakeAt ?? 0) - refusedAt);
+    refusedAt = task.snapshot.context.wakeAt ?? 0;
+    task.take("TICK");
+  }
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+});
+
 test("an error that the run survived is not blamed for what comes later", () => {
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
