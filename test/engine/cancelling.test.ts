@@ -252,12 +252,19 @@ describe("a cancellation of which the parent knows", () => {
   test("is not begun where OpenCode ends right after the abort: the task is taken over instead", async () => {
     const stage = createStage();
     const id = await stage.launch();
+    const own = await stage.launch({}, { sessionID: id });
+    stage.host.finish(id, "waiting");
+    // Its notice is under way: what cancels would stop the session until that has arrived.
+    stage.host.habits(id, "mute");
+    stage.host.finish(own, "12");
+    await settled();
     stage.engine.cancelUntold(id);
     await stage.clock.advance(100);
     stage.engine.stop();
+    stage.host.calls.length = 0;
     await stage.clock.advance(60_000);
+    expect(stage.host.calls).toEqual([]);
     expect(stage.store.journal(id).map(({ type }) => type)).not.toContain("CANCEL");
-    expect(stage.host.at(id).busy).toBe(true);
   });
 
   test("is told all the same where the session may work on: the host never confirmed that it stopped", async () => {
