@@ -36,6 +36,7 @@ const ownerOf = (life: number): Owner => ({
   machine: "here",
   startedAt: life,
   directory: "/project",
+  database: "opencode.db",
 });
 
 const originIn = (database: Database, taskId: string): TaskInput | undefined => {

@@ -27,8 +27,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(store.claim("ses_1")).toBe(true);
     expect(store.commit(story.resume())).toEqual([]);
     expect(store.get("ses_1")).toEqual(story.record());
-    expect(store.list({ status: "resumed" })).toHaveLength(1);
-    expect(store.list({ status: "completed" })).toEqual([]);
+    expect(store.list({}).map(({ status }) => status)).toEqual(["resumed"]);
     expect(store.journal("ses_1")).toEqual(story.events());
   });
 
@@ -57,21 +56,18 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     const store = await open();
     const stories = [
       tell("ses_c", { after: 10 }),
-      tell("ses_a", { after: 20, batchId: "other" }),
+      tell("ses_a", { after: 20 }),
       tell("ses_b", { after: 20 }),
       tell("ses_x", { after: 30, parentSessionID: "ses_else", parentTaskId: "ses_c" }),
     ];
     for (const story of stories) store.commit(story.launch());
-    for (const story of stories.slice(0, 2)) store.commit(story.answer());
     const ids = (filter: Parameters<Store["list"]>[0]) => store.list(filter).map(({ sessionID }) => sessionID);
     expect(ids({})).toEqual(["ses_c", "ses_a", "ses_b", "ses_x"]);
     expect(ids({ parentSessionID: "ses_parent" })).toEqual(["ses_c", "ses_a", "ses_b"]);
-    expect(ids({ parentSessionID: "ses_parent", batchId: "batch" })).toEqual(["ses_c", "ses_b"]);
     expect(ids({ parentTaskId: "ses_c" })).toEqual(["ses_x"]);
-    expect(ids({ parentTaskId: "ses_c", batchId: "other" })).toEqual([]);
+    expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_else" })).toEqual(["ses_x"]);
+    expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_parent" })).toEqual([]);
     expect(ids({ parentTaskId: "ses_a" })).toEqual([]);
-    expect(ids({ batchId: "batch", status: "completed" })).toEqual(["ses_c"]);
-    expect(ids({ status: "running" })).toEqual(["ses_b", "ses_x"]);
     store.remove(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c" })).toEqual([]);
   });

@@ -1,11 +1,11 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Owner } from "../../src/services/store/ownership.ts";
 import { migrate } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import { ownerOf } from "../store/owners.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const openDatabase = await loadSqlite();
@@ -33,10 +33,10 @@ export const createDisk = (): Disk => {
     boot: (clock) => {
       boots += 1;
       const pid = boots;
-      const owner: Owner = { id: `process ${pid}`, pid, machine: "here", startedAt: pid, directory: "/project" };
+      const owner = ownerOf(`process ${pid}`, { pid, startedAt: pid });
       const database = openDatabase(path);
       migrate(database);
-      return createSqliteStore({ database, owner, now: clock.now, alive: (other) => allLive || other === boots });
+      return createSqliteStore({ database, owner, now: clock.now, running: (other) => allLive || other.pid === boots });
     },
     keepAlive: () => {
       allLive = true;

@@ -24,7 +24,7 @@ export const createHouse = (path = join(temporaryFolder(), "tasks.db")) => {
       const owner = ownerOf(id, { pid: pids, ...given });
       const database = openDatabase(path);
       migrate(database);
-      const store = createSqliteStore({ database, owner, now: clock.now, alive: (pid) => !dead.has(pid) });
+      const store = createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => !dead.has(pid) });
       onTestFinished(() => store.close());
       return { store, kill: () => void dead.add(owner.pid) };
     },

@@ -7,5 +7,6 @@ export const ownerOf = (id: string, given: Partial<Owner> = {}): Owner => ({
   machine: "here",
   startedAt: 1,
   directory: "/project",
+  database: "opencode.db",
   ...given,
 });

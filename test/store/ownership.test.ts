@@ -290,3 +290,76 @@ test("beside a newer version nothing is written any more, but that the process l
   expect(store.beat(START + LEASE)).toEqual([]);
   expect(store.get("ses_1")?.task.status).toBe("running");
 });
+
+test("nothing is taken over that belongs to another database of OpenCode's, whose sessions are not known here", () => {
+  const house = createHouse();
+  const a = house.move("a", { database: "/elsewhere/opencode.db" });
+  a.store.commit({
+    ...tell("ses_1").launch(),
+    prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
+  });
+  beginLaunch(a.store, "msg_2");
+  a.kill();
+  const b = house.move("b").store;
+  for (const at of [START, START + LEASE + 1]) expect(b.adopt(at, all)).toEqual(NOBODY);
+  expect(ownersIn(house)).toEqual(["a", "b"]);
+  const estate = house.move("c", { database: "/elsewhere/opencode.db" }).store.adopt(START, all);
+  expect(idsOf(estate.tasks)).toEqual(["ses_1"]);
+  expect([estate.prompts.length, estate.launches.length]).toEqual([1, 1]);
+});
+
+test("a request for a task at rest waits for a process that has the task's session", () => {
+  const house = createHouse();
+  const a = house.move("a", { database: "other.db" });
+  a.store.commit(tell("ses_1").whole());
+  a.store.close();
+  const b = house.move("b").store;
+  b.ask({ id: "req_1", taskId: "ses_1", request: { kind: "resume", prompt: "more" } }, START);
+  expect(b.takeRequests()).toEqual([]);
+  expect(house.move("c", { database: "other.db" }).store.takeRequests()).toHaveLength(1);
+});
+
+test("what a process had whose sessions were in its memory is gone with it; only what had ended stays", () => {
+  const house = createHouse();
+  const a = house.move("a", { database: ":memory: of a" });
+  const untold = tell("ses_untold");
+  a.store.commit(untold.launch());
+  a.store.commit({
+    ...untold.answer(),
+    prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
+  });
+  a.store.commit(tell("ses_live").launch());
+  a.store.commit(tell("ses_rested").whole());
+  beginLaunch(a.store, "msg_2");
+  const b = house.move("b", { directory: "/elsewhere" }).store;
+  expect(b.adopt(START, all)).toEqual(NOBODY);
+  expect(b.list({})).toHaveLength(3);
+  a.kill();
+  expect(b.adopt(START, all)).toEqual(NOBODY);
+  expect(b.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_untold", "ses_rested"]);
+  expect(b.isElsewhere("ses_untold")).toBe(false);
+  expect(ownersIn(house)).toEqual(["b"]);
+  expect(house.rows("SELECT parent FROM prompt UNION ALL SELECT parent FROM launch")).toEqual([]);
+});
+
+test("a change after a pause shows that its process lives, before the next beat does", async () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  a.commit(tell("ses_1").launch());
+  for (let silence = 0; silence <= LEASE; silence += BEAT) {
+    b.beat(house.clock.now());
+    await house.clock.advance(BEAT);
+  }
+  a.commit(tell("ses_2").launch());
+  expect(b.adopt(house.clock.now(), all)).toEqual(NOBODY);
+});
+
+test("a process of another machine is not judged by its pid, be there none of that here", () => {
+  const house = createHouse();
+  const a = house.move("a", { machine: "there" });
+  a.store.commit(tell("ses_1").launch());
+  a.kill();
+  const b = house.move("b").store;
+  expect(b.adopt(START, all)).toEqual(NOBODY);
+  expect(idsOf(b.adopt(START + LEASE + 1, all).tasks)).toEqual(["ses_1"]);
+});

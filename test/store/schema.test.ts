@@ -1,8 +1,12 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { LEASE } from "../../src/services/store/ownership.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
+import { noticePrompt, START, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
@@ -127,4 +131,77 @@ test("the questions that are asked most are answered from an index", () => {
     expect(plan).not.toContain("TEMP B-TREE");
   }
   expect(planOf("SELECT max(duration) FROM listed WHERE duration IS NOT NULL")).toContain("listed_duration");
+});
+
+test("a file of the version that noted host names opens, and its tasks go on where OpenCode has its usual database", () => {
+  const path = join(temporaryFolder(), "some.db");
+  const old = opened(path);
+  migrate(old, migrations.slice(0, 3));
+  const [live, rested] = [tell("ses_live"), tell("ses_rested")];
+  live.launch();
+  rested.whole();
+  const addTask = old.prepare(
+    `INSERT INTO task (id, parent, batch, agent, status, started_at, ended_at, owner, directory, progress, snapshot, origin)
+     VALUES (?, 'ses_parent', 'batch', 'general', ?, ${START}, ?, ?, '/project', ?, ?, ?)`,
+  );
+  for (const [{ record, events, id }, owner] of [
+    [live, "gone"],
+    [rested, null],
+  ] as const) {
+    const { task, snapshot } = record();
+    const { facts, run, completedAt = null } = snapshot.context;
+    const texts = [task.progress, snapshot, { facts, run }].map((value) => JSON.stringify(value));
+    addTask.run(id, task.status, completedAt, owner, ...texts);
+    const addEvent = old.prepare("INSERT INTO journal (task, event) VALUES (?, ?)");
+    for (const event of events()) addEvent.run(id, JSON.stringify(event));
+    old
+      .prepare(
+        `INSERT INTO listed VALUES ((SELECT seq FROM task WHERE id = ?1), (SELECT seq FROM task WHERE id = ?1), ?1,
+         ${START}, ?2, NULL, ?3, 'general', '/project', 'batch', 'find it')`,
+      )
+      .run(id, completedAt, task.status);
+  }
+  old.exec(`
+    UPDATE newest_change SET number = 2;
+    INSERT INTO owner VALUES ('gone', ${process.pid}, 'here', 5, '/project', ${START});
+    INSERT INTO prompt (parent, owner, directory, prompt)
+      VALUES ('ses_parent', 'gone', '/project', '${JSON.stringify(noticePrompt("msg_1"))}');
+    INSERT INTO launch VALUES ('msg_2', 'ses_parent', 'gone', '/project', ${START}, 1);
+  `);
+
+  const enter = (id: string, database: string) => {
+    const file = opened(path);
+    migrate(file);
+    const machine = "boot 1, pid:[1]";
+    return createSqliteStore({ database: file, owner: ownerOf(id, { database, machine }), now: () => START });
+  };
+  const store = enter("next", "opencode.db");
+  expect(store.list({})).toEqual([live, rested].map(({ record }) => record().task));
+  expect(store.journal("ses_rested")).toEqual(rested.events());
+  expect(store.tallies()).toMatchObject({ total: 2, byAgent: { general: 2 } });
+  expect(store.batch("batch")).toHaveLength(2);
+
+  const nothing = { tasks: [], prompts: [], launches: [] };
+  expect(store.adopt(START, () => true)).toEqual(nothing);
+  expect(enter("stranger", "other.db").adopt(START + LEASE + 1, () => true)).toEqual(nothing);
+  const estate = store.adopt(START + LEASE + 1, () => true);
+  expect(estate.tasks).toEqual([live.record()]);
+  expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }]);
+  expect(estate.launches.map(({ messageID }) => messageID)).toEqual(["msg_2"]);
+  for (const chapter of [live.answer(), live.tell()]) expect(store.commit(chapter)).toEqual([]);
+  expect(store.journal("ses_live")).toEqual(live.events());
+});
+
+test("what nobody reads of a task is not stored beside it", () => {
+  const database = opened(join(temporaryFolder(), "some.db"));
+  migrate(database);
+  const names = (sql: string) =>
+    database
+      .prepare<{ name: string }>(sql)
+      .all()
+      .map(({ name }) => name);
+  const columns = names("SELECT name FROM pragma_table_info('task')");
+  expect(columns).toContain("snapshot");
+  expect(columns.filter((name) => name === "agent" || name === "batch")).toEqual([]);
+  expect(names("SELECT name FROM sqlite_master WHERE type = 'index'")).not.toContain("task_by_status");
 });

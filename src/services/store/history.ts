@@ -74,7 +74,7 @@ export interface History {
 
   /**
    * Leaves a request for the process that supervises the task, or, when it is at rest, for any process of the directory
-   * that it was supervised in last. One that nobody takes within a minute (`REQUEST_LIFE`) is forgotten: who asks must
+   * that it was supervised in last, and of the same OpenCode's database. One that nobody takes within a minute (`REQUEST_LIFE`) is forgotten: who asks must
    * stop waiting before that. One for a task that is not there is refused by whichever process looks first, and one that
    * cannot be handed over, for want of a file, at once. `at` is epoch milliseconds.
    */

@@ -1,20 +1,18 @@
-import { hostname } from "node:os";
+import { opencodeDatabase } from "./opencode-database.ts";
+import { isRunning, type ProcessName, thisProcessName } from "./processes.ts";
 
 /** A process that supervises tasks of one directory, as others see it. */
-export interface Owner {
+export interface Owner extends ProcessName {
   /** Unique for each time that the plugin starts, be it in the same process. */
   id: string;
-  pid: number;
-  /** The machine, or container, whose process ids these are. */
-  machine: string;
-  /** When the process started, epoch milliseconds: tells it from an earlier one with the same id. */
-  startedAt: number;
   /** The directory whose tasks it supervises. */
   directory: string;
+  /** OpenCode's database that has the sessions of its tasks, see `opencodeDatabase`. No other owner can go on with them. */
+  database: string;
 }
 
 /** An owner and its last sign of life, epoch milliseconds. */
-export interface SeenOwner extends Owner {
+export interface SeenOwner extends Omit<Owner, "database"> {
   beatAt: number;
 }
 
@@ -36,22 +34,11 @@ export const WATCH = 2 * BEAT;
 
 /** This process as the owner of a directory's tasks. */
 export const thisProcess = (id: string, directory: string): Owner => ({
+  ...thisProcessName,
   id,
-  pid: process.pid,
-  machine: hostname(),
-  startedAt: Math.round(performance.timeOrigin),
   directory,
+  database: opencodeDatabase(),
 });
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Another user's process: it is there.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-};
 
 /** When an owner looks at the others, and since when it has shown itself without a gap; epoch milliseconds. */
 export interface Watch {
@@ -64,10 +51,10 @@ export const isGone = (
   owner: SeenOwner,
   me: Owner,
   { now, since }: Watch,
-  alive: (pid: number) => boolean = isAlive,
+  running: (process: SeenOwner) => boolean = isRunning,
 ): boolean => {
   if (owner.id === me.id) return false;
   if (now - owner.beatAt > LEASE && now - since >= WATCH) return true;
   if (owner.machine !== me.machine) return false;
-  return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !alive(owner.pid);
+  return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !running(owner);
 };

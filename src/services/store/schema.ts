@@ -1,4 +1,5 @@
 import { type Database, DatabaseError } from "./database.ts";
+import { DEFAULT_DATABASE } from "./opencode-database.ts";
 import { addHistory } from "./schema-history.ts";
 
 /** One step from a version to the next. */
@@ -74,11 +75,47 @@ const addLead = `
   CREATE INDEX task_of_lead ON task (lead, started_at) WHERE lead IS NOT NULL;
 `;
 
+/**
+ * - `database` names OpenCode's database that has the sessions. Before it was noted, most had the one that is used
+ *   unless another is asked for.
+ */
+const addDatabase = ["task", "prompt", "launch"]
+  .map((table) => `ALTER TABLE ${table} ADD COLUMN database TEXT NOT NULL DEFAULT '${DEFAULT_DATABASE}';`)
+  .join("\n");
+
+/** What nobody reads: `listed` has the agents and batches. */
+const dropUnread = `
+  DROP INDEX task_by_status;
+  ALTER TABLE task DROP COLUMN agent;
+  ALTER TABLE task DROP COLUMN batch;
+`;
+
+/** - `damaged` has rows that were not the JSON that had been written, as they were before a task's owner wrote it anew. */
+const keepDamaged = `
+  CREATE TABLE damaged (
+    seq INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    progress TEXT NOT NULL
+  ) STRICT;
+  ${["snapshot", "progress"]
+    .map(
+      (column) => `
+  CREATE TRIGGER keep_damaged_${column} BEFORE UPDATE OF ${column} ON task WHEN NOT json_valid(old.${column}) BEGIN
+    INSERT INTO damaged (task, snapshot, progress) VALUES (old.id, old.snapshot, old.progress);
+  END;`,
+    )
+    .join("")}
+`;
+
 /** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
 export const migrations: readonly Migration[] = [
   (database) => database.exec(first),
   addHistory,
   (database) => database.exec(addLead),
+  (database) => database.exec(addDatabase),
+  (database) => database.exec(dropUnread),
+  (database) => database.exec(keepDamaged),
 ];
 
 /** The version of everything in the file, the snapshots included; 0 in a new file. */

@@ -1,7 +1,8 @@
 import type { NoticePrompt } from "../../machines/outbox-events.ts";
-import type { Database } from "./database.ts";
+import type { Database, Statement } from "./database.ts";
+import { IN_MEMORY } from "./opencode-database.ts";
 import { isGone, type Owner, type SeenOwner, type Watch } from "./ownership.ts";
-import { parsed, type RecordRow, recordOf } from "./sqlite-rows.ts";
+import type { RecordRow, RowReader } from "./sqlite-rows.ts";
 import type { Estate, PendingLaunch, PromptsUnderWay } from "./store.ts";
 
 interface OwnerRow {
@@ -27,21 +28,32 @@ const seenOwner = ({ started_at, beat_at, ...row }: OwnerRow): SeenOwner => ({
   beatAt: beat_at,
 });
 
-/** A row of a table that belongs to a process which is gone. `?1` is the directory, `?2` the living owners as JSON. */
-const FREE = "directory = ?1 AND owner NOT IN (SELECT value FROM json_each(?2))";
+/** A row that belongs to a process which is gone. `?1` are the living owners as JSON. */
+const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";
+
+/** Such a row that this owner can go on with. `?2` is its directory, `?3` its OpenCode's database. */
+const FREE = `${ORPHANED} AND directory = ?2 AND database = ?3`;
+
+/** Such a row that nobody can go on with: the sessions were in the memory of a process that is gone. */
+const LOST = `${ORPHANED} AND substr(database, 1, ${IN_MEMORY.length}) = '${IN_MEMORY}'`;
 
 /** Prompts by parent, each parent's in the order in which they were stored. */
-const grouped = (prompts: { parent: string; prompt: string }[]): PromptsUnderWay[] =>
-  Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, rows = []]) => ({
+const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PromptsUnderWay[] =>
+  Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({
     parentSessionID,
-    prompts: rows.map(({ prompt }) => parsed<NoticePrompt>(prompt)),
+    prompts: of.map(({ prompt }) => prompt),
   }));
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `living` is
- * to be done inside a transaction. `alive` tells whether this machine has a process of that id.
+ * to be done inside a transaction. `running` tells whether a process of this machine still runs.
  */
-export const createEstateTables = (database: Database, me: Owner, alive?: (pid: number) => boolean) => {
+export const createEstateTables = (
+  database: Database,
+  me: Owner,
+  rows: RowReader,
+  running?: (process: SeenOwner) => boolean,
+) => {
   const upsertOwner = database.prepare(
     `INSERT INTO owner (id, pid, machine, started_at, directory, beat_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
@@ -55,9 +67,11 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
   );
   const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
   const deletePrompts = database.prepare("DELETE FROM prompt WHERE parent = ? AND owner = ?");
-  const insertPrompt = database.prepare("INSERT INTO prompt (parent, owner, directory, prompt) VALUES (?, ?, ?, ?)");
+  const insertPrompt = database.prepare(
+    "INSERT INTO prompt (parent, owner, directory, database, prompt) VALUES (?, ?, ?, ?, ?)",
+  );
   const upsertLaunch = database.prepare(
-    "INSERT OR REPLACE INTO launch (message, parent, owner, directory, at, fork) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO launch (message, parent, owner, directory, database, at, fork) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const deleteLaunch = database.prepare("DELETE FROM launch WHERE message = ? AND owner = ?");
   const freeTasks = database.prepare<RecordRow & { id: string; parent: string }>(
@@ -69,6 +83,13 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
   const freeLaunches = database.prepare<LaunchRow>(
     `SELECT message, parent, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
   );
+  // What has not ended would seem to go on for ever. What has stays, for whoever looks back.
+  const clearLost = [
+    `DELETE FROM task WHERE owner IS NOT NULL AND status IN ('running', 'resumed') AND ${LOST}`,
+    `UPDATE task SET owner = NULL WHERE owner IS NOT NULL AND ${LOST}`,
+    `DELETE FROM prompt WHERE ${LOST}`,
+    `DELETE FROM launch WHERE ${LOST}`,
+  ].map((sql) => database.prepare(sql));
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
@@ -78,7 +99,7 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
     ...selectOwners
       .all()
       .map(seenOwner)
-      .filter((owner) => !isGone(owner, me, watch, alive))
+      .filter((owner) => !isGone(owner, me, watch, running))
       .map(({ id }) => id),
   ];
 
@@ -88,25 +109,34 @@ export const createEstateTables = (database: Database, me: Owner, alive?: (pid: 
     resign: () => void deleteOwner.run(me.id),
     replacePrompts: ({ parentSessionID, prompts }: PromptsUnderWay) => {
       deletePrompts.run(parentSessionID, me.id);
-      for (const prompt of prompts) insertPrompt.run(parentSessionID, me.id, me.directory, JSON.stringify(prompt));
+      for (const prompt of prompts)
+        insertPrompt.run(parentSessionID, me.id, me.directory, me.database, JSON.stringify(prompt));
     },
     beginLaunch: ({ messageID, parentSessionID, at, fork }: PendingLaunch) =>
-      void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, at, fork ? 1 : 0),
+      void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
-    /** Takes what is free in this owner's directory, of the wanted parents, and forgets the owners that have nothing left. */
+    /**
+     * Takes what is free in this owner's directory and OpenCode's database, of the wanted parents, and forgets what
+     * nobody can take, and the owners that have nothing left. A damaged row stays where it is.
+     */
     takeOver: (watch: Watch, wants: (parentSessionID: string) => boolean): Estate => {
       const alive = JSON.stringify(living(watch));
-      const wanted = <Row extends { parent: string }>(rows: Row[]) => rows.filter(({ parent }) => wants(parent));
-      const tasks = wanted(freeTasks.all(me.directory, alive));
-      const prompts = wanted(freePrompts.all(me.directory, alive));
-      const launches = wanted(freeLaunches.all(me.directory, alive));
-      for (const { id } of tasks) takeTask.run(me.id, id);
+      const free = <Row extends { parent: string }>(select: Statement<Row>) =>
+        select.all(alive, me.directory, me.database).filter(({ parent }) => wants(parent));
+      const tasks = free(freeTasks).flatMap((row) => rows.record(row) ?? []);
+      const prompts = free(freePrompts).flatMap(({ seq, parent, prompt }) => {
+        const value = rows.value<NoticePrompt>("prompt", `${seq} to session ${parent}`, prompt);
+        return value ? { seq, parent, prompt: value } : [];
+      });
+      const launches = free(freeLaunches);
+      for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
       for (const { seq } of prompts) takePrompt.run(me.id, seq);
       for (const { message } of launches) takeLaunch.run(me.id, message);
+      for (const statement of clearLost) statement.run(alive);
       deleteSpentOwners.run(alive);
       return {
-        tasks: tasks.map(recordOf),
+        tasks,
         prompts: grouped(prompts),
         launches: launches.map(({ message, parent, at, fork }) => ({
           messageID: message,

@@ -6,6 +6,7 @@ import type { Listed } from "./listed.ts";
 import type { Owner } from "./ownership.ts";
 import type { createListingTables } from "./sqlite-listing.ts";
 import { createRequestTable } from "./sqlite-requests.ts";
+import type { RowReader } from "./sqlite-rows.ts";
 import type { createTaskTables } from "./sqlite-tasks.ts";
 
 /** The history in a file, and what else is known of it there. Every method throws `DatabaseError`, until it is closed. */
@@ -24,6 +25,7 @@ export interface SqliteHistoryParts {
   owner: Owner;
   listing: ReturnType<typeof createListingTables>;
   tasks: ReturnType<typeof createTaskTables>;
+  rows: RowReader;
   /** Epoch milliseconds. */
   now: () => number;
   /** Does something in a transaction; returns `otherwise` when the store is closed. */
@@ -33,8 +35,8 @@ export interface SqliteHistoryParts {
 
 /** Looks through the tasks of all processes that share a file. */
 export const createSqliteHistory = (parts: SqliteHistoryParts): FileHistory => {
-  const { database, owner, listing, tasks, now, write, isOpen } = parts;
-  const requests = createRequestTable(database, owner);
+  const { database, owner, listing, tasks, rows, now, write, isOpen } = parts;
+  const requests = createRequestTable(database, owner, rows);
 
   const read = <T>(question: () => T, otherwise: T): T => (isOpen() ? question() : otherwise);
 

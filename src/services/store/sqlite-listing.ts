@@ -4,7 +4,7 @@ import { noTallies } from "./finder.ts";
 import type { ChangedTask, Tallies } from "./history.ts";
 import { folded, type Listed, listedOf } from "./listed.ts";
 import { createListing, type Listing } from "./listing.ts";
-import { parsed, type RecordRow, recordOf } from "./sqlite-rows.ts";
+import { parsed, type RecordRow, type RowReader } from "./sqlite-rows.ts";
 import type { TaskRecord } from "./store.ts";
 
 type ListedRow = [
@@ -33,10 +33,10 @@ const LISTED = `
   SELECT json_group_array(
     json_array(born, id, started_at, ended_at, duration, status, agent, directory, batch, description)
   ) AS rows FROM listed`;
-const RECORDS = "SELECT snapshot, progress FROM listed JOIN task USING (id)";
+const RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
 
 /** Reads and writes the table `listed`, and what is counted from it. Writing is to be done inside a transaction. */
-export const createListingTables = (database: Database) => {
+export const createListingTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
@@ -50,7 +50,7 @@ export const createListingTables = (database: Database) => {
   const selectNewest = database.prepare<{ number: number }>("SELECT number FROM newest_change");
   const selectBorn = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
-    `SELECT change, born, snapshot, progress FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
+    `SELECT change, born, id, snapshot, progress FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
   );
   const selectBatch = database.prepare<RecordRow>(`${RECORDS} WHERE listed.batch = ? ORDER BY listed.started_at, born`);
   const selectLive = database.prepare<RecordRow>(
@@ -73,6 +73,7 @@ export const createListingTables = (database: Database) => {
   );
   const selectLastRemoval = database.prepare<{ seq: number | null }>("SELECT max(seq) AS seq FROM removal");
 
+  const readable = (found: RecordRow[]): TaskRecord[] => found.flatMap((row) => rows.record(row) ?? []);
   const newest = (): number => selectNewest.get()?.number ?? 0;
 
   /** What many tasks have in common is held once. */
@@ -166,12 +167,24 @@ export const createListingTables = (database: Database) => {
       const duration = ended === 0 ? none : { avg: sum / ended, max, min };
       return { total, byStatus, byAgent: Object.fromEntries(byAgent), duration };
     },
-    batch: (batchId: string): TaskRecord[] => selectBatch.all(batchId).map(recordOf),
-    live: (): TaskRecord[] => selectLive.all().map(recordOf),
-    newestEnded: (count: number): TaskRecord[] => selectEnded.all(count).map(recordOf),
+    batch: (batchId: string): TaskRecord[] => readable(selectBatch.all(batchId)),
+    live: (): TaskRecord[] => readable(selectLive.all()),
+    newestEnded: (count: number): TaskRecord[] => readable(selectEnded.all(count)),
     newest,
     bornOf: (taskId: string): number | undefined => selectBorn.get(taskId)?.born,
-    changedSince: (change: number, limit: number): ChangedTask[] =>
-      selectChanged.all(change, limit).map((row) => ({ change: row.change, born: row.born, record: recordOf(row) })),
+    changedSince: (change: number, limit: number): ChangedTask[] => {
+      const changed: ChangedTask[] = [];
+      // Until there are so many that can be read: who gets fewer takes it that there are no more.
+      for (let since: number | undefined = change; since !== undefined && changed.length < limit; ) {
+        const wanted: number = limit - changed.length;
+        const found = selectChanged.all(since, wanted);
+        for (const row of found) {
+          const record = rows.record(row);
+          if (record) changed.push({ change: row.change, born: row.born, record });
+        }
+        since = found.length < wanted ? undefined : found.at(-1)?.change;
+      }
+      return changed;
+    },
   };
 };

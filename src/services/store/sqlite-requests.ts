@@ -2,7 +2,7 @@ import type { Database } from "./database.ts";
 import type { AskedRequest, Request, RequestAnswer } from "./history.ts";
 import type { Owner } from "./ownership.ts";
 import { nobodyHas, REQUEST_LIFE } from "./requests-in-hand.ts";
-import { parsed } from "./sqlite-rows.ts";
+import type { RowReader } from "./sqlite-rows.ts";
 
 interface WaitingRow {
   id: string;
@@ -11,15 +11,18 @@ interface WaitingRow {
   is_there: number;
 }
 
+/** What became of a request whose row is damaged: whoever asked may ask again. */
+const UNREADABLE: RequestAnswer = { refused: "the request, or its answer, was damaged on its way: ask again" };
+
 /** Reads and writes the table `request`. All but `isFor` and `isAnswered` is to be done inside a transaction. */
-export const createRequestTable = (database: Database, me: Owner) => {
+export const createRequestTable = (database: Database, me: Owner, rows: RowReader) => {
   const insert = database.prepare("INSERT OR IGNORE INTO request (id, task, request, at) VALUES (?, ?, ?, ?)");
   const deleteOld = database.prepare("DELETE FROM request WHERE at < ?");
   const selectWaiting = database.prepare<WaitingRow>(
     `SELECT request.id, request.task, request, task.id IS NOT NULL AS is_there
      FROM request LEFT JOIN task ON task.id = request.task
      WHERE NOT is_taken AND request.at >= ?3
-       AND (task.id IS NULL OR owner = ?1 OR (owner IS NULL AND directory = ?2))
+       AND (task.id IS NULL OR owner = ?1 OR (owner IS NULL AND directory = ?2 AND database = ?4))
      ORDER BY request.rowid`,
   );
   const take = database.prepare("UPDATE request SET is_taken = 1 WHERE id = ?");
@@ -29,11 +32,11 @@ export const createRequestTable = (database: Database, me: Owner) => {
   );
   const deleteRequest = database.prepare("DELETE FROM request WHERE id = ?");
 
-  const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - REQUEST_LIFE);
+  const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - REQUEST_LIFE, me.database);
   const answer = (id: string, given: RequestAnswer) => void setAnswer.run(JSON.stringify(given), id);
   const answerOf = (id: string): RequestAnswer | undefined => {
     const row = selectAnswer.get(id);
-    return row && parsed<RequestAnswer>(row.answer);
+    return row && (rows.value<RequestAnswer>("request", id, row.answer) ?? UNREADABLE);
   };
 
   return {
@@ -50,8 +53,13 @@ export const createRequestTable = (database: Database, me: Owner) => {
           answer(id, nobodyHas(task));
           return [];
         }
+        const asked = rows.value<Request>("request", id, request);
+        if (!asked) {
+          answer(id, UNREADABLE);
+          return [];
+        }
         take.run(id);
-        return [{ id, taskId: task, request: parsed<Request>(request) }];
+        return [{ id, taskId: task, request: asked }];
       }),
     answer,
     isAnswered: (id: string): boolean => answerOf(id) !== undefined,

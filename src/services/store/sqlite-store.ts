@@ -1,11 +1,12 @@
 import { isAtRest } from "../../machines/task.ts";
 import type { TaskInput } from "../../machines/task-events.ts";
 import type { Database } from "./database.ts";
-import { BEAT, type Owner, WATCH } from "./ownership.ts";
+import { BEAT, type Owner, type SeenOwner, WATCH } from "./ownership.ts";
 import { refuseNewer } from "./schema.ts";
 import { createEstateTables } from "./sqlite-estate.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createListingTables } from "./sqlite-listing.ts";
+import { createRowReader, type OnDamaged, refuseDamaged } from "./sqlite-rows.ts";
 import { createTaskTables } from "./sqlite-tasks.ts";
 import type { Change, Store, TaskRecord } from "./store.ts";
 
@@ -27,17 +28,26 @@ export interface SqliteStoreParts {
   owner: Owner;
   /** Epoch milliseconds. */
   now: () => number;
-  /** Tells whether this machine has a process of that id; only tests need another than the system's. */
-  alive?: (pid: number) => boolean;
+  /** Tells whether a process of this machine still runs; only tests need another than the system's. */
+  running?: (process: SeenOwner) => boolean;
+  /** Takes care of damaged rows. Default: the first one is a fault of the whole file. */
+  onDamaged?: OnDamaged;
 }
 
 const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts: context.facts, run: context.run });
 
 /** Keeps tasks in a file that many processes share, on behalf of one of its owners. Throws `DatabaseError`. */
-export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteStoreParts): SqliteStore => {
-  const tasks = createTaskTables(database, me);
-  const listing = createListingTables(database);
-  const estate = createEstateTables(database, me, alive);
+export const createSqliteStore = ({
+  database,
+  owner: me,
+  now,
+  running,
+  onDamaged = refuseDamaged,
+}: SqliteStoreParts): SqliteStore => {
+  const rows = createRowReader(onDamaged);
+  const tasks = createTaskTables(database, me, rows);
+  const listing = createListingTables(database, rows);
+  const estate = createEstateTables(database, me, rows, running);
   /** Tasks that are live here. */
   const held = new Set<string>();
   /** Tasks that this store has written or removed: when the file does not have them, they were removed. */
@@ -114,7 +124,7 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
 
   signed(() => undefined, now());
   return {
-    ...createSqliteHistory({ database, owner: me, listing, tasks, now, write, isOpen: () => !isClosed }),
+    ...createSqliteHistory({ database, owner: me, listing, tasks, rows, now, write, isOpen: () => !isClosed }),
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
     list: (filter) => (isClosed ? [] : tasks.list(filter)),
@@ -141,7 +151,9 @@ export const createSqliteStore = ({ database, owner: me, now, alive }: SqliteSto
       return owner !== undefined && owner !== null && owner !== me.id;
     },
     claim: (taskId) => {
-      const isMine = write(() => tasks.take(taskId) || tasks.ownerOf(taskId) === me.id, false);
+      // Nobody could go on from a record that cannot be read.
+      const take = () => tasks.get(taskId) !== undefined && (tasks.take(taskId) || tasks.ownerOf(taskId) === me.id);
+      const isMine = write(take, false);
       if (isMine) hold(taskId);
       return isMine;
     },

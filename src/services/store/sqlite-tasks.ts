@@ -3,7 +3,7 @@ import type { TaskEvent, TaskInput } from "../../machines/task-events.ts";
 import type { Progress, Task } from "../../task.ts";
 import type { Database, Value } from "./database.ts";
 import type { Owner } from "./ownership.ts";
-import { parsed, type RecordRow, recordOf } from "./sqlite-rows.ts";
+import type { RecordRow, RowReader } from "./sqlite-rows.ts";
 import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "./store.ts";
 
 const DAY = 86_400_000;
@@ -12,17 +12,17 @@ const DAY = 86_400_000;
 const SWEPT_AT_ONCE = 200;
 
 /** Reads and writes the tables `task` and `journal`. Writing is to be done inside a transaction. */
-export const createTaskTables = (database: Database, me: Owner) => {
+export const createTaskTables = (database: Database, me: Owner, rows: RowReader) => {
   const insertTask = database.prepare(
-    `INSERT INTO task (status, ended_at, owner, directory, snapshot, progress, id, parent, lead, batch, agent, started_at, origin)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO task (status, ended_at, owner, directory, database, snapshot, progress, id, parent, lead, started_at, origin)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   );
   const updateOwn = database.prepare(
-    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, snapshot = ?, progress = ?
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, snapshot = ?, progress = ?
      WHERE id = ? AND owner = ?`,
   );
   const updateFree = database.prepare(
-    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, snapshot = ?, progress = ?
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, snapshot = ?, progress = ?
      WHERE id = ? AND (owner = ? OR owner IS NULL)`,
   );
   const insertEvent = database.prepare(
@@ -39,11 +39,15 @@ export const createTaskTables = (database: Database, me: Owner) => {
        SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at IS NOT NULL
        ORDER BY ended_at DESC, seq DESC LIMIT ${SWEPT_AT_ONCE} OFFSET ?)`,
   );
-  const selectRecord = database.prepare<RecordRow>("SELECT snapshot, progress FROM task WHERE id = ?");
-  const selectEvents = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
+  const selectRecord = database.prepare<RecordRow>("SELECT id, snapshot, progress FROM task WHERE id = ?");
+  const selectEvents = database.prepare<{ seq: number; event: string }>(
+    "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
+  );
   const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
-  const take = database.prepare("UPDATE task SET owner = ?, directory = ? WHERE id = ? AND owner IS NULL");
+  const take = database.prepare(
+    "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
+  );
   const give = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
 
   const changing = ({ task, snapshot }: TaskRecord): Value[] => [
@@ -51,6 +55,7 @@ export const createTaskTables = (database: Database, me: Owner) => {
     snapshot.context.completedAt ?? null,
     isAtRest(snapshot) ? null : me.id,
     me.directory,
+    me.database,
     JSON.stringify(snapshot),
     JSON.stringify(task.progress),
   ];
@@ -58,8 +63,8 @@ export const createTaskTables = (database: Database, me: Owner) => {
   return {
     /** Stores a task that the file does not have yet. `origin` is null when the journal does not begin there. */
     insert: (record: TaskRecord, origin: TaskInput | null): boolean => {
-      const { sessionID, parentSessionID, parentTaskId = null, batchId, agent, startedAt } = record.task;
-      const launched = [sessionID, parentSessionID, parentTaskId, batchId, agent, Date.parse(startedAt)];
+      const { sessionID, parentSessionID, parentTaskId = null, startedAt } = record.task;
+      const launched = [sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
       return insertTask.run(...changing(record), ...launched, origin && JSON.stringify(origin)) > 0;
     },
     /** False when the task is not this owner's (`own`), or another's (`free`), or not there. */
@@ -77,30 +82,28 @@ export const createTaskTables = (database: Database, me: Owner) => {
 
     get: (taskId: string): TaskRecord | undefined => {
       const row = selectRecord.get(taskId);
-      return row && recordOf(row);
+      return row && rows.record(row);
     },
     list: (filter: TaskFilter): Task[] => {
-      const columns = {
-        parent: filter.parentSessionID,
-        lead: filter.parentTaskId,
-        batch: filter.batchId,
-        status: filter.status,
-      };
+      const columns = { parent: filter.parentSessionID, lead: filter.parentTaskId };
       const given = Object.entries(columns).flatMap(([column, value]) =>
         value === undefined ? [] : [{ column, value }],
       );
       const where = given.length > 0 ? `WHERE ${given.map(({ column }) => `${column} = ?`).join(" AND ")}` : "";
       return database
-        .prepare<RecordRow>(`SELECT snapshot, progress FROM task ${where} ORDER BY started_at, seq`)
+        .prepare<RecordRow>(`SELECT id, snapshot, progress FROM task ${where} ORDER BY started_at, seq`)
         .all(...given.map(({ value }) => value))
-        .map((row) => recordOf(row).task);
+        .flatMap((row) => rows.record(row)?.task ?? []);
     },
-    journal: (taskId: string): TaskEvent[] => selectEvents.all(taskId).map(({ event }) => parsed<TaskEvent>(event)),
+    journal: (taskId: string): TaskEvent[] =>
+      selectEvents
+        .all(taskId)
+        .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event) ?? []),
 
     /** Undefined: there is no such task. Null: it is at rest. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
     owned: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
-    take: (taskId: string): boolean => take.run(me.id, me.directory, taskId) > 0,
+    take: (taskId: string): boolean => take.run(me.id, me.directory, me.database, taskId) > 0,
     give: (taskId: string) => void give.run(taskId, me.id),
   };
 };

@@ -1,7 +1,7 @@
 import type { NoticePrompt } from "../../machines/outbox-events.ts";
 import type { StoredSnapshot } from "../../machines/task.ts";
 import type { TaskEvent } from "../../machines/task-events.ts";
-import type { Progress, Task, TaskStatus } from "../../task.ts";
+import type { Progress, Task } from "../../task.ts";
 import type { History } from "./history.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
@@ -52,8 +52,6 @@ export interface TaskFilter {
   parentSessionID?: string;
   /** The nearest task above: its own session launched, or one below it that is no task. */
   parentTaskId?: string;
-  batchId?: string;
-  status?: TaskStatus;
 }
 
 /** Which ended tasks stay; without a bound, all do. */
@@ -102,7 +100,10 @@ export interface Store extends History {
 
   /** Shows that this process lives. Returns the tasks that it has lost to another meanwhile. `now` is epoch milliseconds. */
   beat(now: number): string[];
-  /** Takes over what processes left behind that are gone, of those parents that `wants` names. */
+  /**
+   * Takes over what processes left behind that are gone: in this owner's directory, with the same OpenCode's database,
+   * and of those parents that `wants` names.
+   */
   adopt(now: number, wants: (parentSessionID: string) => boolean): Estate;
   /** The process supervises nothing any more: what it has is free at once. Nothing is stored after that. */
   close(): void;
@@ -110,6 +111,4 @@ export interface Store extends History {
 
 export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
-  (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId) &&
-  (filter.batchId === undefined || task.batchId === filter.batchId) &&
-  (filter.status === undefined || task.status === filter.status);
+  (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId);
