@@ -215,17 +215,6 @@ describe("in mid-life", () => {
     expect(estate.prompts).toEqual(prompts);
   });
 
-  test("a row that is not what was written is damage too", async () => {
-    const { store, story, folder, path } = await lived(temporaryFolder(), "a");
-    store.commit(tell("ses_rested").whole());
-    const database = openDatabase(path);
-    database.exec("UPDATE task SET snapshot = substr(snapshot, 2) WHERE id = 'ses_rested'");
-    database.close();
-    expect(store.get("ses_rested")).toBeUndefined();
-    expect(damagedIn(folder)).toHaveLength(1);
-    isWhole(store, story);
-  });
-
   test("of two processes one sets the file aside, the other follows, and both go on in the new one", async () => {
     const folder = await filledFolder();
     const [a, b] = [await lived(folder, "a"), await lived(folder, "b")];
@@ -261,6 +250,133 @@ describe("in mid-life", () => {
     disk.heal();
     store.beat(START);
     readFile(path, (file) => isWhole(file, story));
+  });
+});
+
+describe("a damaged row", () => {
+  const filled = async () => {
+    const folder = temporaryFolder();
+    const kept = await openKept({ folder });
+    const others = [tell("ses_a"), tell("ses_c", { after: 2 })];
+    const broken = tell("ses_b", { after: 1 });
+    for (const story of [...others, broken]) kept.store.commit(story.whole());
+    const change = (sql: string) => {
+      const database = openDatabase(kept.path);
+      database.exec(sql);
+      database.close();
+    };
+    const rowsOf = <Row>(sql: string): Row[] => {
+      const database = openDatabase(kept.path);
+      try {
+        return database.prepare<Row>(sql).all();
+      } finally {
+        database.close();
+      }
+    };
+    return { ...kept, others, broken, change, rowsOf };
+  };
+
+  test.each([
+    ["snapshot", "substr(snapshot, 2)"],
+    ["progress", "'{'"],
+    ["snapshot", "'{}'"],
+    ["snapshot", "'null'"],
+  ])(
+    "of a task is left out (%s = %s), named in the log once, and left as it is; all others go on",
+    async (column, to) => {
+      const { store, log, folder, others, broken, change, rowsOf } = await filled();
+      change(`UPDATE task SET ${column} = ${to} WHERE id = 'ses_b'`);
+      const select = "SELECT snapshot, progress FROM task WHERE id = 'ses_b'";
+      const before = rowsOf(select);
+      const [a, c] = others.map(({ record }) => record());
+      for (let round = 0; round < 2; round += 1) {
+        expect(store.get("ses_b")).toBeUndefined();
+        expect(store.list({})).toEqual([a?.task, c?.task]);
+        expect(store.page({ limit: 9, offset: 0 }).records).toEqual([c, a]);
+        expect(store.batch("batch")).toEqual([a, c]);
+        expect(store.newestEnded(9)).toEqual([c, a]);
+        expect(store.changedSince(0, 2).map(({ record }) => record)).toEqual([a, c]);
+        expect(store.claim("ses_b")).toBe(false);
+      }
+      expect(store.isElsewhere("ses_b")).toBe(false);
+      expect(store.journal("ses_b")).toEqual(broken.events());
+      works(store);
+      expect(damagedIn(folder)).toEqual([]);
+      expect(log.errors).toHaveLength(1);
+      expect(log.errors[0]).toContain("task ses_b");
+      expect(rowsOf(select)).toEqual(before);
+    },
+  );
+
+  test("of a task that is live here is written anew, and what stood there is kept beside it", async () => {
+    const { store, log, change, rowsOf, path } = await filled();
+    const live = tell("ses_live");
+    store.commit(live.launch());
+    change("UPDATE task SET snapshot = 'spoilt' WHERE id = 'ses_live'");
+    expect(store.get("ses_live")).toEqual(live.record());
+    expect(store.list({}).map(({ sessionID }) => sessionID)).toContain("ses_live");
+    store.commit(live.answer());
+    expect(readFile(path, (file) => [file.get("ses_live"), file.journal("ses_live")])).toEqual([
+      live.record(),
+      live.events(),
+    ]);
+    expect(rowsOf("SELECT task, snapshot FROM damaged")).toEqual([{ task: "ses_live", snapshot: "spoilt" }]);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("nothing is lost");
+  });
+
+  test("that its owner never read before writing it anew is kept all the same", async () => {
+    const { store, change, rowsOf } = await filled();
+    const live = tell("ses_live");
+    store.commit(live.launch());
+    change("UPDATE task SET progress = 'spoilt' WHERE id = 'ses_live'");
+    store.commit(live.answer());
+    expect(store.get("ses_live")).toEqual(live.record());
+    expect(rowsOf("SELECT task, progress FROM damaged")).toEqual([{ task: "ses_live", progress: "spoilt" }]);
+  });
+
+  test("of a journal is left out of it", async () => {
+    const { store, log, broken, change } = await filled();
+    change("UPDATE journal SET event = '{' WHERE seq = (SELECT min(seq) FROM journal WHERE task = 'ses_b')");
+    expect(store.journal("ses_b")).toEqual(broken.events().slice(1));
+    expect(store.get("ses_b")).toEqual(broken.record());
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("task ses_b");
+  });
+
+  test("of a dead process stays its own; what else it had is taken over", async () => {
+    const { store, log, change, rowsOf, clock, folder } = await filled();
+    const dead = await openKept({ folder, owner: ownerOf("dead") });
+    const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1"), noticePrompt("msg_2")] }];
+    dead.store.commit({ ...tell("ses_1").launch(), prompts });
+    dead.store.commit(tell("ses_2").launch());
+    dead.store.close();
+    change("UPDATE task SET snapshot = '{' WHERE id = 'ses_1'");
+    change("UPDATE prompt SET prompt = '{' WHERE seq = (SELECT min(seq) FROM prompt)");
+    const estate = store.adopt(clock.now(), () => true);
+    expect(estate.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_2"]);
+    expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_2")] }]);
+    expect(store.adopt(clock.now(), () => true).tasks).toEqual([]);
+    store.commit({ records: [], journal: [], prompts: [{ parentSessionID: "ses_parent", prompts: [] }] });
+    expect(rowsOf("SELECT owner FROM task WHERE id = 'ses_1' UNION ALL SELECT owner FROM prompt")).toEqual([
+      { owner: "dead" },
+      { owner: "dead" },
+    ]);
+    expect(log.errors).toHaveLength(2);
+  });
+
+  test("of a request, or of its answer, is a refusal: whoever asked may ask again", async () => {
+    const { store, log, change, clock, folder } = await filled();
+    const asking = await openKept({ folder, owner: ownerOf("asking"), clock });
+    for (const id of ["req_1", "req_2"]) {
+      asking.store.ask({ id, taskId: "ses_a", request: { kind: "cancel" } }, clock.now());
+    }
+    change("UPDATE request SET request = '{' WHERE id = 'req_1'");
+    expect(store.takeRequests().map(({ id }) => id)).toEqual(["req_2"]);
+    store.answer("req_2", {});
+    change("UPDATE request SET answer = '{' WHERE id = 'req_2'");
+    for (const id of ["req_1", "req_2"]) expect(asking.store.takeAnswer(id)?.refused).toContain("ask again");
+    expect([log.errors.length, asking.log.errors.length]).toEqual([1, 1]);
   });
 });
 

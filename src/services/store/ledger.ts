@@ -28,6 +28,8 @@ export interface Ledger {
   endLaunch(messageID: string): void;
   claim(record: TaskRecord): void;
   letGo(taskId: string): void;
+  /** The file's record of a task is damaged: it gets the one that is in hand, if there is one. Returns that. */
+  rewrite(taskId: string): TaskRecord | undefined;
   /** What is this process's from now on, and stands in the file already. */
   hold(estate: Partial<Estate>): void;
   /** Tasks that are another process's, or gone. */
@@ -167,6 +169,7 @@ export const createLedger = (): Ledger => {
       }
       for (const launch of estate.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
     },
+    rewrite: tasks.rewrite,
     lose,
     takeLost: () => {
       const taken = [...lost];

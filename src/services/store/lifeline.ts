@@ -51,6 +51,7 @@ export const ADVICE: Readonly<Record<FaultKind, string>> = {
 };
 
 export const createLifeline = ({ ledger, connector, connection: first, clock, log, path }: LifelineParts): Lifeline => {
+  connector.standIn(ledger.rewrite);
   let connection = first;
   /** While the file cannot be used: when it was tried last. Said once when it begins, and once when it is over. */
   let outage: { triedAt: number } | undefined;

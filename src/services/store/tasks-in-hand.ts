@@ -25,6 +25,8 @@ export interface TasksInHand {
   release(taskId: string): void;
   /** A task that is gone, or another process's. */
   drop(taskId: string): void;
+  /** The file does not have the record any more, though it has the journal. Returns what is in hand of it. */
+  rewrite(taskId: string): TaskRecord | undefined;
 
   get(taskId: string, which: Which): TaskRecord | undefined;
   /** The events that the file does not have, of one task or of all; `any`: all that are in hand of that task. */
@@ -76,6 +78,12 @@ export const createTasksInHand = (): TasksInHand => {
     drop: (taskId) => {
       entries.delete(taskId);
       journal = journal.filter((entry) => entry.taskId !== taskId);
+    },
+
+    rewrite: (taskId) => {
+      const entry = entries.get(taskId);
+      if (entry) entry.isUnsaved = true;
+      return entry?.record;
     },
 
     get: (taskId, which) => {
