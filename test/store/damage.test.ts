@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
+  chmodSync,
   closeSync,
+  copyFileSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -14,11 +17,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { tighten } from "../../src/services/store/privacy.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createConnector } from "../../src/services/store/store-connection.ts";
 import { createStoreFile, dataFolder } from "../../src/services/store/store-file.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { startChild } from "./children.ts";
 import { openKept, readFile } from "./kept.ts";
 import { ownerOf } from "./owners.ts";
 import { createLogged, temporaryFolder } from "./places.ts";
@@ -149,6 +154,59 @@ describe("at the opening", () => {
   });
 });
 
+describe.skipIf(process.platform === "win32")("a folder that other users can look into", () => {
+  const NAMES = ["", "tasks.db", "tasks.db-wal", "tasks.db-shm", "tasks.db.damaged-of-old"];
+  const MODES = [0o755, 0o644, 0o640, 0o606, 0o644];
+
+  /** As it is while another process has the file open. */
+  const open = async () => {
+    const folder = join(temporaryFolder(), "data");
+    const other = await openKept({ folder, owner: ownerOf("other") });
+    other.store.commit(tell("ses_before").launch());
+    writeFileSync(join(folder, "tasks.db.damaged-of-old"), "old");
+    NAMES.forEach((name, index) => void chmodSync(join(folder, name), MODES[index] ?? 0));
+    return folder;
+  };
+  const modesOf = (folder: string) => NAMES.map((name) => statSync(join(folder, name)).mode & 0o777);
+
+  test("is its user's alone again from the next start on, with every file of tasks in it, and that is said", async () => {
+    const folder = await open();
+    const { store, log } = await openKept({ folder });
+    expect(modesOf(folder)).toEqual([0o700, 0o600, 0o600, 0o600, 0o600]);
+    works(store);
+    expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
+    for (const name of NAMES) expect(log.infos[0]).toContain(join(folder, name));
+    const again = await openKept({ folder, owner: ownerOf("again") });
+    expect([again.log.errors, again.log.infos]).toEqual([[], []]);
+  });
+
+  test("and that we may not change is used as it is", async () => {
+    const folder = await open();
+    const path = join(folder, "tasks.db");
+    const eperm = () => {
+      throw new Error("EPERM: operation not permitted, chmod");
+    };
+    const { tightened, refused } = tighten(path, eperm);
+    const all = NAMES.map((name) => join(folder, name));
+    expect([tightened, refused.map((file) => file.path).toSorted()]).toEqual([[], all.toSorted()]);
+    const log = createLogged();
+    const file = { ...createStoreFile(path), tighten: () => ({ tightened, refused }) };
+    const connector = createConnector({
+      file,
+      openDatabase,
+      owner: ownerOf("me"),
+      clock: createVirtualClock(START),
+      log,
+    });
+    const { store } = connector.connect();
+    works(store);
+    store.close();
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("EPERM: operation not permitted");
+    expect(log.errors[0]).toContain(path);
+  });
+});
+
 describe("in mid-life", () => {
   const lived = async (folder: string, id: string) => {
     const kept = await openKept({ folder, owner: ownerOf(id, { pid: process.pid, startedAt: 1 }) });
@@ -251,6 +309,105 @@ describe("in mid-life", () => {
     store.beat(START);
     readFile(path, (file) => isWhole(file, story));
   });
+});
+
+describe("the log of changes", () => {
+  const begun = async (folder = temporaryFolder(), id = "me") => {
+    const kept = await openKept({ folder, owner: ownerOf(id) });
+    const [live, rested] = [tell(`ses_live_${id}`), tell(`ses_rested_${id}`)];
+    kept.store.commit(live.launch());
+    kept.store.commit(rested.whole());
+    return { ...kept, live, rested };
+  };
+  const removeLog = (path: string, ...suffixes: string[]) => {
+    for (const suffix of suffixes) rmSync(path + suffix);
+  };
+  /** What a process would find that starts after this one was killed: nobody closes the file before. */
+  const afterKill = (path: string) => {
+    const copy = join(temporaryFolder(), "tasks.db");
+    for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, copy + suffix);
+    return readFile(copy, (file) => file.list({}).map(({ sessionID }) => sessionID));
+  };
+
+  test.each([[["-wal"]], [["-shm"]], [["-wal", "-shm"]]])(
+    "that is removed (%j) takes nothing along: with the next beat the file has everything, and a new log",
+    async (suffixes) => {
+      const { store, path, log, live, rested, folder } = await begun();
+      removeLog(path, ...suffixes);
+      expect(store.beat(START)).toEqual([]);
+      expect(afterKill(path)).toEqual([live.id, rested.id]);
+      store.commit(live.answer());
+      works(store);
+      expect(afterKill(path)).toEqual([live.id, rested.id, "ses_works"]);
+      expect(readFile(path, (file) => file.journal(live.id))).toEqual(live.events());
+      expect(damagedIn(folder)).toEqual([]);
+      store.beat(START);
+      expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
+      expect(log.infos[0]).toContain("nothing is lost");
+    },
+  );
+
+  test("that is removed while two processes share it: all goes on in a new file, and what had ended is in the old one", async () => {
+    const folder = temporaryFolder();
+    const [a, b] = [await begun(folder, "a"), await begun(folder, "b")];
+    removeLog(a.path, "-wal", "-shm");
+    for (const { store } of [a, b]) expect(store.beat(START)).toEqual([]);
+    expect(readFile(a.path, (file) => file.list({}))).toEqual([a, b].map(({ live }) => live.record().task));
+    const [aside = ""] = damagedIn(folder);
+    expect(readFile(join(folder, aside), (file) => file.list({}))).toHaveLength(4);
+    for (const { store, live } of [a, b]) {
+      store.commit(live.answer());
+      expect(readFile(a.path, (file) => file.journal(live.id))).toEqual(live.events());
+    }
+    expect([a.log.errors.length, b.log.errors.length]).toEqual([1, 0]);
+    expect(a.log.errors[0]).toContain("its log of changes");
+  });
+
+  test("that another process has begun anew is not written over", async () => {
+    const folder = temporaryFolder();
+    const a = await begun(folder, "a");
+    renameSync(`${a.path}-wal`, `${a.path}-wal.moved`);
+    writeFileSync(`${a.path}-wal`, "what another process has written");
+    a.store.beat(START);
+    const [aside = ""] = damagedIn(folder);
+    expect(aside).not.toBe("");
+    expect(readFile(a.path, (file) => file.get(a.live.id))).toEqual(a.live.record());
+  });
+
+  test("that was removed after its process was killed is missed at the next start", async () => {
+    const folder = temporaryFolder();
+    const killed = startChild([process.execPath], "committer.ts", folder, "killed", "3");
+    expect(await killed.line()).toBe("open");
+    killed.go();
+    expect(await killed.line()).toBe("stored");
+    const ended = once(killed.process, "exit");
+    killed.process.kill("SIGKILL");
+    await ended;
+    removeLog(join(folder, "tasks.db"), "-wal");
+    const { store, log } = await openKept({ folder });
+    works(store);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain("lacks its log of changes");
+    expect(log.errors[0]).toContain("tasks.db-wal");
+  });
+});
+
+test("a data folder that is removed comes back with the next beat, and what goes on is in it", async () => {
+  const folder = join(temporaryFolder(), "data");
+  const { store, path, log } = await openKept({ folder });
+  const story = tell("ses_1");
+  store.commit(story.launch());
+  store.commit(tell("ses_rested").whole());
+  rmSync(folder, { recursive: true });
+  store.commit(story.answer());
+  store.beat(START);
+  readFile(path, (file) => {
+    expect(file.get("ses_1")).toEqual(story.record());
+    expect(file.journal("ses_1")).toEqual(story.events());
+  });
+  expect(["", "tasks.db"].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o700, 0o600]);
+  expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
+  expect(log.infos[0]).toContain("ended tasks of before are not listed");
 });
 
 describe("a damaged row", () => {

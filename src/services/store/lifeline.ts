@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type DatabaseError, databaseError, type FaultKind } from "./database.ts";
+import { DatabaseError, databaseError, type FaultKind } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SqliteStore } from "./sqlite-store.ts";
-import type { Connection, Connector } from "./store-connection.ts";
+import type { Condition, Connection, Connector } from "./store-connection.ts";
 
 /** What a lifeline works with. */
 export interface LifelineParts {
@@ -26,7 +26,7 @@ export interface Lifeline {
   flush(urgency?: "urgent"): boolean;
   /** Asks the file; where that cannot answer, `otherwise` does. */
   ask<T>(question: (store: SqliteStore) => T, otherwise: () => T): T;
-  /** Goes on in a new file when the old one was moved or removed by somebody. */
+  /** Goes on in a new file when the old one was moved or removed by somebody, and with a new log when that was. */
   follow(): void;
   isConnected(): boolean;
   /** Writes what is left to be written, and lets go of the file. */
@@ -49,6 +49,12 @@ export const ADVICE: Readonly<Record<FaultKind, string>> = {
   busy: "Another process holds the file; end it, if this does not pass.",
   other: "Check the disk.",
 };
+
+const MOVED =
+  "The file of tasks was moved or removed. What is at work goes on in the one in its place; ended tasks of before are not listed.";
+
+const LOG_SHARED =
+  "its log of changes (-wal, -shm) was removed while several processes had it open; what they had stored is in the file";
 
 export const createLifeline = ({ ledger, connector, connection: first, clock, log, path }: LifelineParts): Lifeline => {
   connector.standIn(ledger.rewrite);
@@ -82,24 +88,38 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
   };
 
   /** The file is not what it was: what goes on here goes into a new one. */
-  const startOver = ({ store, identity }: Connection, fault: DatabaseError | undefined) => {
+  const startOver = (old: Connection, fault: DatabaseError | undefined) => {
     connection = undefined;
     ledger.startOver();
     try {
-      store.abandon();
-      if (fault) connector.setAside(identity, fault.message);
-      else log.info("The file of tasks was moved or removed: going on with the one in its place.", { file: path });
+      old.store.abandon();
+      if (fault) connector.setAside(old.identity, fault.message);
+      else log.info(MOVED, { file: path });
       save();
     } catch (error) {
       beginOutage(databaseError(error));
     }
   };
 
-  const isOutdated = (): boolean => {
+  /** The log of changes is gone. Who has it open still knows what stands in it. */
+  const renewLog = (old: Connection) => {
     try {
-      return connection !== undefined && connector.isOutdated(connection);
+      const renewed = connector.reconnect(old);
+      if (!renewed) return startOver(old, new DatabaseError("damaged", LOG_SHARED));
+      connection = renewed;
+      const message = "The log of changes of the file of tasks was removed. A new one was begun, and nothing is lost.";
+      log.info(message, { file: path });
+    } catch (error) {
+      suffer(error);
+    }
+  };
+
+  const conditionOf = (current: Connection): Condition => {
+    try {
+      return connector.conditionOf(current);
     } catch {
-      return false;
+      // As long as the file itself can be used, nothing is wrong; and if it cannot, that shows.
+      return "whole";
     }
   };
 
@@ -132,7 +152,10 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
       }
     },
     follow: () => {
-      if (connection && !isClosed && isOutdated()) startOver(connection, undefined);
+      if (!connection || isClosed) return;
+      const condition = conditionOf(connection);
+      if (condition === "replaced") startOver(connection, undefined);
+      if (condition === "cutOff") renewLog(connection);
     },
     isConnected: () => connection !== undefined,
     close: () => {

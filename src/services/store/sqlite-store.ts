@@ -1,6 +1,6 @@
 import { isAtRest } from "../../machines/task.ts";
 import type { TaskInput } from "../../machines/task-events.ts";
-import type { Database } from "./database.ts";
+import { type Database, databaseError } from "./database.ts";
 import { BEAT, type Owner, type SeenOwner, WATCH } from "./ownership.ts";
 import { refuseNewer } from "./schema.ts";
 import { createEstateTables } from "./sqlite-estate.ts";
@@ -19,6 +19,11 @@ export interface SqliteStore extends Store, FileHistory {
   commit(change: Change, origins?: ReadonlyMap<string, TaskInput | null>): string[];
   /** Lets the file go as it is. What this process has in it stays its own. */
   abandon(): void;
+  /**
+   * Writes all that stands in the log of changes into the file itself, and begins a new log. False when other processes
+   * have the file open, and perhaps another log: then the file has everything, and the log stays as it is.
+   */
+  renewLog(): boolean;
 }
 
 /** What a store in a file works with. */
@@ -194,6 +199,17 @@ export const createSqliteStore = ({
     abandon: () => {
       isClosed = true;
       database.close();
+    },
+    renewLog: () => {
+      try {
+        database.prepare("PRAGMA journal_mode = DELETE").get();
+      } catch (error) {
+        if (databaseError(error).kind !== "busy") throw error;
+        database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+        return false;
+      }
+      database.prepare("PRAGMA journal_mode = WAL").get();
+      return true;
     },
   };
 };

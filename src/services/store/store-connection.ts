@@ -6,13 +6,21 @@ import { migrate } from "./schema.ts";
 import type { OnDamaged } from "./sqlite-rows.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 import type { TaskRecord } from "./store.ts";
-import type { StoreFile } from "./store-file.ts";
+import type { LogIdentity, StoreFile } from "./store-file.ts";
 
 /** A store, and the file that it is in. */
 export interface Connection {
   store: SqliteStore;
   identity: string | undefined;
+  /** The log of changes that the store writes to. */
+  log: LogIdentity;
 }
+
+/**
+ * What has become of a file that is open: it is `whole`; it was `replaced`, which is moved or removed too; or its log of
+ * changes was, without which nobody else reads what was written last (`cutOff`).
+ */
+export type Condition = "whole" | "replaced" | "cutOff";
 
 /** The way to the file. Its methods throw `DatabaseError`. */
 export interface Connector {
@@ -22,8 +30,9 @@ export interface Connector {
   setAside(identity: string | undefined, reason: string): void;
   /** Says who knows tasks without their rows: what a damaged row of the file is to be read as. */
   standIn(recordOf: (taskId: string) => TaskRecord | undefined): void;
-  /** True when the file of the connection has been moved, removed or replaced. */
-  isOutdated(connection: Connection): boolean;
+  conditionOf(connection: Connection): Condition;
+  /** Begins a new log of changes for a file that is cut off. Undefined when other processes have to let go of it first. */
+  reconnect(connection: Connection): Connection | undefined;
 }
 
 /** What a connector works with. */
@@ -79,18 +88,50 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
       migrate(database);
       const store = createSqliteStore({ database, owner, now: clock.now, onDamaged });
       if (file.identity() !== identity) throw new DatabaseError("busy", "it was replaced while it was opened");
-      return { store, identity };
+      return { store, identity, log: file.log() };
     } catch (error) {
       database.close();
       throw error;
     }
   };
 
+  /** A process that was killed leaves both files of its log; when it is closed, both are removed. */
+  const reportLostLog = () => {
+    const { wal, shm } = file.log();
+    if (shm === undefined || wal !== undefined) return;
+    log.error(
+      "The file of tasks lacks its log of changes: what was stored last before OpenCode was ended is lost, and tasks go on from what the file has.",
+      { file: file.path, missing: `${file.path}-wal` },
+    );
+  };
+
+  const tighten = () => {
+    const { tightened, refused } = file.tighten();
+    if (tightened.length > 0) {
+      log.info("Other users of this machine could read tasks: that is over.", { tightened });
+    }
+    if (refused.length > 0) {
+      const advice = "Make the folder and its files their user's alone (chmod 700, chmod 600).";
+      log.error("Other users of this machine may be able to read tasks.", { refused, advice });
+    }
+  };
+
+  const conditionOf: Connector["conditionOf"] = (connection) => {
+    if (file.identity() !== connection.identity) return "replaced";
+    const known = connection.log;
+    // Where there is no log, changes go into the file at once.
+    if (known.wal === undefined && known.shm === undefined) return "whole";
+    const { wal, shm } = file.log();
+    return wal === known.wal && shm === known.shm ? "whole" : "cutOff";
+  };
+
   return {
     connect: () => {
       for (;;) {
         file.prepare();
+        tighten();
         const identity = file.identity();
+        reportLostLog();
         try {
           return open(identity);
         } catch (error) {
@@ -104,6 +145,12 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
     standIn: (recordOf) => {
       recordInHand = recordOf;
     },
-    isOutdated: ({ identity }) => file.identity() !== identity,
+    conditionOf,
+    reconnect: (connection) => {
+      const { wal } = file.log();
+      // What another process has begun to write to must not be written over, nor removed.
+      if (wal !== undefined && wal !== connection.log.wal) return undefined;
+      return connection.store.renewLog() ? { ...connection, log: file.log() } : undefined;
+    },
   };
 };

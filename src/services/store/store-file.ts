@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmdirSync, stat
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { DatabaseError, databaseError } from "./database.ts";
+import { type Tightened, tighten } from "./privacy.ts";
 
 /** The folder of the plugin's data: `$XDG_DATA_HOME/opencode-taskchart`, or `~/.local/share/opencode-taskchart`. */
 export const dataFolder = (env: Readonly<Record<string, string | undefined>> = process.env): string => {
@@ -16,13 +17,26 @@ export interface StoreFile {
   path: string;
   /** Makes the folder (mode 0700) and the file (mode 0600) where they are not there. */
   prepare(): void;
+  /** Takes folder and files away from other users, see `tighten`. */
+  tighten(): Tightened;
   /** Tells this file from another of the same name. Undefined: there is none. */
   identity(): string | undefined;
+  /**
+   * What has not been written into the file itself yet stands in `-wal`, found by `-shm`: all who have the file open share
+   * both. Tells these from others of the same names.
+   */
+  log(): LogIdentity;
   /**
    * Gives the file, with what belongs to it, a new name that no file has. Returns that, or undefined when the file is
    * not the one of that identity: another process has been here.
    */
   setAside(identity: string | undefined, now: number): string | undefined;
+}
+
+/** The two files of a log of changes; undefined where one is not there. */
+export interface LogIdentity {
+  wal: string | undefined;
+  shm: string | undefined;
 }
 
 /** Milliseconds after which a process that was setting the file aside must have died of it: it takes a few. */
@@ -48,6 +62,11 @@ const attempt = <T>(work: () => T): T => {
   }
 };
 
+const identityOf = (path: string): string | undefined => {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+};
+
 const renameIfThere = (from: string, to: string) => {
   if (existsSync(from)) renameSync(from, to);
 };
@@ -55,10 +74,7 @@ const renameIfThere = (from: string, to: string) => {
 export const createStoreFile = (path: string): StoreFile => {
   const lock = `${path}.setting-aside`;
 
-  const identity = () => {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats && `${stats.dev}:${stats.ino}`;
-  };
+  const identity = () => identityOf(path);
 
   const lockedByAnother = (): boolean => {
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
@@ -92,7 +108,9 @@ export const createStoreFile = (path: string): StoreFile => {
           if (codeOf(error) !== "EEXIST") throw error;
         }
       }),
+    tighten: () => tighten(path),
     identity: () => attempt(identity),
+    log: () => attempt(() => ({ wal: identityOf(`${path}-wal`), shm: identityOf(`${path}-shm`) })),
     setAside: (expected, now) =>
       attempt(() => {
         if (lockedByAnother()) throw busy();
