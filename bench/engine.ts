@@ -14,9 +14,9 @@ import type { Effect, SupervisorEvent } from "../src/machines/supervisor-events.
 import type { TaskEvent, TaskInput } from "../src/machines/task-events.ts";
 import { createProgressLog } from "../src/services/progress.ts";
 import { createRuntime, type Runtime } from "../src/services/runtime.ts";
-import { createMemoryStore } from "../src/services/store/memory-store.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
+import { createMemory } from "../test/fakes/disk.ts";
 import { START, taskInput } from "../test/fakes/task-input.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/store/owners.ts";
@@ -197,7 +197,7 @@ const onDisk = (): Promise<Store> => {
 
 try {
   report([
-    ...(await ofStore("in memory", async () => createMemoryStore(), 20_000)),
+    ...(await ofStore("in memory", async () => createMemory().boot(createVirtualClock()), 20_000)),
     ...(await ofStore("on disk", onDisk, undefined)),
     await bytesPerTask(),
     replaySpeed(),

@@ -10,9 +10,10 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createMemoryStore } from "../src/services/store/memory-store.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
+import { createMemory } from "../test/fakes/disk.ts";
+import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/store/owners.ts";
 import { type Figure, memory, percentile, report, timed } from "./figures.ts";
 import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.ts";
@@ -48,7 +49,7 @@ const measureChanges = async (): Promise<Figure[]> => {
   changesOf(warm);
   warm.close();
   const disk = await onDisk("changes", "changes");
-  const [stored, remembered] = [changesOf(disk), changesOf(createMemoryStore())];
+  const [stored, remembered] = [changesOf(disk), changesOf(createMemory().boot(createVirtualClock()))];
   disk.close();
   return [
     { what: "state change on disk, median", value: percentile(stored, 0.5), unit: "ms", goal: 1 },
@@ -127,7 +128,11 @@ const held = (store: Store): number => {
 
 const measureMemory = async (): Promise<Figure[]> => [
   { what: `memory of ${ENDED} ended tasks on disk`, value: held(await onDisk("ended", "ended")), unit: "MB", goal: 20 },
-  { what: `memory of ${ENDED} ended tasks in memory`, value: held(createMemoryStore()), unit: "MB" },
+  {
+    what: `memory of ${ENDED} ended tasks in memory`,
+    value: held(createMemory().boot(createVirtualClock())),
+    unit: "MB",
+  },
 ];
 
 const { values } = parseArgs({ options: { tasks: { type: "string", default: "100000" } } });

@@ -1,6 +1,6 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { openStore } from "../../src/services/store/open-store.ts";
 import { migrate } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
@@ -19,8 +19,13 @@ const closedLater = <T extends Store>(store: T): T => {
   return store;
 };
 
-describe("the memory store keeps the contract of a store", () => {
-  describeStore(createMemoryStore);
+describe("the store that can have no file keeps the contract of a store", () => {
+  describeStore(async () => {
+    const inTheWay = join(temporaryFolder(), "file");
+    writeFileSync(inTheWay, "");
+    const store = await openStore({ folder: join(inTheWay, "data"), owner: ownerOf("me"), log: createLogged() });
+    return closedLater(store);
+  });
 });
 
 describe("the store in a file keeps the contract of a store", () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
-import { createDisk } from "../fakes/disk.ts";
+import { createMemory } from "../fakes/disk.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { poisonedAsk } from "../fakes/poison.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -253,9 +252,9 @@ describe("a fault of our own", () => {
 
   test("a throw where a session is made is the tool's error, and its launch stays on record", async () => {
     const ended: string[] = [];
-    const store = createMemoryStore();
+    const { boot } = createMemory();
     const endLaunch = (messageID: string) => void ended.push(messageID);
-    const stage = createStage({ openStore: () => ({ ...store, endLaunch }) });
+    const stage = createStage({ openStore: (clock) => ({ ...boot(clock), endLaunch }) });
     stage.host.throwNext("createSession", "kaboom");
     const refusal = expect(stage.launch()).rejects.toThrow(/did not say whether it made a session.*kaboom/);
     await stage.clock.advance(60_000);
@@ -366,13 +365,14 @@ test("once stopped, a read that waits ends", async () => {
 });
 
 test("once stopped, the engine sets no timer and takes no event", async () => {
-  const stage = createStage();
+  const memory = createMemory();
+  const stage = createStage({ openStore: memory.boot });
   const id = await stage.launch();
   stage.engine.stop();
   expect(stage.clock.pending()).toBe(0);
   stage.host.finish(id, "12");
   await settled();
-  expect(stage.task(id).status).toBe("running");
+  expect(memory.boot(stage.clock).get(id)?.task.status).toBe("running");
   expect(stage.clock.pending()).toBe(0);
 });
 
@@ -428,8 +428,7 @@ describe("an answer of the parent that no event told of", () => {
   });
 
   test("does not count when it was cut off with its process: the notice is sent again, the same", async () => {
-    const disk = createDisk();
-    const stage = createStage({ openStore: disk.boot });
+    const stage = createStage({ openStore: createMemory().boot });
     const id = await answeredUnheard(stage);
     await stage.restart();
     await stage.clock.advance(1_000);
@@ -438,8 +437,6 @@ describe("an answer of the parent that no event told of", () => {
     expect(new Set(sent.map(({ messageID }) => messageID)).size).toBe(1);
     expect(stage.host.at(PARENT).busy).toBe(true);
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
-    stage.engine.stop();
-    disk.remove();
   });
 });
 
@@ -459,7 +456,7 @@ describe("when the engine is stopped, and a part of it throws", () => {
       },
     };
     let isClosed = false;
-    const store = createMemoryStore();
+    const store = createMemory().boot(clock);
     const close = () => {
       isClosed = true;
       store.close();

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate } from "../../src/services/store/schema.ts";
+import type { Database } from "../../src/services/store/database.ts";
+import { migrate, migrations } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -13,34 +14,74 @@ const openDatabase = await loadSqlite();
 /** In memory where there is such a folder: what dies in these tests is no machine, and syncing takes half of their time. */
 const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** A database file for processes that only pretend to be several. */
-export interface Disk {
-  path: string;
+/** A database for processes that only pretend to be several. */
+export interface Shared {
   /** Opens the store for a new process. Those before it count as dead, unless they are said to live. */
   boot(clock: VirtualClock): Store;
   /** From now on processes count as living until their lease is over, as if each had its own. */
   keepAlive(): void;
+}
+
+/** One in a file. */
+export interface Disk extends Shared {
+  path: string;
   remove(): void;
 }
 
-export const createDisk = (): Disk => {
-  const folder = mkdtempSync(join(FOLDER, "taskchart-disk-"));
-  const path = join(folder, "tasks.db");
+const sharing = (connect: () => Database): Shared => {
   let boots = 0;
   let allLive = false;
   return {
-    path,
     boot: (clock) => {
       boots += 1;
       const pid = boots;
       const owner = ownerOf(`process ${pid}`, { pid, startedAt: pid });
-      const database = openDatabase(path);
-      migrate(database);
-      return createSqliteStore({ database, owner, now: clock.now, running: (other) => allLive || other.pid === boots });
+      const running = (other: { pid: number }) => allLive || other.pid === boots;
+      return createSqliteStore({ database: connect(), owner, now: clock.now, running });
     },
     keepAlive: () => {
       allLive = true;
     },
+  };
+};
+
+const connectTo = (path: string): Database => {
+  const database = openDatabase(path);
+  migrate(database);
+  return database;
+};
+
+export const createDisk = (): Disk => {
+  const folder = mkdtempSync(join(FOLDER, "taskchart-disk-"));
+  const path = join(folder, "tasks.db");
+  return {
+    ...sharing(() => connectTo(path)),
+    path,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+};
+
+/** The newest schema at once: to go through all its versions takes ten times as long. */
+const SCHEMA = (() => {
+  const database = connectTo(":memory:");
+  const parts = database
+    .prepare<{ sql: string }>("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    .all()
+    .map(({ sql }) => `${sql};`);
+  database.close();
+  return ["BEGIN;", ...parts, "INSERT INTO newest_change VALUES (0);", "COMMIT;"].join("\n");
+})();
+
+const inMemory = (): Database => {
+  const database = openDatabase(":memory:");
+  database.exec(SCHEMA);
+  database.exec(`PRAGMA user_version = ${migrations.length}`);
+  return database;
+};
+
+/** One in memory, which is gone with the last store that was opened on it. */
+export const createMemory = (): Shared => {
+  // The processes have one connection: what one of them closes, the others still need.
+  const database = { ...inMemory(), close: () => undefined };
+  return sharing(() => database);
 };

@@ -5,7 +5,6 @@ import type { ForkLimits } from "../../src/services/fork.ts";
 import { createIds, type Ids } from "../../src/services/ids.ts";
 import type { Log } from "../../src/services/log.ts";
 import { createOpenings } from "../../src/services/openings.ts";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Inspect } from "../../src/services/supervision.ts";
 import { isTaskContext } from "../../src/services/task-context.ts";
@@ -15,6 +14,7 @@ import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
 import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
 import { fixedTools, toolNames } from "../../src/tools/toolsets.ts";
+import { createMemory } from "./disk.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
 import { createLife, type Life } from "./life.ts";
 import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.ts";
@@ -82,8 +82,6 @@ export interface StageOptions {
   ids?: Ids;
 }
 
-const shared = (store: Store) => () => store;
-
 export const createStage = ({
   prefix = "asyncagents",
   toolsets = ["tasks"],
@@ -97,7 +95,7 @@ export const createStage = ({
   attentionTimeout,
   recovery = "continue",
   retention = {},
-  openStore = shared(createMemoryStore()),
+  openStore = createMemory().boot,
   life = createLife(),
   clock = createVirtualClock(),
   inspect,

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { createLineage, type Lineage } from "../../src/services/lineage.ts";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
+import { createMemory } from "../fakes/disk.ts";
 import { createFakeHost } from "../fakes/fake-host.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
 
-const create = (): Lineage => createLineage(createMemoryStore(), createFakeHost(createVirtualClock()));
+const create = (): Lineage => {
+  const clock = createVirtualClock();
+  return createLineage(createMemory().boot(clock), createFakeHost(clock));
+};
 
 const note = (lineage: Lineage, sessionID: string, parentID: string) =>
   lineage.note({ type: "child", sessionID, parentID, isNew: true });

@@ -4,7 +4,7 @@ import type { NoticePrompt } from "../../src/machines/outbox-events.ts";
 import { taskMachine } from "../../src/machines/task.ts";
 import { createProgressLog } from "../../src/services/progress.ts";
 import { createRuntime } from "../../src/services/runtime.ts";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
+import { createMemory } from "../fakes/disk.ts";
 import { createStage } from "../fakes/stage.ts";
 import { taskInput } from "../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
@@ -12,7 +12,7 @@ import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 /** `forms` says what each request to form is answered with; by default a prompt. */
 const setUp = (forms: (NoticePrompt | null)[] = []) => {
   const clock = createVirtualClock();
-  const store = createMemoryStore();
+  const store = createMemory().boot(clock);
   const logged: string[] = [];
   const log = { info: (message: string) => logged.push(message), error: (message: string) => logged.push(message) };
   const asked: string[] = [];

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createProgressLog } from "../../src/services/progress.ts";
 import { createRuntime } from "../../src/services/runtime.ts";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { createWaiting } from "../../src/services/waiting.ts";
+import { createMemory } from "../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { taskInput } from "../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
@@ -11,7 +11,7 @@ import { watched } from "../fakes/watched.ts";
 /** A wait for a task that runs, over a runtime whose listeners are counted. */
 const waitFor = (timeoutMs: number | undefined) => {
   const clock = createVirtualClock();
-  const store = createMemoryStore();
+  const store = createMemory().boot(clock);
   const log = { info: () => undefined, error: () => undefined };
   const parts = { clock, store, log, progress: createProgressLog(), onLost: () => undefined };
   const runtime = createRuntime({ ...parts, perform: () => undefined });

@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../src/services/store/open-store.ts";
 import { tighten } from "../../src/services/store/privacy.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -134,12 +135,14 @@ describe("at the opening", () => {
     expect(log.errors).toHaveLength(1);
   });
 
-  test("so does a runtime without SQLite", async () => {
+  test("a runtime without SQLite is refused in one sentence, and nothing is written", async () => {
     const load = () => Promise.reject(new Error("No such built-in module: node:sqlite"));
-    const { store, log, folder } = await openKept({ load });
-    works(store);
+    const [folder, log] = [temporaryFolder(), createLogged()];
+    const sentence =
+      "this runtime has no SQLite (No such built-in module: node:sqlite). Use Bun, or Node 22.13 or newer.";
+    await expect(openStore({ folder, owner: ownerOf("me"), log, load })).rejects.toThrow(sentence);
     expect(log.errors).toHaveLength(1);
-    expect(log.errors[0]).toContain("No such built-in module: node:sqlite");
+    expect(log.errors[0]).toContain(sentence);
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FaultKind } from "../../src/services/store/database.ts";
-import { createMemoryStore } from "../../src/services/store/memory-store.ts";
 import { BEAT } from "../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress } from "../../src/task.ts";
+import { createMemory } from "../fakes/disk.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
 import { createFaultyDisk } from "./faulty-database.ts";
 import { type Kept, openKept, readFile } from "./kept.ts";
@@ -280,7 +280,7 @@ test("whatever fails and when: in the end the file says what memory says, and so
     count += 1;
     const disk = createFaultyDisk(openDatabase);
     const { store, path, clock } = await openKept({ folder: join(folder, String(count)) }, disk);
-    const memory = createMemoryStore();
+    const memory = createMemory().boot(clock);
     const lives = ids.map((id, after) => ({ story: tell(id, { after }), chapter: 0, removed: false }));
     const both = (work: (to: Store) => unknown) => [store, memory].forEach((to) => void work(to));
 

@@ -4,9 +4,10 @@ import { type Log, reasonOf } from "../log.ts";
 import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./database.ts";
 import { createKeptStore } from "./kept-store.ts";
 import { ADVICE } from "./lifeline.ts";
-import { createMemoryStore } from "./memory-store.ts";
 import type { Owner } from "./ownership.ts";
+import { migrate } from "./schema.ts";
 import { loadSqlite } from "./sqlite.ts";
+import { createSqliteStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 import { type Connection, createConnector } from "./store-connection.ts";
 import { createStoreFile } from "./store-file.ts";
@@ -26,8 +27,9 @@ export interface StoreOptions {
 const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly", "unopenable"]);
 
 /**
- * Opens the store in `tasks.db` of a folder. Never rejects: where there can be no file, it says so in the log and keeps
- * tasks in memory for as long as the process lives.
+ * Opens the store in `tasks.db` of a folder. Where there can be no such file, it says so in the log and keeps tasks in
+ * memory for as long as the process lives. Rejects where the runtime has no SQLite: Bun and Node have one, without which
+ * OpenCode itself would not start.
  */
 export const openStore = async ({
   folder,
@@ -37,22 +39,23 @@ export const openStore = async ({
   load = loadSqlite,
 }: StoreOptions): Promise<Store> => {
   const path = join(folder, "tasks.db");
+  const openDatabase = await load().catch((cause: unknown) => {
+    const message = `opencode-taskchart cannot start: this runtime has no SQLite (${reasonOf(cause)}). Use Bun, or Node 22.13 or newer.`;
+    log.error(message);
+    throw new Error(message, { cause });
+  });
 
-  const inMemory = (reason: string, advice: string): Store => {
+  const inMemory = ({ kind, message: reason }: DatabaseError): Store => {
     const message = "Tasks cannot be kept on disk: they go on in memory, and are gone when OpenCode ends.";
-    log.error(message, { file: path, reason, advice });
-    return createMemoryStore();
+    log.error(message, { file: path, reason, advice: ADVICE[kind] });
+    const database = openDatabase(":memory:");
+    migrate(database);
+    return createSqliteStore({ database, owner, now: clock.now });
   };
 
-  let openDatabase: OpenDatabase;
-  try {
-    openDatabase = await load();
-  } catch (error) {
-    return inMemory(`this runtime has no SQLite (${reasonOf(error)})`, "Use Bun, or Node 22.5 or newer.");
-  }
   const connector = createConnector({ file: createStoreFile(path), openDatabase, owner, clock, log });
   const connected = attempt(connector.connect);
-  if ("kind" in connected && LASTING.has(connected.kind)) return inMemory(connected.message, ADVICE[connected.kind]);
+  if ("kind" in connected && LASTING.has(connected.kind)) return inMemory(connected);
   const connection = "kind" in connected ? undefined : connected;
   return createKeptStore({ connector, connection, clock, log, path });
 };

@@ -45,7 +45,7 @@ const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PromptsUn
   }));
 
 /**
- * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `living` is
+ * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `hasOrphans` is
  * to be done inside a transaction. `running` tells whether a process of this machine still runs.
  */
 export const createEstateTables = (
@@ -66,6 +66,10 @@ export const createEstateTables = (
        AND id NOT IN (SELECT owner FROM launch)`,
   );
   const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
+  const selectHolders = database.prepare<{ id: string }>(
+    `SELECT id FROM owner UNION SELECT owner FROM task WHERE owner IS NOT NULL
+     UNION SELECT owner FROM prompt UNION SELECT owner FROM launch`,
+  );
   const deletePrompts = database.prepare("DELETE FROM prompt WHERE parent = ? AND owner = ?");
   const insertPrompt = database.prepare(
     "INSERT INTO prompt (parent, owner, directory, database, prompt) VALUES (?, ?, ?, ?, ?)",
@@ -116,6 +120,11 @@ export const createEstateTables = (
       void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
+    /** True when `takeOver` may have something to do. Most of the time it has not, and need not wait for the write lock. */
+    hasOrphans: (watch: Watch): boolean => {
+      const alive = new Set(living(watch));
+      return selectHolders.all().some(({ id }) => !alive.has(id));
+    },
     /**
      * Takes what is free in this owner's directory and OpenCode's database, of the wanted parents, and forgets what
      * nobody can take, and the owners that have nothing left. A damaged row stays where it is.

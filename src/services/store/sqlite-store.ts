@@ -8,7 +8,7 @@ import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createListingTables } from "./sqlite-listing.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./sqlite-rows.ts";
 import { createTaskTables } from "./sqlite-tasks.ts";
-import type { Change, Store, TaskRecord } from "./store.ts";
+import type { Change, Estate, Store, TaskRecord } from "./store.ts";
 
 /** A store in a file. Every method throws `DatabaseError`, until it is closed. */
 export interface SqliteStore extends Store, FileHistory {
@@ -143,12 +143,14 @@ export const createSqliteStore = ({
         known.add(taskId);
       }
     },
-    noteProgress: (counted) =>
+    noteProgress: (counted) => {
+      if (counted.size === 0) return;
       write(() => {
         for (const [taskId, progress] of counted) {
           if (tasks.noteProgress(taskId, progress)) listing.touch(taskId);
         }
-      }, undefined),
+      }, undefined);
+    },
     sweep: (retention, at) => write(() => tasks.sweep(retention, at), 0),
 
     isElsewhere: (taskId) => {
@@ -179,11 +181,10 @@ export const createSqliteStore = ({
       return lost;
     },
     adopt: (at, wants) => {
-      const left = write(() => estate.takeOver({ now: at, since: steadySince }, wants), {
-        tasks: [],
-        prompts: [],
-        launches: [],
-      });
+      const watch = { now: at, since: steadySince };
+      const nothing: Estate = { tasks: [], prompts: [], launches: [] };
+      if (isClosed || !estate.hasOrphans(watch)) return nothing;
+      const left = write(() => estate.takeOver(watch, wants), nothing);
       for (const { task } of left.tasks) hold(task.sessionID);
       return left;
     },
