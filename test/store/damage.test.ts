@@ -599,3 +599,18 @@ test("data are kept where XDG says, and a relative path there says nothing", () 
     expect(dataFolder(env)).toMatch(/^\/.*\.local.share.opencode-taskchart$/);
   }
 });
+
+test("in a file that follows a lost one, numbers of changes begin above those that any process can have read", async () => {
+  const folder = temporaryFolder();
+  const [a, b] = [await openKept({ folder }), await openKept({ folder, owner: ownerOf("b") })];
+  a.store.commit(tell("ses_a").launch());
+  expect(a.store.latestChange()).toBeGreaterThan(0);
+  // The other process, and who follows it, see many more changes than this one.
+  for (let index = 0; index < 30; index += 1) b.store.commit(tell(`ses_${index}`).whole());
+  const seen = b.store.latestChange();
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(a.path + suffix, `${a.path}.moved${suffix}`);
+  a.store.beat(START);
+  a.store.commit(tell("ses_new").launch());
+  b.store.beat(START);
+  expect(b.store.changedSince(seen, 99).map(({ record }) => record.task.sessionID)).toContain("ses_new");
+});

@@ -337,3 +337,28 @@ test("whatever fails and when: in the end the file says what memory says, and so
   };
   await fc.assert(fc.asyncProperty(fc.array(act, { maxLength: 25 }), run), { numRuns: 80 });
 });
+
+test("a request that was left in an outage is written when the process ends, for the one that it is meant for", async () => {
+  const { store, disk, folder, clock } = await openKept();
+  const other = await openKept({ folder, owner: ownerOf("other"), clock });
+  other.store.commit(tell("ses_1").launch());
+  disk.failWrites("busy");
+  store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, clock.now());
+  expect(other.store.takeRequests()).toEqual([]);
+  disk.heal();
+  store.close();
+  expect(other.store.takeRequests().map(({ id }) => id)).toEqual(["req_1"]);
+});
+
+test("a clock that is set back in an outage holds nothing up: what changes is written once that works again", async () => {
+  const clock = createVirtualClock(START);
+  let back = 0;
+  const { store, disk, path } = await openKept({ clock: { ...clock, now: () => clock.now() - back } });
+  const story = tell("ses_1");
+  disk.failWrites("full");
+  store.commit(story.launch());
+  back = 3_600_000;
+  disk.heal();
+  store.commit(story.answer());
+  expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
+});
