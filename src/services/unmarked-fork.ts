@@ -11,13 +11,13 @@ const COPY_TITLE = / \(fork #\d+\)$/;
 export const mayBeFork = ({ parentID, title, createdAt }: ListedSession, launchedAt: number): boolean =>
   parentID === undefined && createdAt >= launchedAt && COPY_TITLE.test(title);
 
-/** What was there before the message that called the tool, which was not finished at that time. */
+const isBeingWritten = ({ role, isSummary, createdAt, completedAt }: SeenMessage, at: number): boolean =>
+  role === "assistant" && !isSummary && createdAt < at && (completedAt === undefined || completedAt >= at);
+
+/** What stood before the message that called the tool. */
 const beforeStep = (parent: SeenMessage[], launchedAt: number): SeenMessage[] => {
-  const step = parent.findLastIndex(({ role, isSummary, createdAt }) => {
-    return role === "assistant" && !isSummary && createdAt < launchedAt;
-  });
-  const { completedAt } = parent[step] ?? {};
-  return completedAt === undefined || completedAt >= launchedAt ? parent.slice(0, Math.max(0, step)) : [];
+  const step = parent.findLastIndex((message) => isBeingWritten(message, launchedAt));
+  return parent.slice(0, Math.max(0, step));
 };
 
 /**
