@@ -15,7 +15,8 @@ export interface Finder {
   tallies(): Tallies;
   batch(batchId: string): string[];
   live(): string[];
-  newestEnded(count: number): string[];
+  newestEnded(count: number, skip?: number): string[];
+  idsFrom(beginning: string, limit: number): string[];
 }
 
 /** Tells whether a filter fits a task; undefined when it says nothing but, perhaps, the text that is searched for. */
@@ -88,11 +89,16 @@ export const finderOf = ({ shelves, entries }: Listing): Finder => ({
   tallies: () => talliesOf(entries()),
   batch: (batchId) => idsOf(entries().filter((listed) => listed.batchId === batchId)),
   live: () => idsOf(entries().filter(({ endedAt }) => endedAt === undefined)),
-  newestEnded: (count) =>
+  newestEnded: (count, skip = 0) =>
     idsOf(
       entries()
         .filter(({ endedAt }) => endedAt !== undefined)
         .sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.born - a.born)
-        .slice(0, count),
+        .slice(skip, skip + count),
     ),
+  idsFrom: (beginning, limit) =>
+    entries()
+      .flatMap(({ id }) => (id.startsWith(beginning) ? [id] : []))
+      .sort()
+      .slice(0, limit),
 });

@@ -3,7 +3,7 @@ import type { History } from "./history.ts";
 import type { TaskRecord } from "./store.ts";
 
 /** As much of a history as can be answered from what is listed of tasks, and their records. */
-export type FoundRecords = Pick<History, "page" | "tallies" | "batch" | "live" | "newestEnded">;
+export type FoundRecords = Pick<History, "page" | "tallies" | "batch" | "live" | "newestEnded" | "idsFrom">;
 
 /** Answers from a finder, with records as `get` gives them. */
 export const foundRecords = (finder: Finder, get: (taskId: string) => TaskRecord | undefined): FoundRecords => {
@@ -16,6 +16,7 @@ export const foundRecords = (finder: Finder, get: (taskId: string) => TaskRecord
     tallies: finder.tallies,
     batch: (batchId) => records(finder.batch(batchId)),
     live: () => records(finder.live()),
-    newestEnded: (count) => records(finder.newestEnded(count)),
+    newestEnded: (count, skip) => records(finder.newestEnded(count, skip)),
+    idsFrom: finder.idsFrom,
   };
 };

@@ -55,6 +55,8 @@ export interface AskedRequest {
 /** What became of a request: `refused` is a reason in words. */
 export interface RequestAnswer {
   refused?: string;
+  /** Where it was not the task's state that stood against it, but OpenCode. */
+  liesWith?: "host";
 }
 
 /** What is asked of a store beyond its own process's tasks: all tasks of all processes, and what changed when. */
@@ -65,8 +67,10 @@ export interface History {
   batch(batchId: string): TaskRecord[];
   /** Tasks that have not ended, in the order of their launch. */
   live(): TaskRecord[];
-  /** The ended tasks that ended last, newest first. */
-  newestEnded(count: number): TaskRecord[];
+  /** The ended tasks that ended last, newest first, without the first `skip` of them. */
+  newestEnded(count: number, skip?: number): TaskRecord[];
+  /** The ids that begin so, in the order of the alphabet, at most `limit`. */
+  idsFrom(beginning: string, limit: number): string[];
   /** The number of the newest change, or a higher one that no other will have; 0 when there was none. */
   latestChange(): number;
   /** The tasks that changed after that change, each once, in the order of their newest changes; at most `limit`. */

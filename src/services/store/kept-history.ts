@@ -61,7 +61,8 @@ export const createKeptHistory = ({ ledger, lifeline, get, isClosed }: KeptHisto
     tallies: () => read(({ tallies }) => tallies()),
     batch: (batchId) => read(({ batch }) => batch(batchId)),
     live: () => read(({ live }) => live()),
-    newestEnded: (count) => read(({ newestEnded }) => newestEnded(count)),
+    newestEnded: (count, skip) => read(({ newestEnded }) => newestEnded(count, skip)),
+    idsFrom: (beginning, limit) => read(({ idsFrom }) => idsFrom(beginning, limit)),
     latestChange: () => {
       unsaved();
       return ledger.changes.highest();

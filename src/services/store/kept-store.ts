@@ -84,6 +84,11 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
     },
 
     isElsewhere,
+    isAttended: (taskId) =>
+      ask(
+        (store) => store.isAttended(taskId),
+        () => true,
+      ),
     claim: (taskId) => {
       if (isClosed) return false;
       const isMine = claimInFile(taskId);

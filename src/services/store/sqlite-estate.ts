@@ -94,6 +94,11 @@ export const createEstateTables = (
     `DELETE FROM prompt WHERE ${LOST}`,
     `DELETE FROM launch WHERE ${LOST}`,
   ].map((sql) => database.prepare(sql));
+  const attendedBy = database.prepare<{ is_attended: number }>(
+    `SELECT EXISTS (SELECT 1 FROM owner WHERE owner.id IN (SELECT value FROM json_each(?2))
+       AND (owner.id = task.owner OR (owner.directory = task.directory AND owner.database = task.database))) AS is_attended
+     FROM task WHERE task.id = ?1`,
+  );
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
@@ -119,6 +124,10 @@ export const createEstateTables = (
     beginLaunch: ({ messageID, parentSessionID, at, fork }: PendingLaunch) =>
       void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
+
+    /** True for a task that is not there, too. */
+    isAttended: (taskId: string, watch: Watch): boolean =>
+      attendedBy.get(taskId, JSON.stringify(living(watch)))?.is_attended !== 0,
 
     /** True when `takeOver` may have something to do. Most of the time it has not, and need not wait for the write lock. */
     hasOrphans: (watch: Watch): boolean => {

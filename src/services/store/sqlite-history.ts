@@ -46,7 +46,8 @@ export const createSqliteHistory = (parts: SqliteHistoryParts): FileHistory => {
     tallies: () => read(listing.tallies, noTallies()),
     batch: (batchId) => read(() => listing.batch(batchId), []),
     live: () => read(listing.live, []),
-    newestEnded: (count) => read(() => listing.newestEnded(count), []),
+    newestEnded: (count, skip) => read(() => listing.newestEnded(count, skip), []),
+    idsFrom: (beginning, limit) => read(() => tasks.idsFrom(beginning, limit), []),
     latestChange: () => read(listing.newest, 0),
     changedSince: (change, limit) => read(() => listing.changedSince(change, limit), []),
 

@@ -57,7 +57,7 @@ export const createListingTables = (database: Database, rows: RowReader) => {
     `${RECORDS} WHERE listed.ended_at IS NULL ORDER BY listed.started_at, born`,
   );
   const selectEnded = database.prepare<RecordRow>(
-    `${RECORDS} WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT ?`,
+    `${RECORDS} WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT ? OFFSET ?`,
   );
   const selectTallies = database.prepare<TallyRow>("SELECT * FROM tally WHERE tasks > 0");
   const selectLongest = database.prepare<{ max: number | null }>(
@@ -169,7 +169,7 @@ export const createListingTables = (database: Database, rows: RowReader) => {
     },
     batch: (batchId: string): TaskRecord[] => readable(selectBatch.all(batchId)),
     live: (): TaskRecord[] => readable(selectLive.all()),
-    newestEnded: (count: number): TaskRecord[] => readable(selectEnded.all(count)),
+    newestEnded: (count: number, skip = 0): TaskRecord[] => readable(selectEnded.all(count, skip)),
     newest,
     bornOf: (taskId: string): number | undefined => selectBorn.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {

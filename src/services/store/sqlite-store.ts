@@ -157,6 +157,7 @@ export const createSqliteStore = ({
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
+    isAttended: (taskId) => isClosed || estate.isAttended(taskId, { now: now(), since: steadySince }),
     claim: (taskId) => {
       // Nobody could go on from a record that cannot be read.
       const take = () => tasks.get(taskId) !== undefined && (tasks.take(taskId) || tasks.ownerOf(taskId) === me.id);

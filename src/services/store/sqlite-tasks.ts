@@ -44,6 +44,9 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
   const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
+  const selectIds = database.prepare<{ id: string }>(
+    "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
+  );
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
   const take = database.prepare(
     "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
@@ -102,6 +105,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
 
     /** Undefined: there is no such task. Null: it is at rest. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
+    idsFrom: (beginning: string, limit: number): string[] => selectIds.all(beginning, limit).map(({ id }) => id),
     owned: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
     take: (taskId: string): boolean => take.run(me.id, me.directory, me.database, taskId) > 0,
     give: (taskId: string) => void give.run(taskId, me.id),

@@ -89,6 +89,8 @@ export interface Store extends History {
 
   /** True when another process supervises the task. */
   isElsewhere(taskId: string): boolean;
+  /** False when no living process could do anything with the task: none supervises it, and none has its directory open. */
+  isAttended(taskId: string): boolean;
   /** Takes a task that is at rest. False when another process has it, or nobody knows it. */
   claim(taskId: string): boolean;
   /** Gives back a claimed task to which nothing happened. */
