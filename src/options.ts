@@ -7,6 +7,21 @@ const Toolset = z.enum(["tasks", "elisha", "subtasks"]);
 /** A family of tools over the same engine. */
 export type Toolset = z.infer<typeof Toolset>;
 
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/;
+
+/** The origin of a URL as a browser sends it, where it is one; extensions of browsers have schemes of their own. */
+const isOrigin = (text: string): boolean =>
+  ORIGIN.test(text) && URL.canParse(text) && (!/^https?:/.test(text) || new URL(text).origin === text);
+
+/** What to write instead, for an error. A path is not cut off: who wrote one may think that it limits anything. */
+const originFault = (text: string): string => {
+  const origin = URL.canParse(text) ? new URL(text).origin : "null";
+  const example = origin === "null" ? "https://dash.example" : origin;
+  return `must be an origin as browsers send it, without a path or a slash at its end, such as "${example}"`;
+};
+
+const Origin = z.string().refine(isOrigin, { error: ({ input }) => originFault(String(input)) });
+
 /** Every option of the plugin, with its default. In `opencode.json`: `"plugin": [["opencode-taskchart", { … }]]`. */
 export const Options = z.strictObject({
   prefix: z
@@ -68,9 +83,17 @@ export const Options = z.strictObject({
   api: z
     .strictObject({
       allowedOrigins: z
-        .array(z.url())
+        .array(Origin)
         .default([])
-        .describe("Origins of web pages that may read the status API, beside those of this machine."),
+        .describe(
+          "Origins of web pages that may read the status API, beside those of this machine; those of all open directories count.",
+        ),
+      reads: z
+        .enum(["user", "token", "open"])
+        .default("user")
+        .describe(
+          "Who may read the status API without its token: `user` of this machine that OpenCode runs as, `token`: nobody, `open`: every user of it. The strictest of all open directories counts.",
+        ),
     })
     .prefault({}),
   inspect: z

@@ -11,7 +11,7 @@ test("without options every one has its default", () => {
     maxDepth: 3,
     staleAfter: 600_000,
     notice: { maxResultChars: 10_000 },
-    api: { allowedOrigins: [] },
+    api: { allowedOrigins: [], reads: "user" },
     attention: {},
     recovery: "continue",
     retention: {},
@@ -35,8 +35,23 @@ test.each([
   [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
   [{ inspect: "Stately" }, /option "inspect": must be true, false or "stately"/],
   [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, toolsets, subtasks, maxDepth/],
+  [{ api: { reads: "everybody" } }, /option "api\.reads": .*"user"\|"token"\|"open"/],
+  [
+    { api: { allowedOrigins: ["https://ok.example", "https://x.example/"] } },
+    /option "api\.allowedOrigins\.1": must be an origin .* such as "https:\/\/x\.example"/,
+  ],
+  [{ api: { allowedOrigins: ["https://x.example/path"] } }, /without a path .* such as "https:\/\/x\.example"/],
+  [{ api: { allowedOrigins: ["HTTPS://X.example"] } }, /such as "https:\/\/x\.example"/],
+  [{ api: { allowedOrigins: ["https://x.example:443"] } }, /such as "https:\/\/x\.example"/],
+  [{ api: { allowedOrigins: ["x.example"] } }, /must be an origin/],
+  [{ api: { allowedOrigins: ["*"] } }, /must be an origin/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
 ])("%j is a clear error that names the option", (given, message) => {
   expect(() => readOptions(given)).toThrow(message);
   expect(() => readOptions(given)).toThrow("opencode-taskchart is not loaded. In opencode.json, ");
+});
+
+test("origins are taken as browsers send them, those of extensions too", () => {
+  const allowedOrigins = ["https://dash.example", "http://dash.example:8080", "chrome-extension://abcdef"];
+  expect(readOptions({ api: { allowedOrigins } }).api.allowedOrigins).toEqual(allowedOrigins);
 });
