@@ -1,6 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startStatusServer } from "../../src/services/http/status-server.ts";
 import { createFakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
@@ -100,13 +103,9 @@ test("what dead processes left is replaced, whoever has their ids now, and what 
 
 test("a living server's server.json is left alone, even if nothing else tells of it", async () => {
   const folder = temporaryFolder();
-  const theirs = await startChild({ folder: temporaryFolder() });
-  const text = JSON.stringify({
-    port: Number(new URL(theirs.url).port),
-    pid: theirs.pid,
-    startedAt: new Date().toISOString(),
-    url: theirs.url,
-  });
+  const elsewhere = temporaryFolder();
+  await startChild({ folder: elsewhere });
+  const text = readFileSync(join(elsewhere, "server.json"), "utf8");
   writeFileSync(join(folder, "server.json"), text);
   const child = await startChild({ folder });
   child.tell("stop");
@@ -158,5 +157,101 @@ test("a data folder that cannot be written is said, and the server serves all th
   const server = await startStatusServer(parts);
   expect((await fetch(`${server?.url}/v1/health`)).status).toBe(200);
   expect(errors).toEqual(["the status API is served, but not announced"]);
+  await server?.stop();
+});
+
+/** What a process would have left that had this id, port and start. */
+const leave = (folder: string, stale: { port: number; pid: number; startedAt: string }) => {
+  const instance = { ...stale, url: `http://127.0.0.1:${stale.port}` };
+  mkdirSync(join(folder, "instances"), { recursive: true });
+  writeFileSync(join(folder, "server.json"), JSON.stringify({ ...instance, token: "theirs" }));
+  writeFileSync(join(folder, "instances", `${stale.pid}.json`), JSON.stringify(instance));
+};
+
+test("a server.json whose process id and port are both in use again is replaced, whoever listens there now", async () => {
+  const startedAt = "2020-01-01T00:00:00.000Z";
+  const another = await startChild({ folder: temporaryFolder() });
+  const stranger = createServer((_, response) => response.end('{"status":"ok"}')).listen(0, "127.0.0.1");
+  onTestFinished(() => void stranger.close());
+  await once(stranger, "listening");
+  const ports = [Number(new URL(another.url).port), (stranger.address() as AddressInfo).port];
+  for (const port of ports) {
+    const folder = temporaryFolder();
+    leave(folder, { port, pid: another.pid, startedAt });
+    const child = await startChild({ folder });
+    expect(discovered(folder)?.pid).toBe(child.pid);
+    expect(instances(folder)).toEqual(filesOf(child));
+  }
+});
+
+test("a server that says nothing keeps its place while it may be busy, and loses it when that lasts", async () => {
+  const folder = temporaryFolder();
+  const first = await startChild({ folder });
+  process.kill(first.pid, "SIGSTOP");
+  const second = await startChild({ folder });
+  expect(discovered(folder)?.pid).toBe(first.pid);
+  await until(() => discovered(folder)?.pid === second.pid);
+  process.kill(first.pid, "SIGCONT");
+  // It comes back among the servers, and leaves server.json to the one that has it.
+  await until(() => instances(folder).length === 2);
+  expect(discovered(folder)?.pid).toBe(second.pid);
+}, 60_000);
+
+test("a data folder that somebody removes is there again soon, with the files; nothing is logged", async () => {
+  const { folder, server, clock, errors } = await serve();
+  rmSync(folder, { recursive: true });
+  while (!discovered(folder)) await clock.advance(2_000);
+  expect(discovered(folder)).toMatchObject({ pid: process.pid, url: server.url, token: server.token });
+  expect(instances(folder)).toEqual([`${process.pid}.json`]);
+  rmSync(join(folder, "instances"), { recursive: true });
+  while (!existsSync(join(folder, "instances", `${process.pid}.json`))) await clock.advance(2_000);
+  expect(modeOf(folder)).toBe(0o700);
+  expect(errors).toEqual([]);
+  await server.stop();
+  expect(readdirSync(folder)).toEqual(["instances"]);
+  expect(instances(folder)).toEqual([]);
+});
+
+test("a folder that cannot be written any more is said once, and once more when it happens anew", async () => {
+  const { folder, clock, errors } = await serve();
+  const block = () => {
+    rmSync(folder, { recursive: true, force: true });
+    writeFileSync(folder, "");
+  };
+  block();
+  for (let looks = 0; looks < 10; looks += 1) await clock.advance(2_000);
+  expect(errors).toEqual([expect.stringContaining("server.json could not be looked after")]);
+  rmSync(folder);
+  while (!discovered(folder)) await clock.advance(2_000);
+  block();
+  for (let looks = 0; looks < 10; looks += 1) await clock.advance(2_000);
+  expect(errors).toHaveLength(2);
+});
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+test.runIf(process.platform !== "win32")("folders and files that others could read are theirs no more", async () => {
+  const folder = temporaryFolder();
+  leave(folder, { port: 1, pid: 1, startedAt: "2020-01-01T00:00:00.000Z" });
+  const file = join(folder, "instances", `${process.pid}.json`);
+  writeFileSync(file, "{}");
+  for (const path of [folder, join(folder, "instances")]) chmodSync(path, 0o755);
+  for (const path of [join(folder, "server.json"), file]) chmodSync(path, 0o644);
+  const infos: string[] = [];
+  const log = { info: (message: string) => void infos.push(message), error: () => undefined };
+  const clock = createVirtualClock();
+  const env = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
+  const server = await startStatusServer({
+    source: createFakeSource(clock),
+    folder,
+    env,
+    log,
+    clock,
+    version: "1",
+    allowedOrigins: [],
+  });
+  expect([folder, join(folder, "instances")].map(modeOf)).toEqual([0o700, 0o700]);
+  expect([join(folder, "server.json"), file].map(modeOf)).toEqual([0o600, 0o600]);
+  expect(infos).toEqual(["others could look into folders of the plugin: that is closed now"]);
   await server?.stop();
 });

@@ -1,10 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
 import { Instance, ServerFile } from "./instance.ts";
+import { keepPrivate } from "./private-folder.ts";
 
 /** The files by which servers are found. All calls are synchronous: some are made while the process exits. */
 export interface DiscoveryFiles {
+  /** Makes the folders, for their owner alone. Returns those that others could look into until now. May throw. */
+  prepare(): string[];
   /** What `server.json` says; undefined: nothing that can be read. */
   readServer(): ServerFile | undefined;
   writeServer(server: ServerFile): void;
@@ -12,6 +15,7 @@ export interface DiscoveryFiles {
   /** What all servers say of themselves. */
   readInstances(): Instance[];
   writeInstance(instance: Instance): void;
+  hasInstance(pid: number): boolean;
   /** Removes all that a process has left. */
   removeInstance(pid: number): void;
 }
@@ -31,6 +35,14 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
     }
   };
 
+  /** The folder may be gone: somebody has removed it. */
+  const namesOfInstances = () => (existsSync(instances) ? readdirSync(instances) : []);
+
+  /** Where the folder is gone, or is none any more, there is nothing to remove. */
+  const remove = (path: string) => {
+    if (existsSync(path)) rmSync(path, { force: true });
+  };
+
   /** Whoever reads at the same time finds all of the old text or all of the new one. */
   const write = (path: string, value: Instance) => {
     mkdirSync(instances, { recursive: true, mode: 0o700 });
@@ -41,19 +53,21 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
   };
 
   return {
+    prepare: () => [folder, instances].filter(keepPrivate),
     readServer: () => read(serverFile, ServerFile),
     writeServer: (server) => write(serverFile, server),
-    removeServer: () => rmSync(serverFile, { force: true }),
+    removeServer: () => remove(serverFile),
     readInstances: () =>
-      readdirSync(instances).flatMap((name) => {
+      namesOfInstances().flatMap((name) => {
         const pid = Number(/^(\d+)\.json$/.exec(name)?.[1]);
         const instance = pid ? read(fileOf(pid), Instance) : undefined;
         return instance?.pid === pid ? [instance] : [];
       }),
+    hasInstance: (pid) => existsSync(fileOf(pid)),
     writeInstance: (instance) => write(fileOf(instance.pid), instance),
     removeInstance: (pid) => {
-      rmSync(fileOf(pid), { force: true });
-      rmSync(temporaryOf(pid), { force: true });
+      remove(fileOf(pid));
+      remove(temporaryOf(pid));
     },
   };
 };

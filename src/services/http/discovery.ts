@@ -1,11 +1,19 @@
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import { type Log, reasonOf } from "../log.ts";
 import { repeat } from "../recurring.ts";
 import { createDiscoveryFiles } from "./discovery-files.ts";
-import { byAge, type Instance, isLiving } from "./instance.ts";
+import { byAge, type Instance, stateOf } from "./instance.ts";
 
 /** Milliseconds between two looks whether `server.json` is without an owner. */
 const LOOK = 2_000;
+
+const FAULT = "server.json could not be looked after";
+
+/**
+ * Looks in a row at which a server that says nothing still counts as one: it may be stopped, or busy. After that its place
+ * is given to one that answers.
+ */
+const MOST_SILENT = 5;
 
 /** Makes a server known to programs outside, and to the servers of other processes. */
 export interface Discovery {
@@ -15,7 +23,7 @@ export interface Discovery {
 
 /**
  * Writes `instances/<pid>.json`, and `server.json` when no living server owns that and none of those that live is older.
- * Looks again every two seconds. Resolves after the first look.
+ * Looks again every two seconds, and writes again what somebody has removed. Resolves after the first look.
  */
 export const announce = async (
   own: Instance & { token: string },
@@ -23,7 +31,18 @@ export const announce = async (
 ): Promise<Discovery> => {
   const files = createDiscoveryFiles(folder);
   const { token: _, ...instance } = own;
+  const silences = new Map<string, number>();
   let ended = false;
+  let fault: string | undefined;
+
+  const isLiving = async (other: Instance): Promise<boolean> => {
+    const key = `${other.pid} ${other.port} ${other.startedAt}`;
+    const state = await stateOf(other);
+    const silent = state === "silent" ? (silences.get(key) ?? 0) + 1 : 0;
+    if (silent > 0) silences.set(key, silent);
+    else silences.delete(key);
+    return state === "living" || (silent > 0 && silent <= MOST_SILENT);
+  };
 
   const named = () => files.readServer();
   const isOurs = () => named()?.token === own.token;
@@ -37,6 +56,7 @@ export const announce = async (
   };
 
   const look = async () => {
+    if (!files.hasInstance(own.pid)) files.writeInstance(instance);
     const others = await living();
     if (ended || isOurs()) return;
     const owner = named();
@@ -47,15 +67,39 @@ export const announce = async (
     files.writeServer(own);
   };
 
+  /** A fault is said once, not every two seconds. */
+  const lookAgain = async () => {
+    try {
+      await look();
+      fault = undefined;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason !== fault) log.error(FAULT, { reason });
+      fault = reason;
+    }
+  };
+
   files.writeInstance(instance);
+  try {
+    const narrowed = files.prepare();
+    if (narrowed.length > 0) log.info("others could look into folders of the plugin: that is closed now", { narrowed });
+  } catch (error) {
+    // What is in them is for their owner alone all the same.
+    log.error("others may look into the folder of the plugin", { folder, reason: reasonOf(error) });
+  }
   await look();
-  const stopLooking = repeat(clock, log, { every: LOOK, work: look, fault: "server.json could not be looked after" });
+  const stopLooking = repeat(clock, log, { every: LOOK, work: lookAgain, fault: FAULT });
   return {
     end: () => {
       ended = true;
       stopLooking();
-      if (isOurs()) files.removeServer();
-      files.removeInstance(own.pid);
+      try {
+        if (isOurs()) files.removeServer();
+        files.removeInstance(own.pid);
+      } catch (error) {
+        // Others find out that nobody is behind them; what else has to end must not be held up.
+        log.error("the files by which the status API is found could not be removed", { reason: reasonOf(error) });
+      }
     },
   };
 };

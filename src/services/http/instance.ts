@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { get } from "node:http";
 import { z } from "zod";
 import { LOOPBACK } from "./listening.ts";
 
@@ -19,8 +19,11 @@ export type ServerFile = z.infer<typeof ServerFile>;
 export const byAge = (one: Instance, other: Instance): number =>
   Date.parse(one.startedAt) - Date.parse(other.startedAt) || one.pid - other.pid;
 
-/** Milliseconds after which a connection that is neither taken nor refused counts as taken: its process is stopped. */
-const PATIENCE = 500;
+/** Milliseconds that a server has to say who it is. One that is stopped or busy does not. */
+const PATIENCE = 1_000;
+
+/** What a server says of itself. Another program, or another server, at its port says something else. */
+const Health = Instance.pick({ pid: true, startedAt: true });
 
 const hasProcess = (pid: number): boolean => {
   try {
@@ -32,22 +35,47 @@ const hasProcess = (pid: number): boolean => {
   }
 };
 
-const isListening = (port: number): Promise<boolean> =>
+/** The longest answer of `/v1/health` that is read. */
+const LONGEST = 10_000;
+
+/** What is said at a port: JSON, or undefined where it is none; nothing for as long as it is waited for; or refused. */
+const healthAt = (port: number): Promise<{ said: unknown } | "silent" | "refused"> =>
   new Promise((resolve) => {
-    const socket = connect({ port, host: LOOPBACK });
-    const say = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.unref();
-    socket.setTimeout(PATIENCE, () => say(true));
-    socket.once("connect", () => say(true));
-    socket.once("error", () => say(false));
+    const ask = get({ port, host: LOOPBACK, path: "/v1/health", agent: false, timeout: PATIENCE }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8");
+      answer.on("data", (part: string) => {
+        text += part;
+        if (text.length > LONGEST) answer.destroy();
+      });
+      answer.on("error", () => resolve({ said: undefined }));
+      answer.on("close", () => resolve({ said: parsed(text) }));
+    });
+    ask.on("timeout", () => {
+      resolve("silent");
+      ask.destroy();
+    });
+    ask.on("error", () => resolve("refused"));
   });
 
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
 /**
- * True when another process's server is there. That its process id is alive says little: the system gives ids again.
- * Its port is listened on even while it is stopped or busy.
+ * Whether another process's server is there: `living` when it says so itself. That its process id is alive says nothing,
+ * and that its port is listened on little: the system gives both again. `silent` when something is there that has not
+ * answered yet.
  */
-export const isLiving = async ({ pid, port }: Instance): Promise<boolean> =>
-  pid !== process.pid && hasProcess(pid) && (await isListening(port));
+export const stateOf = async ({ pid, port, startedAt }: Instance): Promise<"living" | "silent" | "gone"> => {
+  if (pid === process.pid || !hasProcess(pid)) return "gone";
+  const health = await healthAt(port);
+  if (health === "refused") return "gone";
+  if (health === "silent") return "silent";
+  const { data } = Health.safeParse(health.said);
+  return data?.pid === pid && data.startedAt === startedAt ? "living" : "gone";
+};
