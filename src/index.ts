@@ -97,6 +97,7 @@ const server: Plugin = async (input, given) => {
       clock,
       version: manifest.version,
       allowedOrigins: options.api.allowedOrigins,
+      reads: options.api.reads,
       pages: watching.pages,
     });
     if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });

@@ -57,7 +57,7 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
     let status: number;
     let body: unknown;
     try {
-      const headers = { ...init.headers, "content-type": "application/json", connection: "close" };
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", connection: "close" };
       const response = await fetch(url + path, { ...init, headers, signal: AbortSignal.timeout(PATIENCE) });
       status = response.status;
       body = await response.json();
@@ -86,7 +86,6 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
     answer: (taskId, answer) =>
       call(Shown, `/v1/tasks/${encodeURIComponent(taskId)}/answers`, {
         method: "POST",
-        headers: { authorization: `Bearer ${token}` },
         body: JSON.stringify(answer),
       }),
   };

@@ -164,6 +164,13 @@ test("what a child wrote stays on its line, and moves no cursor: shown, and in w
   }
 });
 
+test("it has the token with it, where nothing is read without", async () => {
+  const served = await serve({ reads: "token" });
+  asking(served, PERMISSION);
+  expect(await answer(served)).toMatchObject({ code: 0, out: expect.stringContaining("answer per_1"), error: "" });
+  expect(await answer(served, "per_1", "once")).toMatchObject({ code: 0, error: "" });
+});
+
 test("where no OpenCode runs, or something else listens, it says so, and nobody gets the token", async () => {
   const folder = temporaryFolder();
   const run = () => commandHere(["answer", "--data", folder]);

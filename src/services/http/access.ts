@@ -27,7 +27,8 @@ export const quoted = (value: string): string =>
  * Why nobody who sends such a request is served, whatever it asks for.
  *
  * Any page in the user's browser can reach loopback. One whose name was rebound to 127.0.0.1 still sends that name as
- * `Host`; any other page sends its `Origin` with what it could read.
+ * `Host`; any other page sends its `Origin` with what it could read. What it cannot read, such as an image or a frame, it
+ * may ask for without one: then the browser says in `Sec-Fetch-Site` that another site asked.
  */
 export const refusalOf = (request: Request, allowedOrigins: readonly string[]): Refusal | undefined => {
   const host = request.headers.get("host") ?? "";
@@ -38,6 +39,10 @@ export const refusalOf = (request: Request, allowedOrigins: readonly string[]): 
   if (origin !== null && !LOOPBACK_ORIGIN.test(origin) && !allowedOrigins.includes(origin)) {
     return { status: 403, error: `Origin ${quoted(origin)} is not served: it is not listed in the allowed origins.` };
   }
+  const site = request.headers.get("sec-fetch-site");
+  if (origin === null && (site === "cross-site" || site === "same-site")) {
+    return { status: 403, error: "A page of another site has asked for this. Open the address by itself." };
+  }
   if (request.url.length > LONGEST_URL) {
     return { status: 414, error: `The URL is too long: at most ${LONGEST_URL} characters are served.` };
   }
@@ -46,11 +51,20 @@ export const refusalOf = (request: Request, allowedOrigins: readonly string[]): 
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
+const bearerIn = (authorization: string | undefined): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+
+/** True when the header `Authorization` has the token. */
+export const bearsToken = (authorization: string | undefined, token: string): boolean => {
+  const given = bearerIn(authorization);
+  // Digests have one length: how long the comparison takes says nothing about the token.
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+};
+
 /** Why a request may not change anything: it has no token, or a wrong one. */
 export const tokenRefusalOf = (authorization: string | undefined, token: string): Refusal | undefined => {
-  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-  // Digests have one length: how long the comparison takes says nothing about the token.
-  if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined;
+  if (bearsToken(authorization, token)) return undefined;
+  const given = bearerIn(authorization);
   const problem = given === undefined ? "no token was given" : "the token is wrong";
   return { status: 401, error: `Not allowed: ${problem}. Send "Authorization: Bearer" and the token in server.json.` };
 };
