@@ -4,10 +4,12 @@ import { type Listen, LOOPBACK } from "./listening.ts";
 /** As much of `Bun.serve` as is used here. Bun's whole types would bring globals that Node does not have. */
 interface BunServer {
   port: number;
+  pendingRequests: number;
   stop(closeActiveConnections?: boolean): Promise<void>;
   unref(): void;
   /** Seconds until a request's connection is closed; 0: never. Writing to it gives it no more time. */
   timeout(request: Request, seconds: number): void;
+  requestIP(request: Request): { address: string; port: number } | null;
 }
 
 interface BunRuntime {
@@ -17,6 +19,8 @@ interface BunRuntime {
     port: number;
     development: false;
     reusePort: false;
+    /** Seconds for which a connection may rest, and for which a request may take; at most 255. */
+    idleTimeout: number;
     fetch(request: Request, server: BunServer): Response | Promise<Response>;
     error(error: Error): Response;
   }): BunServer;
@@ -36,14 +40,20 @@ export const tellsBackpressure = (version: string): boolean => {
   return major > 1 || (major === 1 && minor >= 4);
 };
 
+const tooMany = (): Response =>
+  errorAnswer(503, "Too much is asked at once. Try again.", { Connection: "close", "Retry-After": "1" });
+
 const bun = (): BunRuntime => {
   const runtime = (globalThis as { Bun?: BunRuntime }).Bun;
   if (!runtime) throw new Error("this is not Bun");
   return runtime;
 };
 
-/** By `Bun.serve`. */
-export const listenOnBun: Listen = async (port, answer) => {
+/**
+ * By `Bun.serve`. What Bun refuses by itself has none of our headers: whatever is no HTTP, headers that are too long, and
+ * `OPTIONS *`.
+ */
+export const listenOnBun: Listen = async (port, answer, { patience, connections }) => {
   const { serve, version } = bun();
   const mostBytes = tellsBackpressure(version) ? undefined : MOST_BYTES_UNTOLD;
   const server = serve({
@@ -52,10 +62,17 @@ export const listenOnBun: Listen = async (port, answer) => {
     development: false,
     // Without it, `development: false` has Bun share the port with whoever else does so (seen in 1.3.14 and 1.4.5).
     reusePort: false,
+    idleTimeout: Math.min(255, Math.ceil(patience / 1_000)),
     fetch: (request, self) => {
-      // Without this Bun closes an events stream after ten seconds, whatever is written to it.
-      self.timeout(request, 0);
-      return answer(request, { mostBytes, drop: () => self.timeout(request, 1) });
+      if (self.pendingRequests > connections) return tooMany();
+      const remote = self.requestIP(request);
+      return answer(request, {
+        mostBytes,
+        ends: remote ? { remote, local: { address: LOOPBACK, port: self.port } } : undefined,
+        unsent: () => 0,
+        keepOpen: () => self.timeout(request, 0),
+        drop: () => self.timeout(request, 1),
+      });
     },
     error: () => errorAnswer(500, "The status API could not answer."),
   });

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { CORS, errorAnswer } from "./cors.ts";
 import { type Listen, LOOPBACK } from "./listening.ts";
+import type { Ends } from "./socket-owner.ts";
 
 const portOf = (server: Server): number => {
   const address = server.address();
@@ -10,27 +12,54 @@ const portOf = (server: Server): number => {
   return address.port;
 };
 
-/** What is sent when a request cannot even be parsed, as HTTP: there is nobody else to write it. */
-const unparsed = (code: string | undefined): string => {
-  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : 400;
-  const body = JSON.stringify({
-    error: status === 431 ? "The URL or the headers are too long." : "This is no HTTP.",
-    status,
-  });
+/** What there is to say of a request that cannot even be read, by the code of Node's error. */
+const UNREAD: Readonly<Record<string, { status: number; name: string; error: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    name: "Request Header Fields Too Large",
+    error: "The URL or the headers are too long.",
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, name: "Request Timeout", error: "The request did not come in time." },
+};
+const NO_HTTP = { status: 400, name: "Bad Request", error: "This is no HTTP." };
+
+/** The answer to such a request, as HTTP: there is nobody else to write it. */
+const unread = (code: string | undefined): string => {
+  const { status, name, error } = UNREAD[code ?? ""] ?? NO_HTTP;
+  const body = JSON.stringify({ error, status });
   const headers = { ...CORS, "Content-Type": "application/json", "Content-Length": body.length, Connection: "close" };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [
-    `HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}`,
-    ...lines,
-    "",
-    body,
-  ].join("\r\n");
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}`);
+  return [`HTTP/1.1 ${status} ${name}`, ...lines, "", body].join("\r\n");
 };
 
+/** Milliseconds between two looks for requests that take too long: a part of what they may take. */
+const checkedEvery = (patience: number): number => Math.ceil(patience / 6);
+
 /** By Node's own server. */
-export const listenOnNode: Listen = async (port, answer) => {
+export const listenOnNode: Listen = async (port, answer, { patience, connections }) => {
+  const known = new WeakMap<Socket, Ends>();
+
+  /** The same object for all requests of a connection. */
+  const endsOf = (socket: Socket): Ends | undefined => {
+    const { remoteAddress, remotePort, localAddress, localPort } = socket;
+    if (!remoteAddress || !remotePort || !localAddress || !localPort) return undefined;
+    const ends = known.get(socket) ?? {
+      remote: { address: remoteAddress, port: remotePort },
+      local: { address: localAddress, port: localPort },
+    };
+    known.set(socket, ends);
+    return ends;
+  };
+
   const listener = getRequestListener(
-    (request, { outgoing }) => answer(request, { drop: () => outgoing.destroy(), mostBytes: undefined }),
+    (request, { incoming, outgoing }) =>
+      answer(request, {
+        drop: () => outgoing.destroy(),
+        keepOpen: () => void incoming.socket.setTimeout(0),
+        unsent: () => outgoing.writableLength,
+        mostBytes: undefined,
+        ends: endsOf(incoming.socket as Socket),
+      }),
     // The process is the host's: its globals stay what they are.
     { overrideGlobalObjects: false, errorHandler: () => errorAnswer(400, "The Host or the URL is malformed.") },
   );
@@ -44,11 +73,15 @@ export const listenOnNode: Listen = async (port, answer) => {
     // Also for targets and hosts of which no URL can be made, such as `*`.
     outgoing.writeHead(204, CORS).end();
   };
-  const server = createServer(serve);
+  const times = { headersTimeout: patience, requestTimeout: patience, keepAliveTimeout: patience };
+  const server = createServer({ ...times, connectionsCheckingInterval: checkedEvery(patience) }, serve);
+  // Also for who does not take its answer.
+  server.setTimeout(patience);
+  server.maxConnections = connections;
   // Node would answer by itself, without our headers.
   server.on("checkExpectation", serve);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (socket.writable) socket.end(unparsed(error.code));
+    if (socket.writable) socket.end(unread(error.code));
     else socket.destroy();
   });
   // Whoever reads must not keep the process alive either.
