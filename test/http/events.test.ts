@@ -76,6 +76,7 @@ test("what happens while a snapshot is made is in it or comes after it: nothing 
   const { sessionID } = source.launch();
   const early = await events();
   await early.next();
+  source.change(sessionID, { resumeCount: 1 }, { elsewhere: true });
   source.beforeLive = () => {
     source.beforeLive = undefined;
     source.end(sessionID, "completed", { elsewhere: true });
@@ -83,12 +84,13 @@ test("what happens while a snapshot is made is in it or comes after it: nothing 
   };
   const late = await events();
   const { at, tasks } = (await late.next()).data as { at: number; tasks: { sessionID: string }[] };
-  expect(at).toBe(1);
+  expect(at).toBe(2);
+  expect(await early.next()).toMatchObject({ id: "2", event: "task.updated" });
   expect(new Set(tasks.map((task) => task.sessionID)).size).toBe(tasks.length);
   await clock.advance(MOMENT);
   for (const stream of [early, late]) {
-    expect(await stream.next()).toMatchObject({ id: "2", event: "task.completed" });
-    expect(await stream.next()).toMatchObject({ id: "3", event: "task.created" });
+    expect(await stream.next()).toMatchObject({ id: "3", event: "task.completed" });
+    expect(await stream.next()).toMatchObject({ id: "4", event: "task.created" });
   }
 });
 
@@ -116,17 +118,17 @@ test("a change is read and written once, whoever reads it; without readers nothi
   let reads = 0;
   let written = 0;
   const { changedSince } = source;
-  source.changedSince = (...given) => {
-    reads += 1;
-    return changedSince(...given);
-  };
   const toJSON = () => {
     written += 1;
     return `written ${written} times`;
   };
   const description = { toJSON } as unknown as string;
-  source.change(sessionID, { description });
-  source.change(sessionID, { description });
+  source.changedSince = (...given) => {
+    reads += 1;
+    return changedSince(...given).map((change) => ({ ...change, task: { ...change.task, description } }));
+  };
+  source.change(sessionID, { resumeCount: 1 });
+  source.change(sessionID, { resumeCount: 2 });
   await clock.advance(20);
   for (const stream of streams)
     expect(await stream.task("task.updated")).toMatchObject({ description: "written 1 times" });
@@ -187,39 +189,99 @@ test("200 idle connections do not keep anybody from being answered", async () =>
 
 test("a client that never reads is dropped at a bound; others miss nothing", async () => {
   const { server, events, source, clock } = await serve();
-  const { sessionID } = source.launch();
+  // As long as they may be in events: 8 kB each.
+  const text = "x".repeat(2_000);
+  const ids = Array.from({ length: 200 }, () => source.launch({ prompt: text, result: text }).sessionID);
   const stream = await events();
   await stream.next();
   const mute = await open(server.port);
   mute.pause();
   const closed = new Promise((resolve) => mute.once("close", resolve));
   mute.on("error", () => undefined);
-  mute.write(request("GET", "/v1/events", { Connection: "keep-alive" }));
-  const { live } = source;
-  await new Promise<void>((joined) => {
-    source.live = () => {
-      joined();
-      return live();
+  const { latestChange, changedSince } = source;
+  const joined = new Promise<void>((resolve) => {
+    source.changedSince = (...given) => {
+      resolve();
+      return changedSince(...given);
     };
   });
+  mute.write(request("GET", "/v1/events", { Connection: "keep-alive" }));
+  await joined;
+  source.changedSince = changedSince;
 
   // Loopback and the kernel hold some megabytes beside what the server buffers.
-  const result = "x".repeat(128 * 1024);
-  const all = 32 * MOST_UNREAD;
-  for (let sent = 0; sent < all; sent += result.length) {
-    source.change(sessionID, { result });
+  const rounds = 20;
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const id of ids) source.change(id, { resumeCount: round });
     await clock.advance(20);
-    expect(await stream.task("task.updated")).toMatchObject({ result });
+    for (const _ of ids) expect(await stream.task("task.updated")).toMatchObject({ resumeCount: round });
   }
+  const all = (latestChange() - ids.length) * 3 * text.length;
   let got = 0;
   mute.on("data", (part) => {
     got += part.length;
   });
   mute.resume();
   await closed;
+  expect(all).toBeGreaterThan(16 * MOST_UNREAD);
   expect(got).toBeLessThan(all / 2);
   console.log(`a client that never reads was dropped with ${(got / 1_048_576).toFixed(1)} MB on their way to it`);
-  source.change(sessionID, { result: "still there" });
+  source.change(ids[0] ?? "", { result: "still there" });
   await clock.advance(20);
   expect(await stream.task("task.updated")).toMatchObject({ result: "still there" });
+}, 60_000);
+
+test("a burst of changes is sent at once, however many there are", async () => {
+  const { events, source, clock } = await serve();
+  const stream = await events();
+  await stream.next();
+  for (let launched = 0; launched < 450; launched += 1) source.launch();
+  await clock.advance(16);
+  for (let launched = 1; launched <= 450; launched += 1) {
+    expect(await stream.next()).toMatchObject({ id: String(launched), event: "task.created" });
+  }
+});
+
+test("a task that is cleared is told as removed, once, be it here or by another process; others are not", async () => {
+  const { events, source, clock } = await serve();
+  const [first, second, third] = [source.launch(), source.launch(), source.launch()];
+  const stream = await events();
+  await stream.next();
+  source.clear(first.sessionID);
+  await clock.advance(MOMENT);
+  expect(await stream.next()).toEqual({ id: "3", event: "task.removed", data: { sessionID: first.sessionID } });
+  source.clear(second.sessionID, { elsewhere: true });
+  const fresh = source.launch();
+  await clock.advance(2_000);
+  const told = [await stream.next(), await stream.next()];
+  expect(told).toEqual(
+    expect.arrayContaining([
+      { id: "4", event: "task.created", data: fresh },
+      { id: "4", event: "task.removed", data: { sessionID: second.sessionID } },
+    ]),
+  );
+  source.change(third.sessionID, { resumeCount: 1 });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ sessionID: third.sessionID });
+  // Who comes now never learns of those that are gone.
+  const late = await events();
+  const { tasks, stats } = (await late.next()).data as { tasks: { sessionID: string }[]; stats: unknown };
+  expect(tasks.map(({ sessionID }) => sessionID)).toEqual([third.sessionID, fresh.sessionID]);
+  expect(stats).toMatchObject({ totalTasks: 2 });
+});
+
+test("numbers are whole, also while changes wait for a file and lie between two of its numbers", async () => {
+  const { events, source, clock, errors } = await serve();
+  source.launch();
+  const { latestChange, changedSince } = source;
+  source.latestChange = () => latestChange() + 0.25;
+  source.changedSince = (since, limit) =>
+    changedSince(Math.floor(since), limit).map((change) => ({ ...change, change: change.change + 0.5 }));
+  const stream = await events();
+  const snapshot = await stream.next();
+  expect(snapshot).toMatchObject({ id: "1", data: { at: 1 } });
+  source.launch();
+  await clock.advance(MOMENT);
+  expect(await stream.next()).toMatchObject({ id: "2", event: "task.created" });
+  expect(errors).toEqual([]);
 });

@@ -1,20 +1,39 @@
 import { expect, test } from "vitest";
 import { tellsBackpressure } from "../../src/services/http/bun-server.ts";
 import { bytes, createSubscriber, MOST_UNREAD } from "../../src/services/http/subscriber.ts";
+import { createUnderWay, type UnderWay } from "../../src/services/http/under-way.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
 
 const PART = 64 * 1024;
 
-const subscribe = (mostBytes?: number) => {
+const subscribe = ({
+  mostBytes,
+  underWay = createUnderWay(Number.POSITIVE_INFINITY),
+  snapshot = "snapshot",
+}: Given = {}) => {
   const clock = createVirtualClock();
   const told: string[] = [];
-  const subscriber = createSubscriber(bytes("snapshot"), {
+  const subscriber = createSubscriber(bytes(snapshot), {
     clock,
-    connection: { drop: () => told.push("dropped"), mostBytes },
+    underWay,
+    connection: {
+      drop: () => told.push("dropped"),
+      keepOpen: () => undefined,
+      unsent: () => 0,
+      ends: undefined,
+      mostBytes,
+    },
     onGone: () => told.push("gone"),
   });
+  if (!subscriber) throw new Error("there is no room");
   return { subscriber, told, clock };
 };
+
+interface Given {
+  mostBytes?: number;
+  underWay?: UnderWay;
+  snapshot?: string;
+}
 
 test("who reads nothing is dropped once the bound is passed, and no heart beats for it any more", () => {
   const { subscriber, told, clock } = subscribe();
@@ -42,7 +61,7 @@ test("who reads is not dropped, however much it is, nor for one event that is lo
 });
 
 test("where nobody can tell how much was read, all that was sent is what counts", async () => {
-  const { subscriber, told } = subscribe(3 * PART);
+  const { subscriber, told } = subscribe({ mostBytes: 3 * PART });
   const reader = subscriber.stream.getReader();
   await reader.read();
   for (let sent = 0; sent < 4; sent += 1) {

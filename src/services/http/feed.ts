@@ -7,16 +7,17 @@ import { eventNames } from "./change-events.ts";
 import { statsOf } from "./figures.ts";
 import type { ShownChange, StatusSource } from "./source.ts";
 import { bytes, type Connection, createSubscriber, frame, type Subscriber } from "./subscriber.ts";
+import type { UnderWay } from "./under-way.ts";
 
 /** The events of one process: read once, written once, sent to all who subscribe. */
 export interface Feed {
-  /** A stream that begins with a snapshot; undefined when there are as many subscribers as there may be. */
+  /** A stream that begins with a snapshot; undefined when there are as many subscribers as there may be, or no room. */
   subscribe(connection: Connection): ReadableStream<Uint8Array> | undefined;
   /** Ends all streams. */
   stop(): void;
 }
 
-/** A dashboard needs one or two; each costs a connection and up to a snapshot and `MOST_UNREAD` of memory. */
+/** A dashboard needs one or two; each costs a connection. What all cost in memory is `MOST_UNDER_WAY`. */
 export const MOST_SUBSCRIBERS = 100;
 
 /** Ended tasks in a snapshot. */
@@ -33,11 +34,18 @@ const AT_A_TIME = 200;
 
 const FAULT = "the changes of tasks could not be read";
 
+/** Changes that wait for a file have numbers between two whole ones: shown is the lower one, again and again. */
+const shownNumber = (change: number): number => Math.floor(change);
+
 /** Reads nothing while nobody has subscribed. */
-export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed => {
+export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWay: UnderWay): Feed => {
   const subscribers = new Set<Subscriber>();
   const live = new Set<string>();
-  const known = { at: 0, readAt: "", live };
+  /** The tasks that a stream has told of. */
+  const told = new Set<string>();
+  const known = { at: 0, readAt: "", live, count: 0 };
+  /** The newest one, for all who come before anything else happens. */
+  let newest: { frame: Uint8Array; at: number; count: number } | undefined;
   let stopReading: (() => void) | undefined;
 
   const nowISO = () => new Date(clock.now()).toISOString();
@@ -47,7 +55,33 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed =
     const names = eventNames(change, known);
     if (hasEnded(change.task)) live.delete(change.task.sessionID);
     else live.add(change.task.sessionID);
-    return names.map((name) => frame(name, data, change.change)).join("");
+    told.add(change.task.sessionID);
+    if (change.born > known.at) known.count += 1;
+    return names.map((name) => frame(name, data, shownNumber(change.change))).join("");
+  };
+
+  const send = (frames: string) => {
+    const chunk = bytes(frames);
+    for (const subscriber of [...subscribers]) subscriber.send(chunk);
+    underWay.relieve();
+  };
+
+  /**
+   * Sends which tasks are gone. A removal has no number: it shows in how many tasks there are. Where a launch that has not
+   * been read yet makes up for it, the next time shows it.
+   */
+  const readRemovals = () => {
+    const count = source.count();
+    if (count === known.count) return;
+    known.count = count;
+    const gone = [...told].filter((id) => !source.has(id));
+    for (const id of gone) {
+      told.delete(id);
+      live.delete(id);
+    }
+    const at = shownNumber(known.at);
+    if (gone.length > 0)
+      send(gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join(""));
   };
 
   /** Sends what has changed since the last time. */
@@ -55,13 +89,13 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed =
     const readAt = nowISO();
     for (;;) {
       const changes = source.changedSince(known.at, AT_A_TIME);
-      const newest = changes.at(-1);
-      if (!newest) break;
-      const chunk = bytes(changes.map(framesOf).join(""));
-      known.at = newest.change;
-      for (const subscriber of [...subscribers]) subscriber.send(chunk);
+      const last = changes.at(-1);
+      if (!last) break;
+      send(changes.map(framesOf).join(""));
+      known.at = last.change;
       if (changes.length < AT_A_TIME) break;
     }
+    readRemovals();
     known.readAt = readAt;
   };
 
@@ -75,8 +109,10 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed =
 
   const begin = () => {
     known.at = source.latestChange();
+    known.count = source.count();
     known.readAt = nowISO();
     live.clear();
+    told.clear();
     for (const { sessionID } of source.live()) live.add(sessionID);
     let callOff: (() => void) | undefined;
     const stopListening = source.onChange(() => {
@@ -97,16 +133,21 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed =
     if (subscribers.size > 0) return;
     stopReading?.();
     stopReading = undefined;
+    newest = undefined;
   };
 
   /** What everybody who gets all changes after `known.at` must know before. */
   const snapshot = (): Uint8Array => {
+    if (newest?.at === known.at && newest.count === known.count) return newest.frame;
     // A task that another process ends between the two readings is in both: as it was, and as it is.
     const tasks = new Map(
       [...source.live(), ...source.newestEnded(NEWEST_ENDED)].map((task) => [task.sessionID, task]),
     );
-    const data = { tasks: [...tasks.values()], stats: statsOf(source.tallies()), at: known.at };
-    return bytes(frame("snapshot", JSON.stringify(data), known.at));
+    for (const id of tasks.keys()) told.add(id);
+    const at = shownNumber(known.at);
+    const data = { tasks: [...tasks.values()], stats: statsOf(source.tallies()), at };
+    newest = { frame: bytes(frame("snapshot", JSON.stringify(data), at)), at: known.at, count: known.count };
+    return newest.frame;
   };
 
   return {
@@ -119,13 +160,14 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log): Feed =
         const subscriber = createSubscriber(snapshot(), {
           clock,
           connection,
+          underWay,
           onGone: (gone) => {
             subscribers.delete(gone);
             restIfUnread();
           },
         });
-        subscribers.add(subscriber);
-        return subscriber.stream;
+        if (subscriber) subscribers.add(subscriber);
+        return subscriber?.stream;
       } finally {
         restIfUnread();
       }

@@ -75,7 +75,7 @@ export const registerLivePage = (
     if (c.req.raw.method === "HEAD") return methodNotAllowed("GET, OPTIONS");
     const stream = feed.subscribe(c.env.connection);
     if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
-    const error = `There are ${MOST_WATCHERS} watchers, and no more are served: close one of them.`;
+    const error = `There are ${MOST_WATCHERS} watchers, or too much is on its way to them: close one of them.`;
     return errorAnswer(503, error, { "Retry-After": "5" });
   });
 

@@ -1,10 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Watched } from "../../inspection/watched.ts";
 import { bytes, type Connection, createSubscriber, frame, type Subscriber } from "../subscriber.ts";
+import type { UnderWay } from "../under-way.ts";
 
 /** What can be watched, sent to all who watch it. */
 export interface WatchFeed {
-  /** A stream that begins with all that is kept; undefined when there are as many watchers as there may be. */
+  /** A stream that begins with all that is kept; undefined when there are as many watchers as there may be, or no room. */
   subscribe(connection: Connection): ReadableStream<Uint8Array> | undefined;
   /** Ends all streams. */
   stop(): void;
@@ -17,7 +18,7 @@ export const MOST_WATCHERS = 10;
 const GATHER = 40;
 
 /** Reads nothing while nobody has subscribed. The event `begin` has all that is kept, each `more` what has come since. */
-export const createWatchFeed = (watched: Watched, clock: Clock): WatchFeed => {
+export const createWatchFeed = (watched: Watched, clock: Clock, underWay: UnderWay): WatchFeed => {
   const subscribers = new Set<Subscriber>();
   let known = 0;
   let callOff: (() => void) | undefined;
@@ -37,6 +38,7 @@ export const createWatchFeed = (watched: Watched, clock: Clock): WatchFeed => {
     known = more.upTo;
     const chunk = written("more", more);
     for (const subscriber of [...subscribers]) subscriber.send(chunk);
+    underWay.relieve();
   };
 
   const listen = () => {
@@ -66,13 +68,15 @@ export const createWatchFeed = (watched: Watched, clock: Clock): WatchFeed => {
       const subscriber = createSubscriber(written("begin", watched.since(0)), {
         clock,
         connection,
+        underWay,
         onGone: (gone) => {
           subscribers.delete(gone);
           restIfUnread();
         },
       });
-      subscribers.add(subscriber);
-      return subscriber.stream;
+      if (subscriber) subscribers.add(subscriber);
+      else restIfUnread();
+      return subscriber?.stream;
     },
     stop,
   };
