@@ -2,7 +2,7 @@ import type { Answer } from "../answer.ts";
 import type { Task } from "../task.ts";
 import type { Cancelled } from "./ending.ts";
 import { type Log, reasonOf } from "./log.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, Refusal } from "./outcome.ts";
 import type { ResumeRequest } from "./resuming.ts";
 import type { AskedRequest, RequestAnswer } from "./store/history.ts";
 import type { Store } from "./store/store.ts";
@@ -17,6 +17,11 @@ export interface RequestParts {
   answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
 }
 
+const refusedBy = ({ reason, liesWith }: Refusal): RequestAnswer => ({
+  refused: reason,
+  ...(liesWith === "host" ? { liesWith } : {}),
+});
+
 /** Fulfils what other processes, and the status API, have asked of the tasks that this process supervises. */
 export const createFulfilling = ({ store, log, get, cancel, resume, answer }: RequestParts) => {
   const fulfil = async ({ taskId, request }: AskedRequest): Promise<RequestAnswer> => {
@@ -28,12 +33,12 @@ export const createFulfilling = ({ store, log, get, cancel, resume, answer }: Re
     }
     if (request.kind === "answer") {
       const answered = await answer(taskId, request.answer);
-      return answered.ok ? {} : { refused: answered.reason };
+      return answered.ok ? {} : refusedBy(answered);
     }
     const { signal } = new AbortController();
     const { parentSessionID } = task;
     const resumed = await resume({ parentSessionID, taskId, prompt: request.prompt, agent: undefined, signal });
-    return resumed.ok ? {} : { refused: resumed.reason };
+    return resumed.ok ? {} : refusedBy(resumed);
   };
 
   return (): void => {

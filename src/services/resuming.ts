@@ -65,8 +65,10 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
     if (!session.ok && session.failure.kind === "notFound") {
       return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
     }
-    if (!session.ok)
-      return refuse(own`OpenCode did not find the task's session: ${quoteLine(session.failure.message)}. Try again.`);
+    if (!session.ok) {
+      const message = quoteLine(session.failure.message);
+      return refuse(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
+    }
     learnAbove(sessionID);
     if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
     // Another resume may have come while the host, or a person, was asked.

@@ -1,10 +1,21 @@
-import type { TaskEvent } from "../../src/machines/task-events.ts";
+import type { StoredSnapshot } from "../../src/machines/task.ts";
 import type { Clock } from "../../src/services/clock.ts";
-import type { ShownChange, ShownTask, StatusSource } from "../../src/services/http/source.ts";
-import { type Outcome, refuse } from "../../src/services/outcome.ts";
-import { hasEnded, noProgress, type TaskStatus } from "../../src/task.ts";
+import type { Engine } from "../../src/services/engine.ts";
+import type { Host } from "../../src/services/host.ts";
+import type { ShownTask, StatusSource } from "../../src/services/http/source.ts";
+import { refuse } from "../../src/services/outcome.ts";
+import { toTask } from "../../src/services/projection.ts";
+import { createFulfilling } from "../../src/services/requests.ts";
+import { createSites } from "../../src/services/sites.ts";
+import { createStatusSource } from "../../src/services/status-source.ts";
+import { migrate } from "../../src/services/store/schema.ts";
+import { loadSqlite } from "../../src/services/store/sqlite.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { noProgress, type Progress, type Task, type TaskStatus } from "../../src/task.ts";
+import { taskInput } from "./task-input.ts";
 
-/** A status source in memory, that a test changes as it likes. */
+/** The real source over a real store, whose tasks a test changes as it likes, and whose engine and host are scripted. */
 export interface FakeSource extends StatusSource {
   /** Launches a task; what is not given is made up. */
   launch(given?: Partial<ShownTask>): ShownTask;
@@ -12,168 +23,225 @@ export interface FakeSource extends StatusSource {
   change(id: string, changes: Partial<ShownTask>, options?: { elsewhere?: boolean }): ShownTask;
   /** Ends a task's run. */
   end(id: string, status?: "completed" | "error" | "cancelled", options?: { elsewhere?: boolean }): ShownTask;
+  /** Clears a task. */
+  clear(id: string, options?: { elsewhere?: boolean }): void;
   /** What tasks were asked to do, such as `cancel ses_0001`. */
   asked: string[];
   messages: Map<string, unknown[]>;
   /** How the host answers when it gives no messages, and how tasks answer when they refuse. */
   refusal: string | undefined;
+  /** What a refusal lies with; default: the task. */
+  refusedBy: "host" | undefined;
+  /** Requests are left alone, as by a process that is busy. */
+  isBusy: boolean;
   /** How many listen to changes. */
   listeners(): number;
   /** Called before each reading of all live tasks: somewhere, something may happen just then. */
   beforeLive: (() => void) | undefined;
+  store: Store;
 }
 
-interface Kept {
-  task: ShownTask;
-  born: number;
-  change: number;
-}
+const openDatabase = await loadSqlite();
 
-export const createFakeSource = (clock: Clock): FakeSource => {
-  const kept = new Map<string, Kept>();
+/** A store in SQLite, as the plugin has it, but in memory. */
+const openMemory = (clock: Clock): Store => {
+  const database = openDatabase(":memory:");
+  migrate(database);
+  const owner = { id: "here", pid: process.pid, machine: "here", startedAt: 1, directory: "/project" };
+  return createSqliteStore({ database, owner, now: clock.now });
+};
+
+const STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["lifecycle"]>> = {
+  running: { running: "working" },
+  resumed: { resumed: "working" },
+  completed: "completed",
+  error: "error",
+  cancelled: "cancelled",
+};
+
+const ms = (iso: string | undefined): number | undefined => (iso === undefined ? undefined : Date.parse(iso));
+
+/** What a task's machine would be in for the task to be shown so. */
+const snapshotOf = (task: Task): StoredSnapshot => {
+  const { facts, run } = taskInput(task.sessionID, {}, Date.parse(task.runStartedAt));
+  const kept = Object.keys(facts) as (keyof typeof facts)[];
+  const given = Object.fromEntries(
+    [...kept, "parentTaskId", "model"].flatMap((name) => {
+      const value = task[name as keyof Task];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  return {
+    value: { lifecycle: STATES[task.status], notice: "none", attention: "none" },
+    context: {
+      facts: { ...facts, ...given },
+      run: { ...run, index: task.resumeCount },
+      sends: 0,
+      stops: 0,
+      look: 0,
+      misses: 0,
+      hinted: false,
+      wakeAt: undefined,
+      hostError: undefined,
+      abortedAt: undefined,
+      completedAt: ms(task.completedAt),
+      resultRetrievedAt: ms(task.resultRetrievedAt),
+      result: task.result,
+      error: task.error,
+      end: undefined,
+      requests: (task.attention?.requests ?? []).map((request) => ({ ...request, since: Date.parse(request.since) })),
+      quietSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
+      waiters: [],
+      interruptions: 0,
+      recovery: "continue",
+    },
+  };
+};
+
+export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeSource => {
+  const sites = createSites();
   const listeners = new Set<() => void>();
-  let changes = 0;
   let count = 0;
 
   const now = () => new Date(clock.now()).toISOString();
-  const all = () => [...kept.values()];
-  const tasksWhere = (fits: (task: ShownTask) => boolean) => all().flatMap(({ task }) => (fits(task) ? [task] : []));
   const tell = () => {
     for (const listener of listeners) listener();
   };
 
-  const store = (task: ShownTask, elsewhere = false): ShownTask => {
-    changes += 1;
-    kept.set(task.sessionID, { task, born: kept.get(task.sessionID)?.born ?? changes, change: changes });
-    if (!elsewhere) tell();
-    return task;
-  };
-
   const at = (id: string): ShownTask => {
-    const found = kept.get(id);
+    const found = source.task(id);
     if (!found) throw new Error(`the test has no task ${id}`);
-    return found.task;
+    return found;
   };
 
-  const asked = (what: string, id: string): Promise<Outcome<ShownTask>> => {
-    source.asked.push(`${what} ${id}`);
-    return Promise.resolve(source.refusal === undefined ? { ok: true, value: at(id) } : refuse(source.refusal));
+  const keep = (task: Task, progress: Progress, elsewhere: boolean): ShownTask => {
+    const snapshot = snapshotOf(task);
+    const isNew = store.get(task.sessionID) === undefined;
+    store.commit({
+      records: [{ task: toTask(snapshot, progress), snapshot }],
+      journal: isNew
+        ? [
+            { taskId: task.sessionID, event: { type: "SLOT_GRANTED", at: 1 } },
+            { taskId: task.sessionID, event: { type: "PROMPT_ACCEPTED", at: 2 } },
+          ]
+        : [],
+      prompts: [],
+    });
+    if (!elsewhere) tell();
+    return at(task.sessionID);
   };
+
+  const asked = (what: string, id: string) => {
+    source.asked.push(`${what} ${id}`);
+    return source.refusal === undefined ? undefined : refuse(source.refusal, source.refusedBy);
+  };
+
+  const fulfil = createFulfilling({
+    store,
+    log: { info: () => undefined, error: (message) => console.error(message) },
+    get: (taskId) => store.get(taskId)?.task,
+    cancel: async ([id = ""]) => {
+      const refused = asked("cancel", id);
+      return [{ task: at(id), ...(refused ? { refused: refused.reason } : {}) }];
+    },
+    resume: async ({ taskId, prompt }) =>
+      asked(`resume with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
+    answer: async (taskId, answer) =>
+      asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
+  });
+
+  const engine: Pick<Engine, "fulfilRequests" | "subscribe"> = {
+    fulfilRequests: () => {
+      if (!source.isBusy) fulfil();
+    },
+    subscribe: (listener) => {
+      const call = listener as () => void;
+      listeners.add(call);
+      return () => void listeners.delete(call);
+    },
+  };
+  const host: Pick<Host, "rawMessages"> = {
+    rawMessages: async (id) =>
+      source.refusal === undefined
+        ? { ok: true, value: source.messages.get(id) ?? [] }
+        : { ok: false, failure: { kind: "unavailable", name: "Scripted", message: source.refusal } },
+  };
+  sites.add({ engine: engine as Engine, host: host as Host, store });
+
+  /** No answer is waited for that is there. */
+  const impatient: Clock = {
+    now: clock.now,
+    after: (_, fire) => {
+      const timer = setImmediate(fire);
+      return () => clearImmediate(timer);
+    },
+  };
+  let requests = 0;
+  const real = createStatusSource(sites, impatient, () => {
+    requests += 1;
+    return `request ${requests}`;
+  });
+  let subscribers = 0;
 
   const source: FakeSource = {
+    ...real,
+    store,
     asked: [],
     messages: new Map(),
     refusal: undefined,
+    refusedBy: undefined,
+    isBusy: false,
     beforeLive: undefined,
-    listeners: () => listeners.size,
+    live: () => {
+      source.beforeLive?.();
+      return real.live();
+    },
+    onChange: (listener) => {
+      const stop = real.onChange(listener);
+      subscribers += 1;
+      return () => {
+        subscribers -= 1;
+        stop();
+      };
+    },
+    listeners: () => subscribers,
     launch: (given = {}) => {
       count += 1;
-      return store({
-        sessionID: `ses_${String(count).padStart(4, "0")}`,
-        parentSessionID: "ses_parent",
-        parentMessageID: "msg_turn",
-        parentAgent: "build",
-        author: "build",
-        directory: "/project",
-        description: `task number ${count}`,
-        prompt: "Find it.",
-        agent: "general",
+      const id = given.sessionID ?? `ses_${String(count).padStart(4, "0")}`;
+      const { facts } = taskInput(id, { description: `task number ${count}`, batchId: "msg_turn" }, clock.now());
+      const task: Task = {
+        ...facts,
         model: { providerID: "fake", modelID: "m1" },
-        startedAt: now(),
-        runStartedAt: now(),
-        batchId: "msg_turn",
-        isForked: false,
-        priority: 0,
         status: "running",
         state: "running.working",
         childTaskIds: [],
+        runStartedAt: now(),
         resumeCount: 0,
         progress: noProgress(now()),
-        allowed: ["CANCEL"],
         ...given,
-      });
+      };
+      return keep(task, task.progress, false);
     },
-    change: (id, given, { elsewhere = false } = {}) => store({ ...at(id), ...given }, elsewhere),
-    end: (id, status = "completed", { elsewhere = false } = {}) =>
-      store(
+    change: (id, given, { elsewhere = false } = {}) => {
+      const task = { ...at(id), ...given };
+      return keep(task, task.progress, elsewhere);
+    },
+    end: (id, status = "completed", options = {}) =>
+      source.change(
+        id,
         {
-          ...at(id),
           status,
-          state: status,
           completedAt: now(),
-          allowed: status === "completed" ? ["RESUME"] : [],
-          ...(status === "completed" ? { result: "There are 12.", summary: "There are 12." } : {}),
+          ...(status === "completed" ? { result: "There are 12." } : {}),
           ...(status === "error"
-            ? {
-                error: { name: "APIError", kind: "provider" as const, message: "overloaded" },
-                failureReason: "overloaded",
-              }
+            ? { error: { name: "APIError", kind: "provider" as const, message: "overloaded" } }
             : {}),
         },
-        elsewhere,
+        options,
       ),
-
-    page: ({ status, agent, directory, batchId, search, limit, offset }) => {
-      const fits = (task: ShownTask) =>
-        (status === undefined || task.status === status) &&
-        (agent === undefined || task.agent === agent) &&
-        (directory === undefined || task.directory === directory) &&
-        (batchId === undefined || task.batchId === batchId) &&
-        (search === undefined || task.description.toLowerCase().includes(search.toLowerCase()));
-      const found = tasksWhere(fits).toReversed();
-      return { tasks: found.slice(offset, offset + limit), total: found.length };
-    },
-    task: (id) => kept.get(id)?.task,
-    batch: (batchId) => tasksWhere((task) => task.batchId === batchId),
-    journal: (id) => {
-      const events: TaskEvent[] = [
-        { type: "SLOT_GRANTED", at: 1 },
-        { type: "PROMPT_ACCEPTED", at: 2 },
-      ];
-      return kept.has(id) ? events : undefined;
-    },
-    tallies: () => {
-      const tasks = tasksWhere(() => true);
-      const byStatus: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
-      const byAgent: Record<string, number> = {};
-      const durations: number[] = [];
-      for (const task of tasks) {
-        byStatus[task.status] += 1;
-        byAgent[task.agent] = (byAgent[task.agent] ?? 0) + 1;
-        if (task.completedAt) durations.push(Date.parse(task.completedAt) - Date.parse(task.runStartedAt));
-      }
-      const sum = durations.reduce((total, duration) => total + duration, 0);
-      const duration =
-        durations.length === 0
-          ? { avg: 0, max: 0, min: 0 }
-          : { avg: sum / durations.length, max: Math.max(...durations), min: Math.min(...durations) };
-      return { total: tasks.length, byStatus, byAgent, duration };
-    },
-    live: () => {
-      source.beforeLive?.();
-      return tasksWhere((task) => !hasEnded(task));
-    },
-    newestEnded: (most) =>
-      tasksWhere(hasEnded)
-        .sort((one, other) => String(other.completedAt).localeCompare(String(one.completedAt)))
-        .slice(0, most),
-    latestChange: () => changes,
-    changedSince: (change, limit): ShownChange[] =>
-      all()
-        .filter((one) => one.change > change)
-        .sort((one, other) => one.change - other.change)
-        .slice(0, limit),
-    logs: (id) => {
-      if (source.refusal !== undefined) return Promise.resolve(refuse(source.refusal));
-      return Promise.resolve({ ok: true, value: source.messages.get(id) ?? [] });
-    },
-    cancel: (id) => asked("cancel", id),
-    resume: (id, prompt) => asked(`resume with ${JSON.stringify(prompt)}`, id),
-    answer: (id, answer) => asked(`answer ${JSON.stringify(answer)}`, id),
-    machines: () => ({ task: { id: "task", states: { running: {} } }, outbox: { id: "outbox" } }),
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    clear: (id, { elsewhere = false } = {}) => {
+      store.remove([id]);
+      if (!elsewhere) tell();
     },
   };
   return source;

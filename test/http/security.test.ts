@@ -60,6 +60,8 @@ test("nothing is changed without the token, or with a wrong one", async () => {
     server.token,
     `Bearer ${server.token}x`,
     `Bearer ${server.token.slice(1)}`,
+    `Bearer ${server.token.slice(0, -1)}`,
+    `Bearer ${server.token[0]}`,
   ];
   for (const authorization of wrong) {
     for (const action of ["cancel", "resume", "answers"]) {
@@ -140,6 +142,62 @@ test("with the token what a task asks is answered; what is wrong about an answer
   expect(await refused.json()).toEqual({ status: 409, error: source.refusal });
   expect(source.asked).toHaveLength(3);
   expect(served.errors).toEqual([]);
+});
+
+test("a body whose length is not given is refused, and so is one that is too long, at every route that takes one", async () => {
+  const served = await serve();
+  const { server, source } = served;
+  const { sessionID } = source.launch();
+  const headers = { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" };
+  for (const [action, body] of [
+    ["resume", { prompt: "Go." }],
+    ["answers", { requestId: "per_1", reply: "once" }],
+  ] as const) {
+    const path = `/v1/tasks/${sessionID}/${action}`;
+    const text = JSON.stringify(body);
+    const chunked = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const unmeasured = await send(
+      server.port,
+      request("POST", path, { ...headers, "Transfer-Encoding": "chunked" }) + chunked,
+    );
+    expect({ action, status: unmeasured.status, ...errorOf(unmeasured) }).toMatchObject({ action, status: 411 });
+    const long = await post(path, served, {}, JSON.stringify({ ...body, prompt: "a".repeat(1_048_577) }));
+    expect({ action, status: long.status }).toEqual({ action, status: 413 });
+  }
+  expect(source.asked).toEqual([]);
+});
+
+test("with the right token too, nothing is changed for a foreign host, origin or page", async () => {
+  const served = await serve({ allowedOrigins: ["https://dash.example"] });
+  const { server, source } = served;
+  const { sessionID } = source.launch();
+  const cancel = async (headers: Record<string, string>) => {
+    const all = { Authorization: `Bearer ${server.token}`, "Content-Length": "0", ...headers };
+    return (await send(server.port, request("POST", `/v1/tasks/${sessionID}/cancel`, all))).status;
+  };
+  const foreign = [
+    { Host: "evil.example" },
+    { Host: "127.0.0.1.evil.example" },
+    { Origin: "https://evil.example" },
+    { Origin: "null" },
+    { "Sec-Fetch-Site": "cross-site" },
+  ];
+  for (const headers of foreign) expect({ headers, status: await cancel(headers) }).toEqual({ headers, status: 403 });
+  expect(source.asked).toEqual([]);
+  expect(await cancel({ Origin: "https://dash.example" })).toBe(200);
+  expect(source.asked).toEqual([`cancel ${sessionID}`]);
+});
+
+test("no answer is taken for anything but what it says it is, or kept", async () => {
+  const { fetch } = await serve();
+  for (const path of ["/v1/health", "/v1/tasks", "/nothing"]) {
+    const { headers } = await fetch(path);
+    expect({ path, sniffed: headers.get("x-content-type-options"), kept: headers.get("cache-control") }).toEqual({
+      path,
+      sniffed: "nosniff",
+      kept: "no-store",
+    });
+  }
 });
 
 test("tricks with paths lead nowhere, and a query of 1 MB is refused", async () => {

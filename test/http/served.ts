@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import type { Reads } from "../../src/services/http/admission.ts";
 import type { LivePage } from "../../src/services/http/inspection/pages.ts";
+import type { Limits } from "../../src/services/http/listening.ts";
 import { type StatusServer, startStatusServer } from "../../src/services/http/status-server.ts";
 import { createFakeSource, type FakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
@@ -40,13 +42,20 @@ export const serve = async ({
   env = {},
   allowedOrigins = [],
   pages = [],
+  reads,
+  limits,
+  source: given,
 }: {
   env?: Record<string, string>;
   allowedOrigins?: string[];
   pages?: LivePage[];
+  reads?: Reads;
+  limits?: Limits;
+  /** Default: a new one. */
+  source?: (clock: VirtualClock) => FakeSource;
 } = {}): Promise<Served> => {
   const clock = createVirtualClock();
-  const source = createFakeSource(clock);
+  const source = (given ?? createFakeSource)(clock);
   const errors: string[] = [];
   const log = {
     info: () => undefined,
@@ -56,7 +65,18 @@ export const serve = async ({
   const folder = temporaryFolder();
   // A port of its own for each test: clients keep connections to the ports that they know.
   const port = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
-  const parts = { source, folder, env: { ...port, ...env }, log, clock, version: "1.2.3", allowedOrigins, pages };
+  const parts = {
+    source,
+    folder,
+    env: { ...port, ...env },
+    log,
+    clock,
+    version: "1.2.3",
+    allowedOrigins,
+    pages,
+    ...(reads ? { reads } : {}),
+    ...(limits ? { limits } : {}),
+  };
   const server = await startStatusServer(parts);
   if (!server) throw new Error(`the server did not start: ${errors.join("; ")}`);
   onTestFinished(() => server.stop());

@@ -300,10 +300,17 @@ scenario(SSE, "Sends fresh snapshot on reconnection", async ({ source, events, c
 
 const HEALTH = "Health and Stats Endpoints";
 
-scenario(HEALTH, "Health endpoint returns ok status with uptime", async ({ source, json, clock }) => {
+scenario(HEALTH, "Health endpoint returns ok status with uptime", async ({ source, json, clock, folder }) => {
   source.launch();
   await clock.advance(12_500);
-  expect(await json("/v1/health")).toEqual({ status: "ok", uptime: 12.5, version: "1.2.3", taskCount: 1 });
+  expect(await json("/v1/health")).toEqual({
+    status: "ok",
+    uptime: 12.5,
+    version: "1.2.3",
+    taskCount: 1,
+    pid: process.pid,
+    startedAt: discovered(folder).startedAt,
+  });
 });
 
 scenario(HEALTH, "Stats endpoint returns counts by status and agent", async ({ source, json }) => {

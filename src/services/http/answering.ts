@@ -3,10 +3,12 @@ import { HTTPException } from "hono/http-exception";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { quoted } from "./access.ts";
+import type { Admissions } from "./admission.ts";
 import type { Feed } from "./feed.ts";
 import type { LivePage } from "./inspection/pages.ts";
 import type { WatchFeed } from "./inspection/watch-feed.ts";
-import type { StatusSource } from "./source.ts";
+import type { WriteJson } from "./long-answers.ts";
+import type { NotDone, StatusSource } from "./source.ts";
 import type { Connection } from "./subscriber.ts";
 
 /** What an answer needs beside its request. */
@@ -23,19 +25,25 @@ export interface AppParts {
   clock: Clock;
   log: Log;
   version: string;
+  /** As other processes know the server. */
+  own: { pid: number; startedAt: string };
+  /** Writes what may be long. */
+  writeJson: WriteJson;
   /** What is asked of those who change something. */
   token: string;
-  /** Pages that may ask beside those of this machine. */
-  allowedOrigins: readonly string[];
+  /** Whom the open directories let read. */
+  admissions: Admissions;
+  /** OpenCode's own server asks for a password. */
+  isPasswordSet: boolean;
   /** Pages that are served beside the API, with what feeds them. */
   live: readonly { page: LivePage; feed: WatchFeed }[];
 }
 
-/** Ids of sessions and names of charts; what has another form exists nowhere. */
+/** Ids of sessions; what has another form exists nowhere. */
 const ID = /^[\w-]{1,128}$/;
 
-/** The id, when it has the form of one. */
-export const readId = (id: string): string | undefined => (ID.test(id) ? id : undefined);
+/** Ids that are named when the beginning of one is that of several. */
+const CANDIDATES = 5;
 
 /** There is no such thing. */
 export const notFound = (what: string, id: string): HTTPException =>
@@ -50,3 +58,27 @@ export const checker =
     if (!read.success) log.error("the status API gave an answer of the wrong shape", { reason: read.error.message });
     return value;
   };
+
+/** The id of the task that an id, or the beginning of one, means. Throws a 404 when it means none, a 409 when several. */
+export const idFinder =
+  (source: StatusSource) =>
+  (given: string): string => {
+    if (!ID.test(given)) throw notFound("task", given);
+    if (source.has(given)) return given;
+    const found = source.idsFrom(given, CANDIDATES + 1);
+    const [id, ...others] = found;
+    if (id === undefined) throw notFound("task", given);
+    if (others.length === 0) return id;
+    const named = found.slice(0, CANDIDATES).join(", ");
+    const more = found.length > CANDIDATES ? " and more" : "";
+    throw new HTTPException(409, {
+      message: `${quoted(given)} begins the ids of several tasks: ${named}${more}. Give more of it.`,
+    });
+  };
+
+/** By what it lies with that something was not done. */
+const STATUS = { task: 409, host: 502, late: 504 } as const;
+
+/** Why something was not done, as an error of the API. */
+export const notDone = ({ reason, liesWith }: NotDone): HTTPException =>
+  new HTTPException(STATUS[liesWith], { message: reason });

@@ -2,6 +2,7 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { reasonOf } from "../log.ts";
 import { quoted, refusalOf } from "./access.ts";
+import { createReadGuard } from "./admission.ts";
 import type { App, AppEnv, AppParts } from "./answering.ts";
 import { registerCommands } from "./commands.ts";
 import { errorAnswer, preflight, withCors } from "./cors.ts";
@@ -28,15 +29,26 @@ const document = (version: string) => ({
   },
 });
 
+/** The status API as a server calls it. */
+export interface StatusApp {
+  answer: Answer;
+  /** Has everything that is under way answered now, with why there is nothing better. */
+  giveUp(): void;
+}
+
+const givenUp = (): Response =>
+  errorAnswer(503, "OpenCode ends before the answer is there. What was asked for may happen yet: look again.");
+
 /** The status API: one handler for both runtimes. */
-export const createApp = (parts: AppParts): Answer => {
-  const { log, version, allowedOrigins } = parts;
+export const createApp = (parts: AppParts): StatusApp => {
+  const { log, version, admissions, token, isPasswordSet } = parts;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
       if (!result.success) throw new HTTPException(400, { message: describeFault(result.error) });
     },
   });
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  app.use(createReadGuard({ token, isPasswordSet, reads: admissions.reads }));
   registerReads(app, parts);
   registerCommands(app, parts);
   for (const { page, feed } of parts.live) registerLivePage(app, page, feed, log);
@@ -57,10 +69,25 @@ export const createApp = (parts: AppParts): Answer => {
     return errorAnswer(500, "The status API could not answer; the reason is in the log of OpenCode.");
   });
 
-  return async (request, connection) => {
-    if (request.method === "OPTIONS") return preflight();
-    const refusal = refusalOf(request, allowedOrigins);
-    if (refusal) return errorAnswer(refusal.status, refusal.error);
-    return withCors(await app.fetch(request, { connection }));
+  /** How each request that is under way can be answered from outside. */
+  const underWay = new Set<(answer: Response) => void>();
+
+  const answerOrGiveUp = (request: Request, connection: Connection): Promise<Response> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    underWay.add(resolve);
+    Promise.resolve(app.fetch(request, { connection })).then(resolve, reject);
+    return promise.finally(() => underWay.delete(resolve));
+  };
+
+  return {
+    answer: async (request, connection) => {
+      if (request.method === "OPTIONS") return preflight();
+      const refusal = refusalOf(request, admissions.origins());
+      if (refusal) return errorAnswer(refusal.status, refusal.error);
+      return withCors(await answerOrGiveUp(request, connection));
+    },
+    giveUp: () => {
+      for (const resolve of underWay) resolve(givenUp());
+    },
   };
 };

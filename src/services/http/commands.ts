@@ -1,21 +1,24 @@
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import { tokenRefusalOf } from "./access.ts";
-import { type App, type AppEnv, type AppParts, checker, notFound, readId } from "./answering.ts";
+import { type App, type AppEnv, type AppParts, checker, idFinder, notDone } from "./answering.ts";
 import { errorAnswer } from "./cors.ts";
 import * as routes from "./routes.ts";
 import * as schemas from "./schemas.ts";
+import type { Done, ShownTask } from "./source.ts";
+import type { Connection } from "./subscriber.ts";
 
 /** Bytes of a body: far more than any prompt that a model could take. */
 const LONGEST_BODY = 1_048_576;
 
 /** What changes something: only for those who can read the token. */
-export const registerCommands = (app: App, { source, log, token }: AppParts): void => {
+export const registerCommands = (app: App, { source, log, token, writeJson }: AppParts): void => {
   const checked = checker(log);
+  const find = idFinder(source);
 
-  const find = (id: string): string => {
-    if (!readId(id) || !source.task(id)) throw notFound("task", id);
-    return id;
+  const answerFor = (connection: Connection, done: Done<ShownTask>) => {
+    if (!done.ok) throw notDone(done);
+    return writeJson(connection, checked(schemas.Shown, done.value));
   };
 
   const withToken = createMiddleware<AppEnv>(async (c, next) => {
@@ -34,21 +37,15 @@ export const registerCommands = (app: App, { source, log, token }: AppParts): vo
     await next();
   });
 
-  app.openapi({ ...routes.cancel, middleware: withToken }, async (c) => {
-    const cancelled = await source.cancel(find(c.req.valid("param").id));
-    if (!cancelled.ok) return c.json({ error: cancelled.reason, status: 409 }, 409);
-    return c.json(checked(schemas.Shown, cancelled.value), 200);
-  });
+  app.openapi({ ...routes.cancel, middleware: withToken }, async (c) =>
+    answerFor(c.env.connection, await source.cancel(find(c.req.valid("param").id))),
+  );
 
-  app.openapi({ ...routes.resume, middleware: [withToken, bounded] }, async (c) => {
-    const resumed = await source.resume(find(c.req.valid("param").id), c.req.valid("json").prompt);
-    if (!resumed.ok) return c.json({ error: resumed.reason, status: 409 }, 409);
-    return c.json(checked(schemas.Shown, resumed.value), 200);
-  });
+  app.openapi({ ...routes.resume, middleware: [withToken, bounded] }, async (c) =>
+    answerFor(c.env.connection, await source.resume(find(c.req.valid("param").id), c.req.valid("json").prompt)),
+  );
 
-  app.openapi({ ...routes.answers, middleware: [withToken, bounded] }, async (c) => {
-    const answered = await source.answer(find(c.req.valid("param").id), c.req.valid("json"));
-    if (!answered.ok) return c.json({ error: answered.reason, status: 409 }, 409);
-    return c.json(checked(schemas.Shown, answered.value), 200);
-  });
+  app.openapi({ ...routes.answers, middleware: [withToken, bounded] }, async (c) =>
+    answerFor(c.env.connection, await source.answer(find(c.req.valid("param").id), c.req.valid("json"))),
+  );
 };

@@ -44,6 +44,9 @@ export const Health = z.object({
   uptime: z.number().nonnegative(),
   version: z.string(),
   taskCount: count,
+  /** As in `server.json`: who finds that file can tell that this is the server which it means. */
+  pid: z.int().positive(),
+  startedAt: z.iso.datetime(),
 });
 
 export const Stats = z

@@ -1,18 +1,22 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { type Log, reasonOf } from "../log.ts";
-import { createApp } from "./app.ts";
+import { type Admissions, createAdmissions, type Reads } from "./admission.ts";
+import { type Answer, createApp } from "./app.ts";
 import { listenOnBun } from "./bun-server.ts";
 import { announce } from "./discovery.ts";
 import { createFeed } from "./feed.ts";
 import type { LivePage } from "./inspection/pages.ts";
 import { createWatchFeed } from "./inspection/watch-feed.ts";
-import { type Listening, LOOPBACK } from "./listening.ts";
+import { LIMITS, type Limits, type Listening, LOOPBACK } from "./listening.ts";
+import { createLongAnswers } from "./long-answers.ts";
 import { listenOnNode } from "./node-server.ts";
 import { onParting } from "./parting.ts";
 import { isEnabled, portsOf } from "./ports.ts";
 import { shareOne } from "./shared.ts";
 import type { StatusSource } from "./source.ts";
+import { MOST_UNDER_WAY } from "./subscriber.ts";
+import { createUnderWay } from "./under-way.ts";
 
 /** The status API as it is served. */
 export interface StatusServer {
@@ -20,7 +24,7 @@ export interface StatusServer {
   port: number;
   /** What a request must bear to change something. */
   token: string;
-  /** Gives it up; when nobody else in this process uses it, it ends within two seconds. */
+  /** Gives it up; when nobody else in this process uses it, it ends within some two seconds. */
   stop(): Promise<void>;
 }
 
@@ -33,21 +37,28 @@ export interface StatusServerParts {
   clock: Clock;
   /** The plugin's. */
   version: string;
-  /** Origins of pages that may read, beside those of this machine. */
+  /** Origins of pages that may read, beside those of this machine. Those of all who share the server count. */
   allowedOrigins: readonly string[];
+  /** Who may read without a token; default: `user`. The strictest of all who share the server counts. */
+  reads?: Reads;
+  /** Default: `LIMITS`. */
+  limits?: Limits;
   /** Pages to be served beside the API; default: none. */
   pages?: readonly LivePage[];
 }
 
-/** Milliseconds that answers which are under way get, when the server ends. */
+/** Milliseconds that answers which are under way get, when the server ends. Then they are given up, in words. */
 const GRACE = 2_000;
 
-const listen = async (ports: number[], answer: ReturnType<typeof createApp>): Promise<Listening> => {
+/** Milliseconds more for those words to arrive. */
+const LAST_WORDS = 500;
+
+const listen = async (ports: number[], answer: Answer, limits: Limits = LIMITS): Promise<Listening> => {
   const listenOn = process.versions.bun ? listenOnBun : listenOnNode;
   let fault: unknown;
   for (const port of ports) {
     try {
-      return await listenOn(port, answer);
+      return await listenOn(port, answer, limits);
     } catch (error) {
       fault = error;
     }
@@ -55,31 +66,45 @@ const listen = async (ports: number[], answer: ReturnType<typeof createApp>): Pr
   throw fault;
 };
 
-const begin = async (parts: StatusServerParts): Promise<StatusServer> => {
+/** The server that all directories share. */
+interface SharedServer extends StatusServer {
+  admissions: Admissions;
+}
+
+const begin = async (parts: StatusServerParts): Promise<SharedServer> => {
   const { source, folder, env, log, clock, pages = [] } = parts;
+  const admissions = createAdmissions();
+  const own = { pid: process.pid, startedAt: new Date().toISOString() };
+  const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
   const token = randomBytes(32).toString("base64url");
-  const feed = createFeed(source, clock, log);
-  const live = pages.map((page) => ({ page, feed: createWatchFeed(page.watched, clock) }));
-  const server = await listen(portsOf(env, log), createApp({ ...parts, feed, live, token }));
+  const underWay = createUnderWay(MOST_UNDER_WAY);
+  const feed = createFeed(source, clock, log, underWay);
+  const live = pages.map((page) => ({ page, feed: createWatchFeed(page.watched, clock, underWay) }));
+  const appParts = { ...parts, feed, live, token, admissions, isPasswordSet, own, writeJson: createLongAnswers(clock) };
+  const app = createApp(appParts);
+  const server = await listen(portsOf(env, log), app.answer, parts.limits);
   const { port } = server;
   const url = `http://${LOOPBACK}:${port}`;
 
   let closed: Promise<void> | undefined;
-  const close = () => {
+  const end = async () => {
+    const late = setTimeout(app.giveUp, GRACE);
     // Begun first: whom the end of the streams tells to connect again must not reach us.
-    closed ??= Promise.all([server.close(GRACE), feed.stop(), ...live.map((one) => one.feed.stop())]).then(
-      () => undefined,
-    );
+    await Promise.all([server.close(GRACE + LAST_WORDS), feed.stop(), ...live.map((one) => one.feed.stop())]);
+    clearTimeout(late);
+  };
+  const close = () => {
+    closed ??= end();
     return closed;
   };
-  const own = { port, pid: process.pid, startedAt: new Date().toISOString(), url, token };
   try {
-    const discovery = await announce(own, { folder, clock, log });
+    const discovery = await announce({ ...own, port, url, token }, { folder, clock, log });
     const callOff = onParting(discovery.end, close);
     return {
       url,
       port,
       token,
+      admissions,
       stop: () => {
         callOff();
         discovery.end();
@@ -88,7 +113,7 @@ const begin = async (parts: StatusServerParts): Promise<StatusServer> => {
     };
   } catch (error) {
     log.error("the status API is served, but not announced", { url, reason: reasonOf(error) });
-    return { url, port, token, stop: close };
+    return { url, port, token, admissions, stop: close };
   }
 };
 
@@ -99,7 +124,15 @@ const begin = async (parts: StatusServerParts): Promise<StatusServer> => {
 export const startStatusServer = async (parts: StatusServerParts): Promise<StatusServer | undefined> => {
   if (!isEnabled(parts.env)) return undefined;
   try {
-    return await shareOne(() => begin(parts));
+    const { admissions, stop, ...server } = await shareOne(() => begin(parts));
+    const leave = admissions.add({ allowedOrigins: parts.allowedOrigins, reads: parts.reads ?? "user" });
+    return {
+      ...server,
+      stop: () => {
+        leave();
+        return stop();
+      },
+    };
   } catch (error) {
     parts.log.error("the status API is not served", { reason: reasonOf(error) });
     return undefined;
