@@ -13,6 +13,7 @@ import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress, type Progress, type Task, type TaskStatus } from "../../src/task.ts";
+import { ownerOf } from "../store/owners.ts";
 import { taskInput } from "./task-input.ts";
 
 /** The real source over a real store, whose tasks a test changes as it likes, and whose engine and host are scripted. */
@@ -47,8 +48,7 @@ const openDatabase = await loadSqlite();
 const openMemory = (clock: Clock): Store => {
   const database = openDatabase(":memory:");
   migrate(database);
-  const owner = { id: "here", pid: process.pid, machine: "here", startedAt: 1, directory: "/project" };
-  return createSqliteStore({ database, owner, now: clock.now });
+  return createSqliteStore({ database, owner: ownerOf("here"), now: clock.now });
 };
 
 const STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["lifecycle"]>> = {
@@ -80,6 +80,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       stops: 0,
       look: 0,
       misses: 0,
+      missingSince: undefined,
       hinted: false,
       wakeAt: undefined,
       hostError: undefined,
@@ -93,6 +94,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       quietSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
       waiters: [],
       interruptions: 0,
+      lastStepAt: undefined,
       recovery: "continue",
     },
   };
