@@ -96,7 +96,7 @@ export const createEstateTables = (
   ].map((sql) => database.prepare(sql));
   const attendedBy = database.prepare<{ is_attended: number }>(
     `SELECT EXISTS (SELECT 1 FROM owner WHERE owner.id IN (SELECT value FROM json_each(?2))
-       AND (owner.id = task.owner OR (owner.directory = task.directory AND owner.database = task.database))) AS is_attended
+       AND (owner.id = task.owner OR owner.directory = task.directory)) AS is_attended
      FROM task WHERE task.id = ?1`,
   );
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
