@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskInput } from "../../src/machines/task-events.ts";
 import type { Log } from "../../src/services/log.ts";
@@ -13,10 +12,9 @@ import type { Store } from "../../src/services/store/store.ts";
 import { createConnector } from "../../src/services/store/store-connection.ts";
 import { createStoreFile } from "../../src/services/store/store-file.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import { FOLDER } from "../store/folder.ts";
 
 const openDatabase = await loadSqlite();
-
-const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Where the lives of a process keep their tasks, one after the other. */
 export interface Storage {

@@ -1,18 +1,15 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../../src/services/store/database.ts";
 import { migrate, migrations } from "../../src/services/store/schema.ts";
 import { loadSqlite } from "../../src/services/store/sqlite.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import { FOLDER } from "../store/folder.ts";
 import { ownerOf } from "../store/owners.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const openDatabase = await loadSqlite();
-
-/** In memory where there is such a folder: what dies in these tests is no machine, and syncing takes half of their time. */
-const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** A database for processes that only pretend to be several. */
 export interface Shared {

@@ -12,10 +12,16 @@ export interface Child {
   go(line?: string): void;
 }
 
-/** Starts `command`, which runs one of the scripts beside this file. */
-export const startChild = (command: readonly string[], script: string, ...args: string[]): Child => {
+/** What can be started. */
+const SCRIPTS = {
+  adopter: new URL("adopter.ts", import.meta.url),
+  committer: new URL("committer.ts", import.meta.url),
+};
+
+/** Starts `command`, which runs one of the scripts. */
+export const startChild = (command: readonly string[], script: keyof typeof SCRIPTS, ...args: string[]): Child => {
   const [program = "", ...before] = command;
-  const file = fileURLToPath(new URL(script, import.meta.url));
+  const file = fileURLToPath(SCRIPTS[script]);
   const child = spawn(program, [...before, file, ...args], { stdio: ["pipe", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -379,7 +379,7 @@ describe("the log of changes", () => {
 
   test("that was removed after its process was killed is missed at the next start", async () => {
     const folder = temporaryFolder();
-    const killed = startChild([process.execPath], "committer.ts", folder, "killed", "3");
+    const killed = startChild([process.execPath], "committer", folder, "killed", "3");
     expect(await killed.line()).toBe("open");
     killed.go();
     expect(await killed.line()).toBe("stored");

@@ -18,14 +18,14 @@ test("of two containers with one host name and one data folder, neither takes wh
 }) => {
   skip(cannot, WHY);
   const folder = temporaryFolder();
-  const supervisor = startChild([...CONTAINER, process.execPath], "committer.ts", folder, "supervisor", "0");
+  const supervisor = startChild([...CONTAINER, process.execPath], "committer", folder, "supervisor", "0");
   expect(await supervisor.line()).toBe("open");
   supervisor.go();
   expect(await supervisor.line()).toBe("stored");
   supervisor.go();
   expect([await supervisor.line(), await supervisor.line()]).toEqual(["lost: 0", "launched"]);
 
-  const other = startChild([...CONTAINER, process.execPath], "adopter.ts", folder, "other");
+  const other = startChild([...CONTAINER, process.execPath], "adopter", folder, "other");
   expect(await other.line()).toMatch(/^boot [-0-9a-f]{36}, pid:\[\d+\]$/);
   const takes = async (ahead: number) => {
     other.go(String(ahead));
@@ -47,6 +47,6 @@ test("a process that sees the pids of another namespace alone does not judge by 
   skip,
 }) => {
   skip(cannot, WHY);
-  const child = startChild([...NAMESPACE, process.execPath], "adopter.ts", temporaryFolder(), "lost");
+  const child = startChild([...NAMESPACE, process.execPath], "adopter", temporaryFolder(), "lost");
   expect(await child.line()).toMatch(/^unknown /);
 });

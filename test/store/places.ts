@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../src/services/log.ts";
+import { FOLDER } from "./folder.ts";
 
 /** A new folder that is removed when the test is over. */
 export const temporaryFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), "taskchart-store-"));
+  const folder = mkdtempSync(join(FOLDER, "taskchart-store-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };

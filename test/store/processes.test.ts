@@ -11,7 +11,7 @@ const other = fileURLToPath(new URL(`../../node_modules/.bin/${another}`, import
 const TASKS = 60;
 
 const start = (runtime: string, folder: string, id: string): Child =>
-  startChild([runtime], "committer.ts", folder, id, String(TASKS));
+  startChild([runtime], "committer", folder, id, String(TASKS));
 
 test("processes of both runtimes begin one file at once and store at the same time; killed, they lose nothing", async () => {
   const folder = temporaryFolder();
