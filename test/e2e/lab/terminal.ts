@@ -121,7 +121,10 @@ export async function openTerminal(options: OpenCodeOptions & { home: string }):
         }
         return false;
       };
-      await until(isOver, "the interface was quit", endTimeoutMs);
+      await until(isOver, "the interface was quit", endTimeoutMs).catch(async (error: unknown) => {
+        await kill();
+        throw error;
+      });
       await clear();
     },
     kill,
