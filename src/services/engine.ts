@@ -367,6 +367,7 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
     ending.stop,
     waiting.stop,
     adoption.stop,
+    leftovers.stop,
     startPolling(runtime, host, clock, log, awaitsTasks),
     watchSilence(runtime, progress, clock, log, options.staleAfter),
     repeat(clock, log, {

@@ -11,10 +11,10 @@ export interface SessionSource {
   /** The one call that makes the session. */
   make(wanted: NewSession): Promise<HostResult<{ id: string }>>;
   /**
-   * What the session needs before its task's first prompt.
+   * What the session needs before its task's first prompt; it is tried again for as long as `isWanted` says so.
    * @throws Error when it cannot be given that; nobody can work with the session then.
    */
-  prepare(sessionID: string, wanted: NewSession): Promise<void>;
+  prepare(sessionID: string, wanted: NewSession, isWanted: () => boolean): Promise<void>;
 }
 
 /** Ways to sessions that begin with the conversation of another one, up to a message, which is left out. */
@@ -50,14 +50,20 @@ export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLi
   };
 
   /** Stores what the child reads before its first prompt: sent with the same ids until it is there. */
-  const storePreamble = async (sessionID: string, text: string, { agent, model }: NewSession): Promise<void> => {
+  const storePreamble = async (
+    sessionID: string,
+    text: string,
+    { agent, model }: NewSession,
+    isWanted: () => boolean,
+  ): Promise<void> => {
     const parts = ids.parts(1).map((id) => ({ id, text, synthetic: true }));
     const message = { sessionID, messageID: ids.message(), parts, agent, model };
-    for (const pause of [...PAUSES, undefined]) {
+    for (const pause of [0, ...PAUSES]) {
+      if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
+      if (!isWanted()) throw new Error("it is not wanted any more");
       const sent = await host.storeMessage(message);
       if (!sent.ok && sent.failure.kind !== "unavailable") orThrow(sent);
       if (await isStored(message)) return;
-      if (pause !== undefined) await new Promise<void>((resolve) => void clock.after(pause, resolve));
     }
     throw new Error(`its preamble could not be stored, after ${PAUSES.length + 1} tries`);
   };
@@ -66,14 +72,14 @@ export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLi
     copy: (parentSessionID, messageID) => ({
       isFork: true,
       make: () => host.fork(parentSessionID, messageID),
-      prepare: async (id, wanted) => {
+      prepare: async (id, wanted, isWanted) => {
         const { title, permission, metadata } = wanted;
         // First of all the mark: until it is there, nobody can be sure whose copy this is.
         orThrow(await host.configure(id, { title, permission, metadata }));
         const plan = planFork(orThrow(await host.inherited(id)), limits);
         await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewrite(id, of, part));
         await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));
-        await storePreamble(id, preambleOf(plan), wanted);
+        await storePreamble(id, preambleOf(plan), wanted, isWanted);
       },
     }),
     text: async (parentSessionID, messageID) => {
@@ -85,7 +91,7 @@ export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLi
       const source: SessionSource = {
         isFork: false,
         make: (wanted) => host.createSession(wanted),
-        prepare: (id, wanted) => storePreamble(id, textPreamble(text, isWhole), wanted),
+        prepare: (id, wanted, isWanted) => storePreamble(id, textPreamble(text, isWhole), wanted, isWanted),
       };
       return { ok: true, value: source };
     },

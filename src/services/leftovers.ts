@@ -27,6 +27,8 @@ export interface Leftovers {
   inherit(launch: PendingLaunch): Promise<void>;
   /** Tries again what is due; to be called often. */
   recheck(): void;
+  /** Nothing is looked for any more: what is on record is left to the next process. */
+  stop(): void;
 }
 
 /** What leftovers are looked for with. */
@@ -66,6 +68,7 @@ const RECENT = 200;
 
 export const createLeftovers = ({ host, store, clock, log, isForking }: LeftoverParts): Leftovers => {
   const abandoned = new Set<Abandoned>();
+  let stopped = false;
 
   /** True when the session can only be the launch's copy; undefined when the host does not say. */
   const isProven = async (sessionID: string, { parentSessionID, at }: PendingLaunch): Promise<boolean | undefined> => {
@@ -112,6 +115,7 @@ export const createLeftovers = ({ host, store, clock, log, isForking }: Leftover
   /** Removes the launch's sessions. True when nothing is left to be done. */
   const remove = async (left: Abandoned): Promise<boolean> => {
     const { launch, sessionID, isFinal } = left;
+    if (stopped && sessionID === undefined) return false;
     const sessions = sessionID === undefined ? await sessionsOf(left) : [sessionID];
     if (!sessions || (sessions.length === 0 && !isFinal)) return false;
     for (const id of sessions) {
@@ -162,6 +166,9 @@ export const createLeftovers = ({ host, store, clock, log, isForking }: Leftover
     },
     abandon: (launch, sessionID) => begin(launch, sessionID, false),
     inherit: (launch) => begin(launch, undefined, true),
+    stop: () => {
+      stopped = true;
+    },
     recheck: () => {
       const now = clock.now();
       for (const left of abandoned) if (left.dueAt !== undefined && left.dueAt <= now) void attempt(left);

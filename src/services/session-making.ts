@@ -98,7 +98,7 @@ export const createSessionMaking = (parts: SessionMakingParts): SessionMaking =>
     };
     const prepared = async (id: string): Promise<Attempt> => {
       try {
-        await source.prepare(id, wanted);
+        await source.prepare(id, wanted, isWanted);
         forksUnderWay.delete(launch);
         return { ok: true, session: { id, launch, forkRefusal: undefined } };
       } catch (error) {

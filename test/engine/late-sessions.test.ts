@@ -128,6 +128,24 @@ describe("a session whose making had no answer", () => {
   });
 });
 
+test("once stopped, the engine asks the host for no session that it does not know of", async () => {
+  stage.host.failNext("createSession", unavailable);
+  const plain = watched(stage.launch());
+  await stage.clock.advance(1_500);
+  stage.host.childHabits("lose");
+  const forked = watched(stage.launch({ fork: true }));
+  await stage.clock.advance(100);
+  stage.engine.stop();
+  await settled();
+  const asked = stage.host.calls.length;
+  await stage.clock.advance(60_000);
+  for (const { fault } of [plain, forked]) expect(String(fault)).toContain("was stopped meanwhile");
+  // What it knows of it removes: the preamble's session.
+  expect(stage.host.calls.slice(asked)).toEqual(["deleteSession"]);
+  expect(onRecord()).toHaveLength(2);
+  await stage.restart();
+});
+
 test("a session that the host refused to make is not looked for", async () => {
   stage.host.failNext("createSession", refused);
   await expect(stage.launch()).rejects.toThrow("OpenCode made no session for the task: BadRequest: no. Try again.");
