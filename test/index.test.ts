@@ -163,7 +163,7 @@ test("a directory that is opened again is announced once the process is known to
 });
 
 test("the status server is stopped though the engine cannot be", async () => {
-  const { hooks } = start();
+  const { hooks } = start({}, { directory: "/stopping" });
   const { dispose } = await hooks;
   const files = () => readdirSync(join(folder, "opencode-taskchart"));
   expect(files()).toContain("server.json");

@@ -48,7 +48,7 @@ test("a conversation as text shows what its agent called, up to the message that
   });
   const id = await stage.launch({ fork: true });
   const text = stage.host.at(id).prompts[0]?.parts[0]?.text;
-  expect(text).toContain('User:\nCount.\n\nAgent:\nLet me look.\n[Tool: read] {"path":"a.ts"}\n</conversation>');
+  expect(text).toContain('User:\n> Count.\n\nAgent:\n> Let me look.\n[Tool: read] {"path":"a.ts"}\n</conversation>');
 });
 
 test("a forked task is completed, told and resumed like any other", async () => {
