@@ -126,7 +126,7 @@ test("a batch of three is read with block, a line for each, and a task's convers
   await lab.idle(parent);
   const read = (await lab.texts(parent)).findLast((line) => line.startsWith("tool asyncagents_output")) ?? "";
   expect(read).toContain(`Batch ${batch}: 3/3 ended`);
-  for (const task of tasks) expect(read).toMatch(new RegExp(`- ${task} · completed .*: sorted`));
+  for (const task of tasks) expect(read).toMatch(new RegExp(`- ${task} · completed .*: "sorted"`));
   expect(await noticesIn(lab, parent)).toEqual([]);
   lab.model.when("what was said", [calls([ours("output", { task_id: tasks[0], full_session: true })]), text("I see")]);
   await lab.ask(parent, "what was said");
