@@ -20,8 +20,8 @@ const ALL = process.env.CRASH_MOMENTS === "all";
 const ALONE = process.env.CRASH_PLAY;
 const SEED = Number(process.env.CRASH_SEED ?? (ALL ? Date.now() % 1_000_000 : 1));
 
-/** One for every second moment, three of them with a second kill. */
-const HANDFUL = [0, 12, 24, 46, 58];
+/** One while tasks are launched, and two that are killed once more while OpenCode recovers. */
+const HANDFUL = [0, 12, 24];
 
 const everyNumber = Array.from({ length: PLAYS }, (_, number) => number);
 const numbers = ALONE === undefined ? (ALL ? everyNumber : HANDFUL) : [Number(ALONE)];

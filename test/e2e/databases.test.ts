@@ -29,7 +29,10 @@ const signs = (): number[] => {
   }
 };
 
-test.each(["other.db", ":memory:"])(
+/** Both take the same way in the plugin; `CRASH_MOMENTS=all` shows both. */
+const DATABASES = process.env.CRASH_MOMENTS === "all" ? ["other.db", ":memory:"] : ["other.db"];
+
+test.each(DATABASES)(
   "an OpenCode whose sessions are in %s takes no task of another database, and removes none: its own OpenCode ends it",
   async (OPENCODE_DB) => {
     const parent = await lab.session();
