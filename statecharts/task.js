@@ -157,6 +157,7 @@ export const task = createMachine({
               }
             },
             "working": {
+              "tags": "working",
               "description": "The child is at work.",
               "on": {
                 "HOST_IDLE": {
@@ -451,6 +452,7 @@ export const task = createMachine({
               }
             },
             "stopping": {
+              "tags": "stopping",
               "description": "The task was cancelled. Its session, and all below it, is being stopped.",
               "meta": {
                 "refuses": {
@@ -669,6 +671,7 @@ export const task = createMachine({
               }
             },
             "working": {
+              "tags": "working",
               "description": "The child is at work.",
               "on": {
                 "HOST_IDLE": {
@@ -963,6 +966,7 @@ export const task = createMachine({
               }
             },
             "stopping": {
+              "tags": "stopping",
               "description": "The task was cancelled. Its session, and all below it, is being stopped.",
               "meta": {
                 "refuses": {

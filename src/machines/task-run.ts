@@ -161,6 +161,7 @@ export const runStates = (sending: "launching" | "prompting") =>
       },
     }),
     working: task.createStateConfig({
+      tags: "working",
       description: "The child is at work.",
       on: {
         HOST_IDLE: { target: "settling" },
@@ -252,6 +253,7 @@ export const runStates = (sending: "launching" | "prompting") =>
       },
     }),
     stopping: task.createStateConfig({
+      tags: "stopping",
       description: "The task was cancelled. Its session, and all below it, is being stopped.",
       meta: { refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",

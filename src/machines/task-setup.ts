@@ -65,6 +65,7 @@ export const task = setup({
     events: {} as TaskEvent,
     input: {} as TaskInput,
     meta: {} as { refuses: Partial<Record<TaskEvent["type"], string>> },
+    tags: {} as "working" | "stopping",
   },
   actions: {
     /** The one way out. A pure machine does nothing; the engine provides what really happens. */

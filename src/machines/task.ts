@@ -82,6 +82,9 @@ export const pathOf = (value: unknown): string =>
 /** The lifecycle as text, such as `running.stopping.aborting`. */
 export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => pathOf(lifecycle);
 
+/** True while a session that runs is being stopped, in whichever state of that. */
+export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
+
 /** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;

@@ -1,5 +1,6 @@
+import { isStopping } from "../machines/task.ts";
 import type { Recovery } from "../machines/task-events.ts";
-import { hasEnded, type Task } from "../task.ts";
+import { hasEnded } from "../task.ts";
 import type { Clock } from "./clock.ts";
 import type { Completing } from "./completing.ts";
 import { ABORTED, CLEARING } from "./ending.ts";
@@ -104,9 +105,10 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   };
 
   /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
-  const settleWaits = async ({ task, snapshot }: TaskRecord): Promise<void> => {
+  const settleWaits = async (record: TaskRecord): Promise<void> => {
+    const { task, snapshot } = record;
     for (const call of snapshot.context.waiters) {
-      const told = await wasTold(task, call).catch((error) => {
+      const told = await wasTold(record, call).catch((error) => {
         log.error("a waiting call could not be looked after", { call, reason: reasonOf(error) });
         return false;
       });
@@ -114,10 +116,10 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     }
   };
 
-  const wasTold = async (task: Task, call: string): Promise<boolean> => {
+  const wasTold = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
     if (call !== ABORTED) return isStored(task.parentSessionID, call);
     // Who knows that it ends need not be told, if it was being stopped; else it goes on, and how it ends is news.
-    const isEnding = hasEnded(task) || task.state.includes("stopping");
+    const isEnding = hasEnded(task) || isStopping(snapshot);
     if (isEnding) await parts.untilOver(task.sessionID);
     return isEnding;
   };

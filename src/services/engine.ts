@@ -224,10 +224,10 @@ export const createEngine = ({ host, opening, store, clock, ids, log, options, i
   /** Tasks whose run has not ended, as far as was heard. */
   const atWork = new Set<string>();
   runtime.subscribe((task) => {
-    const { sessionID, status, state } = task;
+    const { sessionID, status } = task;
     if (!hasEnded(task)) {
       atWork.add(sessionID);
-      if (state.includes("stopping")) launches.orphan(sessionID);
+      if (runtime.live(sessionID)?.hasTag("stopping")) launches.orphan(sessionID);
       return;
     }
     // Once, when the run ends: what a person begins in the session later is theirs.

@@ -1,4 +1,3 @@
-import { stateOf } from "../machines/task.ts";
 import type { Clock } from "./clock.ts";
 import type { Host } from "./host.ts";
 import type { Log } from "./log.ts";
@@ -7,8 +6,6 @@ import type { Runtime } from "./runtime.ts";
 
 /** Between two polls, in milliseconds: slow, for it only makes up for events that never came. */
 const INTERVAL = 5_000;
-
-const isWorking = (state: string): boolean => state.endsWith(".working");
 
 /**
  * The fallback for missed events: asks, with one call for all tasks at work, which sessions are idle, and gives those
@@ -24,7 +21,7 @@ export const startPolling = (
   const working = (): string[] =>
     runtime.liveTasks().flatMap((snapshot) => {
       const { sessionID } = snapshot.context.facts;
-      return isWorking(stateOf(snapshot)) && !awaitsTasks(sessionID) ? sessionID : [];
+      return snapshot.hasTag("working") && !awaitsTasks(sessionID) ? sessionID : [];
     });
 
   const poll = async () => {

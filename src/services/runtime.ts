@@ -92,7 +92,6 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
   const supervision = startSupervision(clock, log, inspect);
   const { tasks, outboxes } = supervision;
   const listeners = new Set<(task: Task) => void>();
-  const mended = new Set<string>();
   /** The prompts under way as they are stored, by parent. */
   const stored = new Map<string, NoticePrompt[]>();
   let flushing = false;
@@ -186,8 +185,7 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     log.error("a fault in a machine", { id, reason });
     if (supervision.replaceOutbox(id) || !tasks.has(id)) return;
     supervision.reapTask(id);
-    if (mended.has(id)) return;
-    mended.add(id);
+    // A task that breaks on this, too, is refused it and let go: nothing brings it back to break again.
     send(id, broken(clock.now(), reason));
   };
 

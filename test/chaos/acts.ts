@@ -207,6 +207,7 @@ export const acts: Acts = {
     await settled();
     await world.reboot(0);
   },
+  quit: (world, { lingers }) => world.quit(lingers),
   pause: async (world, { ms }) => {
     world.life().pause();
     await world.clock.advance(ms);

@@ -41,6 +41,7 @@ export type Step =
   | { do: "crash"; down: number }
   | { do: "dieSoon"; points: number }
   | { do: "close"; aborts: boolean }
+  | { do: "quit"; lingers: number }
   | { do: "pause"; ms: number };
 
 /** All that happens to one engine, its host and its store, and with what they began. */
@@ -159,6 +160,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
   [3, one("dieSoon", { points: fc.integer({ min: 1, max: 12 }) })],
   [1, one("close", { aborts: fc.boolean() })],
+  [1, one("quit", { lingers: fc.constantFrom(100, 1_100, 5_000) })],
   [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
 ]);
 

@@ -40,6 +40,8 @@ export interface World {
   fault(words: string): void;
   /** The process is gone, with its host. After `down` milliseconds another one starts. */
   reboot(down: number): Promise<void>;
+  /** A person quits OpenCode: its process starts the plugin once more, and ends `lingers` milliseconds later. */
+  quit(lingers: number): Promise<void>;
   /** Compares what is stored with what was seen before. */
   look(): void;
 }
@@ -79,6 +81,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
 
   const calls = createCalls({
     called: (name, args) => {
+      if (isQuitting && name === "prompt") fault("a process that was quit sent a prompt");
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callWords(name, args));
       const [first] = args;
       if (name === "prompt") tellings.prompted(first as Prompt);
@@ -94,6 +97,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
   const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
   const stage = createStage({ openStore: storage.boot, clock, ids, host: linked, life, recovery });
   let said = 0;
+  let isQuitting = false;
 
   const attend = () => {
     const current = life;
@@ -130,6 +134,18 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       life = createCountedLife();
       await stage.restart(life);
       attend();
+    },
+    quit: async (lingers) => {
+      if (life.isOver()) return world.reboot(0);
+      world.agents.part();
+      isQuitting = true;
+      sequence.note("engine,host", `OpenCode is quit, opens the directory again, and ends after ${lingers} ms`);
+      life = createCountedLife();
+      await stage.reopen(life);
+      attend();
+      await clock.advance(lingers);
+      isQuitting = false;
+      await world.reboot(0);
     },
     look: () => {
       tracks.compare(stage.store.list({}));

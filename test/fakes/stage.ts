@@ -52,7 +52,7 @@ export interface Stage {
   /** The process dies, the host's with it; another one starts over what is stored, and lives as long as `life` does. */
   restart(life?: Life): Promise<void>;
   /** OpenCode disposes of the plugin, which aborts all that works, and starts it again in the same process. */
-  reopen(): Promise<void>;
+  reopen(next?: Life): Promise<void>;
   /** The prompts that told a parent of ends: the parts of each. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
 }
@@ -204,11 +204,11 @@ export const createStage = ({
       openings = createOpenings(clock);
       process = begin(next);
     },
-    reopen: async () => {
+    reopen: async (next = createLife()) => {
       process.engine.stop();
       for (const id of host.sessionIDs()) if (host.at(id).busy) host.abortByPerson(id);
       await settled();
-      process = begin(createLife());
+      process = begin(next);
     },
     notices: (parent = PARENT) =>
       [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskContext(text))),
