@@ -136,15 +136,22 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       attend();
     },
     quit: async (lingers) => {
-      if (life.isOver()) return world.reboot(0);
       world.agents.part();
-      isQuitting = true;
       sequence.note("engine,host", `OpenCode is quit, opens the directory again, and ends after ${lingers} ms`);
-      life = createCountedLife();
-      await stage.reopen(life);
-      attend();
-      await clock.advance(lingers);
-      isQuitting = false;
+      const quitting = life;
+      const lingering = createCountedLife();
+      isQuitting = true;
+      try {
+        await stage.reopen(lingering);
+        life = lingering;
+        attend();
+        await clock.advance(lingers);
+      } catch (error) {
+        // It may die of something else before it has closed everything.
+        if (!quitting.isOver()) throw error;
+      } finally {
+        isQuitting = false;
+      }
       await world.reboot(0);
     },
     look: () => {
