@@ -152,6 +152,8 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       } finally {
         isQuitting = false;
       }
+      // One process: what was still under way from before ends with it.
+      quitting.die();
       await world.reboot(0);
     },
     look: () => {
