@@ -41,7 +41,9 @@ const works = (store: Store) => {
 };
 
 const damagedIn = (folder: string) =>
-  readdirSync(folder).filter((name) => name.includes(".damaged-") && !/-(wal|shm)$/.test(name));
+  readdirSync(folder)
+    .filter((name) => name.includes(".damaged-") && !/-(wal|shm)$/.test(name))
+    .toSorted();
 
 /** A file with 200 ended tasks, of which far more than SQLite keeps in memory of them is on disk. */
 const filledFolder = async (): Promise<string> => {
