@@ -1,4 +1,4 @@
-import type { StoredSnapshot } from "../../src/machines/task.ts";
+import { beginning, type StoredSnapshot } from "../../src/machines/task.ts";
 import type { Clock } from "../../src/services/clock.ts";
 import type { Engine } from "../../src/services/engine.ts";
 import type { Host } from "../../src/services/host.ts";
@@ -74,28 +74,13 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   return {
     value: { lifecycle: STATES[task.status], notice: "none", attention: "none" },
     context: {
-      facts: { ...facts, ...given },
-      run: { ...run, index: task.resumeCount },
-      sends: 0,
-      stops: 0,
-      look: 0,
-      misses: 0,
-      missingSince: undefined,
-      hinted: false,
-      wakeAt: undefined,
-      hostError: undefined,
-      abortedAt: undefined,
+      ...beginning({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
       completedAt: ms(task.completedAt),
       resultRetrievedAt: ms(task.resultRetrievedAt),
       result: task.result,
       error: task.error,
-      end: undefined,
       requests: (task.attention?.requests ?? []).map((request) => ({ ...request, since: Date.parse(request.since) })),
       quietSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
-      waiters: [],
-      interruptions: 0,
-      lastStepAt: undefined,
-      recovery: "continue",
     },
   };
 };
