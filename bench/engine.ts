@@ -9,17 +9,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { replay } from "../src/machines/replaying.ts";
-import type { Effect, SupervisorEvent } from "../src/machines/supervisor-events.ts";
-import type { TaskEvent, TaskInput } from "../src/machines/task-events.ts";
-import { createProgressLog } from "../src/services/progress.ts";
-import { createRuntime, type Runtime } from "../src/services/runtime.ts";
+import type { Effect, SupervisorEvent } from "../src/machines/supervisor/events.ts";
+import type { TaskEvent, TaskInput } from "../src/machines/task/events.ts";
+import { replay } from "../src/machines/task/replay.ts";
+import { createProgressLog } from "../src/services/runtime/progress.ts";
+import { createRuntime, type Runtime } from "../src/services/runtime/runtime.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { createMemory } from "../test/fakes/disk.ts";
 import { START, taskInput } from "../test/fakes/task-input.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
-import { ownerOf } from "../test/store/owners.ts";
+import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, median, memory, report, timed } from "./figures.ts";
 import { RESULT } from "./stored-tasks.ts";
 

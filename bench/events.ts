@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/services/clock.ts";
-import { startStatusServer } from "../src/services/http/status-server.ts";
+import { startStatusServer } from "../src/services/http/server/status-server.ts";
+import { systemClock } from "../src/services/platform/clock.ts";
 import { createFakeSource } from "../test/fakes/status-source.ts";
 
 const READERS = 100;

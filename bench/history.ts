@@ -9,13 +9,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { PageFilter } from "../src/services/store/history.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
+import type { PageFilter } from "../src/services/store/task-history.ts";
 import { noProgress } from "../src/task.ts";
 import { serve } from "../test/fakes/served.ts";
 import { createStage } from "../test/fakes/stage.ts";
-import { ownerOf } from "../test/store/owners.ts";
+import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, median, percentile, report, timed } from "./figures.ts";
 import { fill, storyOf } from "./stored-tasks.ts";
 

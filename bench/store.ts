@@ -14,7 +14,7 @@ import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { createMemory } from "../test/fakes/disk.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
-import { ownerOf } from "../test/store/owners.ts";
+import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, memory, percentile, report, timed } from "./figures.ts";
 import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.ts";
 

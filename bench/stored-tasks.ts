@@ -1,5 +1,5 @@
 import type { Change, Store } from "../src/services/store/store.ts";
-import { type Story, tell } from "../test/store/story.ts";
+import { type Story, tell } from "../test/services/store/story.ts";
 
 const PROMPT = "Look at each file. ".repeat(54);
 /** 4 kB in paragraphs, as agents write them. */

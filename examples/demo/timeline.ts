@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { AssistantMessage, Part, Session, TextPart } from "@opencode-ai/sdk/v2/client";
-import { duration } from "../../src/services/notices.ts";
+import { duration } from "../../src/services/text/notice.ts";
 import type { RecordedEvent } from "../../test/e2e/lab/events.ts";
 import { isHeadline, noticeOf } from "./notice.ts";
 

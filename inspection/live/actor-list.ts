@@ -1,4 +1,4 @@
-import type { ShownActor } from "../../src/services/inspection/showing.ts";
+import type { ShownActor } from "../../src/services/inspection/protocol.ts";
 import { make } from "./element.ts";
 import type { Model } from "./model.ts";
 import { lastOf, nameOf, regionOf, stateName, telling, toneOf } from "./words.ts";

@@ -1,4 +1,4 @@
-import type { Showing } from "../../src/services/inspection/showing.ts";
+import type { Showing } from "../../src/services/inspection/protocol.ts";
 
 /** What a page does with what it is told. */
 export interface Reader {

@@ -1,4 +1,4 @@
-import { MOST_STEPS, type Showing, type ShownActor, type Step } from "../../src/services/inspection/showing.ts";
+import { MOST_STEPS, type Showing, type ShownActor, type Step } from "../../src/services/inspection/protocol.ts";
 
 /** All that the page knows, and what the person looks at. */
 export interface Model {

@@ -1,4 +1,4 @@
-import type { Step } from "../../src/services/inspection/showing.ts";
+import type { Step } from "../../src/services/inspection/protocol.ts";
 import { find, make } from "./element.ts";
 import type { Model } from "./model.ts";
 import { nameOf, stateName, telling, timeOf, toneOf } from "./words.ts";

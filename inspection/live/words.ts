@@ -1,4 +1,4 @@
-import type { ShownActor } from "../../src/services/inspection/showing.ts";
+import type { ShownActor } from "../../src/services/inspection/protocol.ts";
 
 /** Characters of an id that are shown: its end, since ids of one hour begin alike. */
 const SHOWN = 6;

@@ -1,4 +1,4 @@
-import type { StatelyMessages } from "../../src/services/inspection/stately-messages.ts";
+import type { StatelyMessages } from "../../src/services/inspection/stately-protocol.ts";
 
 /** Where Stately's page comes from: nobody else is sent anything, or heard. */
 const STATELY = "https://stately.ai";

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { actionName, guardName } from "../../src/machines/charts.ts";
+import { actionName, guardName } from "../../src/machines/chart-json.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {

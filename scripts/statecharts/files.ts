@@ -1,10 +1,10 @@
-import { charts } from "../../src/machines/charts.ts";
-import { outboxMachine } from "../../src/machines/outbox.ts";
-import { outboxEventMeanings } from "../../src/machines/outbox-events.ts";
-import { supervisorMachine } from "../../src/machines/supervisor.ts";
-import { supervisorEventMeanings } from "../../src/machines/supervisor-events.ts";
-import { taskMachine } from "../../src/machines/task.ts";
-import { taskEventMeanings } from "../../src/machines/task-events.ts";
+import { charts } from "../../src/machines/chart-json.ts";
+import { outboxEventMeanings } from "../../src/machines/outbox/events.ts";
+import { outboxMachine } from "../../src/machines/outbox/machine.ts";
+import { supervisorEventMeanings } from "../../src/machines/supervisor/events.ts";
+import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
+import { taskEventMeanings } from "../../src/machines/task/events.ts";
+import { taskMachine } from "../../src/machines/task/machine.ts";
 import { chartOf } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { type Explained, readmeOf } from "./readme.ts";

@@ -1,4 +1,4 @@
-import type { Screen } from "./screen.ts";
+import type { Screen } from "./terminal.ts";
 
 /** What a command's exit code says. */
 export const EXIT = {

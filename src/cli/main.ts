@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { reasonOf } from "../services/log.ts";
-import { escapeUnprintable } from "../services/printable.ts";
+import { reasonOf } from "../services/platform/log.ts";
+import { escapeUnprintable } from "../services/text/printable.ts";
 import { CommandError, EXIT } from "./command.ts";
-import { runCommand } from "./commands.ts";
-import { openScreen } from "./screen.ts";
+import { runCommand } from "./run-command.ts";
+import { openScreen } from "./terminal.ts";
 
 // Node says of its SQLite that it is experimental. That is nothing that a person who asks for a task could act on.
 const { emitWarning } = process;

@@ -1,7 +1,7 @@
 import { tool } from "@opencode-ai/plugin";
 import type { z } from "zod";
-import { type Outcome, refuse } from "../services/outcome.ts";
-import { inShort } from "../services/plain.ts";
+import { type Outcome, refuse } from "../services/platform/result.ts";
+import { inShort } from "../services/text/single-line.ts";
 
 /** What a tool takes, by name: the model is shown it, and what the model sends is read by it. */
 export type Shape = z.ZodRawShape;

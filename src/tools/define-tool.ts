@@ -1,6 +1,6 @@
 import { type ToolDefinition, type ToolResult, tool } from "@opencode-ai/plugin";
 import { type Arguments, type Reading, readArguments, type Shape } from "./arguments.ts";
-import type { CallContext } from "./context.ts";
+import type { CallContext } from "./tool-context.ts";
 
 /** A tool before the host has it. */
 export interface ToolPlan<S extends Shape> extends Reading {

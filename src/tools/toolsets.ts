@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { Toolset } from "../options.ts";
-import type { ToolNames } from "../services/tool-names.ts";
-import type { ToolParts } from "./context.ts";
+import type { ToolNames } from "../services/text/tool-names.ts";
 import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
 import { subtasksNames } from "./subtasks/toolset.ts";
 import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
+import type { ToolParts } from "./tool-context.ts";
 
 /** What the tools are called, of which texts speak: each by the first toolset that has it. */
 export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { settled } from "../fakes/virtual-clock.ts";
-import { occupy } from "../http/ports.ts";
+import { occupy } from "../services/http/ports.ts";
 import { describeInChromium, type Opened, openPage } from "./chromium.ts";
 import { watchedStage } from "./watched-stage.ts";
 

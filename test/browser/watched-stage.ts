@@ -1,10 +1,10 @@
 import { buildPage } from "../../scripts/pages.ts";
 import type { Options } from "../../src/options.ts";
-import { systemClock } from "../../src/services/clock.ts";
-import { createWatching } from "../../src/services/inspection/watching.ts";
+import { createWatching } from "../../src/services/http/live/live-charts.ts";
+import { systemClock } from "../../src/services/platform/clock.ts";
 import { serve } from "../fakes/served.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
-import { occupy } from "../http/ports.ts";
+import { occupy } from "../services/http/ports.ts";
 
 /** The whole product on a fake host, with its pages, over a real socket. */
 export interface WatchedStage {

@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../src/machines/task-events.ts";
+import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { finish } from "./healing.ts";

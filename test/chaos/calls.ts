@@ -1,5 +1,5 @@
-import type { Clock } from "../../src/services/clock.ts";
-import type { Host } from "../../src/services/host.ts";
+import type { Host } from "../../src/services/host/host.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
 import { type FakeHost, missing, refused, unavailable } from "../fakes/fake-host.ts";
 
 export type HostCall = keyof Host;

@@ -1,4 +1,4 @@
-import { isAtRest } from "../../src/machines/task.ts";
+import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { PEOPLE, type World } from "./world.ts";
 

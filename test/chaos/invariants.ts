@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
-import { type StoredSnapshot, taskMachine } from "../../src/machines/task.ts";
+import { type StoredSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { unrest } from "./healing.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { Ids } from "../../src/services/ids.ts";
+import type { Ids } from "../../src/services/platform/ids.ts";
 
 /** Ids that ascend, the same in each play of a schedule. */
 export const createPlainIds = (): Ids => {

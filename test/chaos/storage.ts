@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { TaskInput } from "../../src/machines/task-events.ts";
-import type { Log } from "../../src/services/log.ts";
-import type { Database } from "../../src/services/store/database.ts";
-import { createKeptStore } from "../../src/services/store/kept-store.ts";
+import type { TaskInput } from "../../src/machines/task/events.ts";
+import type { Log } from "../../src/services/platform/log.ts";
 import type { Owner } from "../../src/services/store/ownership.ts";
-import { migrate } from "../../src/services/store/schema.ts";
-import { loadSqlite } from "../../src/services/store/sqlite.ts";
-import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import { createKeptStore } from "../../src/services/store/resilient/resilient-store.ts";
+import { createConnector } from "../../src/services/store/sqlite/connect.ts";
+import type { Database } from "../../src/services/store/sqlite/database.ts";
+import { createStoreFile } from "../../src/services/store/sqlite/database-file.ts";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
-import { createConnector } from "../../src/services/store/store-connection.ts";
-import { createStoreFile } from "../../src/services/store/store-file.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
-import { FOLDER } from "../store/folder.ts";
+import { FOLDER } from "../services/store/folder.ts";
 
 const openDatabase = await loadSqlite();
 

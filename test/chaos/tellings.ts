@@ -1,5 +1,5 @@
-import type { NoticePrompt } from "../../src/machines/outbox-events.ts";
-import type { Prompt } from "../../src/machines/task-events.ts";
+import type { NoticePrompt } from "../../src/machines/outbox/events.ts";
+import type { Prompt } from "../../src/machines/task/events.ts";
 import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Tracks } from "./tracks.ts";

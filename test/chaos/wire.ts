@@ -1,5 +1,5 @@
-import type { HostEvent } from "../../src/machines/supervisor-events.ts";
-import type { Clock } from "../../src/services/clock.ts";
+import type { HostEvent } from "../../src/machines/supervisor/events.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** What becomes of an event on its way; `by` is milliseconds. `swap`: it comes after the one that follows it. */
 export type WireFault =

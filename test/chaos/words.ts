@@ -1,5 +1,5 @@
-import type { HostEvent, SeenMessage } from "../../src/machines/supervisor-events.ts";
-import type { Prompt } from "../../src/machines/task-events.ts";
+import type { HostEvent, SeenMessage } from "../../src/machines/supervisor/events.ts";
+import type { Prompt } from "../../src/machines/task/events.ts";
 import type { CallFault, HostCall } from "./calls.ts";
 import type { WireFault } from "./wire.ts";
 

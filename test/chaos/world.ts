@@ -1,6 +1,6 @@
-import type { Prompt } from "../../src/machines/task-events.ts";
-import type { Log } from "../../src/services/log.ts";
-import { GIVEN_UP } from "../../src/services/undelivered.ts";
+import type { Prompt } from "../../src/machines/task/events.ts";
+import { GIVEN_UP } from "../../src/services/delivery/undelivered.ts";
+import type { Log } from "../../src/services/platform/log.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commandLine } from "../../src/cli/command-line.ts";
-import { clockTime, date } from "../../src/cli/times.ts";
+import { clockTime, date } from "../../src/cli/format/times.ts";
+import { commandLine } from "../../src/services/text/shell-command.ts";
 import type { OpenRequest } from "../../src/task.ts";
-import { type Served, serve, temporaryFolder } from "../http/served.ts";
+import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 import { commandHere, opencodeTaskchart } from "./command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";

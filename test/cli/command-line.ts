@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { CommandError, EXIT } from "../../src/cli/command.ts";
-import { runCommand } from "../../src/cli/commands.ts";
-import type { Screen } from "../../src/cli/screen.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
+import type { Screen } from "../../src/cli/terminal.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 

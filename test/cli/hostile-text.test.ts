@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { openScreen } from "../../src/cli/screen.ts";
-import { createHouse } from "../store/house.ts";
-import { tell } from "../store/story.ts";
+import { openScreen } from "../../src/cli/terminal.ts";
+import { createHouse } from "../services/store/shared-file.ts";
+import { tell } from "../services/store/story.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
 /** Clears the screen, begins a control sequence in one character, turns text round, hides and retitles. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { openScreen, type Screen, wrap } from "../../src/cli/screen.ts";
-import { stepLines } from "../../src/cli/step-lines.ts";
-import { replay } from "../../src/machines/replaying.ts";
-import { tell } from "../store/story.ts";
+import { stepLines } from "../../src/cli/format/steps.ts";
+import { openScreen, type Screen, wrap } from "../../src/cli/terminal.ts";
+import { replay } from "../../src/machines/task/replay.ts";
+import { tell } from "../services/store/story.ts";
 
 const screenOf = (columns: number): Screen => ({ columns, paint: (_, text) => text, say: () => undefined });
 

@@ -4,10 +4,10 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { loadSqlite } from "../../src/services/store/sqlite.ts";
-import { createHouse } from "../store/house.ts";
-import { temporaryFolder } from "../store/places.ts";
-import { type StoryOptions, tell } from "../store/story.ts";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { temporaryFolder } from "../services/store/places.ts";
+import { createHouse } from "../services/store/shared-file.ts";
+import { type StoryOptions, tell } from "../services/store/story.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
 const openDatabase = await loadSqlite();

@@ -1,5 +1,5 @@
 import { beforeAll, describe } from "vitest";
-import { systemClock } from "../../src/services/clock.ts";
+import { systemClock } from "../../src/services/platform/clock.ts";
 import { createFakeHost, type FakeHost, MODEL } from "../fakes/fake-host.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { describeHost, type Subject } from "./host-contract.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { PageFilter } from "../../src/services/store/history.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import type { PageFilter } from "../../src/services/store/task-history.ts";
 import { noProgress, type TaskStatus } from "../../src/task.ts";
-import { START, tell } from "../store/story.ts";
+import { START, tell } from "../services/store/story.ts";
 
 const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Prompt } from "../../src/machines/task-events.ts";
-import { systemClock } from "../../src/services/clock.ts";
-import type { Host, HostResult } from "../../src/services/host.ts";
-import { createIds } from "../../src/services/ids.ts";
+import type { Prompt } from "../../src/machines/task/events.ts";
+import type { Host, HostResult } from "../../src/services/host/host.ts";
+import { systemClock } from "../../src/services/platform/clock.ts";
+import { createIds } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
 
 /** A host under the contract, and how to make its model do something. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress } from "../../src/task.ts";
-import { noticePrompt, START, tell } from "../store/story.ts";
+import { noticePrompt, START, tell } from "../services/store/story.ts";
 import { describeHistory } from "./history-contract.ts";
 
 const DAY = 86_400_000;

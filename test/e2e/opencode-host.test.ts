@@ -1,6 +1,6 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
 import { afterAll, beforeAll, describe } from "vitest";
-import { createOpencodeHost } from "../../src/services/opencode-host.ts";
+import { createOpencodeHost } from "../../src/services/host/opencode-host.ts";
 import { describeHost, type Subject } from "../contract/host-contract.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText } from "./lab/model-request.ts";

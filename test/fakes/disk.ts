@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Database } from "../../src/services/store/database.ts";
-import { migrate, migrations } from "../../src/services/store/schema.ts";
-import { loadSqlite } from "../../src/services/store/sqlite.ts";
-import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Database } from "../../src/services/store/sqlite/database.ts";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { migrate, migrations } from "../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
-import { FOLDER } from "../store/folder.ts";
-import { ownerOf } from "../store/owners.ts";
+import { FOLDER } from "../services/store/folder.ts";
+import { ownerOf } from "../services/store/owners.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const openDatabase = await loadSqlite();

@@ -1,7 +1,5 @@
-import type { Answer } from "../../src/answer.ts";
-import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor-events.ts";
-import type { HostError, Prompt } from "../../src/machines/task-events.ts";
-import type { Clock } from "../../src/services/clock.ts";
+import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor/events.ts";
+import type { HostError, Prompt } from "../../src/machines/task/events.ts";
 import type {
   Host,
   HostAgent,
@@ -11,9 +9,11 @@ import type {
   HostSession,
   NewSession,
   Toast,
-} from "../../src/services/host.ts";
-import { createIds, type Ids } from "../../src/services/ids.ts";
+} from "../../src/services/host/host.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
+import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
+import type { Answer } from "../../src/user-request.ts";
 
 /**
  * What a session does with a prompt that reaches it.

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/services/clock.ts";
-import type { LivePage } from "../../src/services/http/inspection/pages.ts";
-import { startStatusServer } from "../../src/services/http/status-server.ts";
-import { createSites } from "../../src/services/sites.ts";
-import { createStatusSource } from "../../src/services/status-source.ts";
+import { createStatusSource } from "../../src/services/http/engine-source.ts";
+import type { LivePage } from "../../src/services/http/live/pages.ts";
+import { createSites } from "../../src/services/http/open-directories.ts";
+import { startStatusServer } from "../../src/services/http/server/status-server.ts";
+import { systemClock } from "../../src/services/platform/clock.ts";
 import type { Stage } from "./stage.ts";
 
 /** The status API of a stage, over a real socket. */

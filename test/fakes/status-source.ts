@@ -1,19 +1,19 @@
-import { beginning, type StoredSnapshot } from "../../src/machines/task.ts";
-import type { Clock } from "../../src/services/clock.ts";
+import { beginning, type StoredSnapshot } from "../../src/machines/task/machine.ts";
+import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
-import type { Host } from "../../src/services/host.ts";
-import type { ShownTask, StatusSource } from "../../src/services/http/source.ts";
-import { refuse } from "../../src/services/outcome.ts";
-import { toTask } from "../../src/services/projection.ts";
-import { createFulfilling } from "../../src/services/requests.ts";
-import { createSites } from "../../src/services/sites.ts";
-import { createStatusSource } from "../../src/services/status-source.ts";
-import { migrate } from "../../src/services/store/schema.ts";
-import { loadSqlite } from "../../src/services/store/sqlite.ts";
-import { createSqliteStore } from "../../src/services/store/sqlite-store.ts";
+import type { Host } from "../../src/services/host/host.ts";
+import type { ShownTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
+import { createStatusSource } from "../../src/services/http/engine-source.ts";
+import { createSites } from "../../src/services/http/open-directories.ts";
+import { createFulfilling } from "../../src/services/operations/remote-commands.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
+import { refuse } from "../../src/services/platform/result.ts";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress, type Progress, type Task, type TaskStatus } from "../../src/task.ts";
-import { ownerOf } from "../store/owners.ts";
+import { ownerOf } from "../services/store/owners.ts";
 import { taskInput } from "./task-input.ts";
 
 /** The real source over a real store, whose tasks a test changes as it likes, and whose engine and host are scripted. */

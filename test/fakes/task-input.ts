@@ -1,4 +1,4 @@
-import type { TaskInput } from "../../src/machines/task-events.ts";
+import type { TaskInput } from "../../src/machines/task/events.ts";
 import type { TaskFacts } from "../../src/task.ts";
 
 /** When tasks of tests are launched, unless it is said otherwise; epoch milliseconds. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/services/clock.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** A clock that moves only when it is told to. */
 export interface VirtualClock extends Clock {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createActor, initialTransition, transition } from "xstate";
 import manifest from "xstate/package.json" with { type: "json" };
-import { replay } from "../../src/machines/replaying.ts";
-import { taskActor } from "../../src/machines/supervisor.ts";
-import { taskMachine } from "../../src/machines/task.ts";
+import { taskActor } from "../../src/machines/supervisor/machine.ts";
+import { taskMachine } from "../../src/machines/task/machine.ts";
+import { replay } from "../../src/machines/task/replay.ts";
 import { taskInput } from "../fakes/task-input.ts";
 
 /** The version of XState whose inner calls these overrides were checked with. */

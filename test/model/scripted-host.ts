@@ -1,6 +1,6 @@
-import type { Prompt } from "../../src/machines/task-events.ts";
-import type { Clock } from "../../src/services/clock.ts";
-import type { HostMessage, HostResult } from "../../src/services/host.ts";
+import type { Prompt } from "../../src/machines/task/events.ts";
+import type { HostMessage, HostResult } from "../../src/services/host/host.ts";
+import type { Clock } from "../../src/services/platform/clock.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { PARENT } from "../fakes/stage.ts";
 import { createGates, type Gates } from "./gates.ts";

@@ -1,6 +1,6 @@
 import type { AnyEventObject } from "xstate";
-import type { HostMessage } from "../../src/services/host.ts";
-import type { InspectionEvent } from "../../src/services/supervision.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
+import type { InspectionEvent } from "../../src/services/runtime/actor-system.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";

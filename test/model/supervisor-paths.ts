@@ -1,8 +1,8 @@
 import type { SnapshotFrom } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
-import { supervisorMachine } from "../../src/machines/supervisor.ts";
-import type { SupervisorEvent } from "../../src/machines/supervisor-events.ts";
-import { beginning } from "../../src/machines/task.ts";
+import type { SupervisorEvent } from "../../src/machines/supervisor/events.ts";
+import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
+import { beginning } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
 export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;

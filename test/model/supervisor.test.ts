@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
-import { supervisorMachine } from "../../src/machines/supervisor.ts";
+import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
 import { createSupervisorDriver } from "./supervisor-driver.ts";
 import {
   FIRST,

@@ -1,6 +1,6 @@
-import type { TaskSnapshot } from "../../src/machines/task.ts";
-import { isAtRest, stateOf } from "../../src/machines/task.ts";
-import type { PendingRequest, Recovery, TaskEvent } from "../../src/machines/task-events.ts";
+import type { PendingRequest, Recovery, TaskEvent } from "../../src/machines/task/events.ts";
+import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
+import { isAtRest, stateOf } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
 /** What the task of every path begins with. */

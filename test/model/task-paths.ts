@@ -1,7 +1,7 @@
 import { initialTransition, transition } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
-import { type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
-import type { Recovery, TaskEvent } from "../../src/machines/task-events.ts";
+import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
+import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { START } from "../fakes/task-input.ts";
 import { again, eventsIn, input } from "./task-events.ts";
 import { takenBy } from "./transitions.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
-import { refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task.ts";
-import type { TaskEvent } from "../../src/machines/task-events.ts";
+import type { TaskEvent } from "../../src/machines/task/events.ts";
+import { refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
 import { input } from "./task-events.ts";
 import { RAISED, shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";

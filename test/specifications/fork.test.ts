@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { HostMessage } from "../../src/services/host.ts";
-import { labelled } from "../../src/services/transcript.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
+import { labelled } from "../../src/services/text/transcript.ts";
 import { refused } from "../fakes/fake-host.ts";
 import { PARENT, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";

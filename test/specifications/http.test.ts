@@ -2,12 +2,12 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startStatusServer } from "../../src/services/http/status-server.ts";
+import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { createFakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
-import { startChild } from "../http/child.ts";
-import { occupy } from "../http/ports.ts";
-import { type Served, serve, temporaryFolder } from "../http/served.ts";
+import { startChild } from "../services/http/child.ts";
+import { occupy } from "../services/http/ports.ts";
+import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 
 /** One scenario of the specification, over a real socket. In the end no answer had another shape than it promises. */
 const scenario = (

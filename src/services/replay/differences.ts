@@ -1,4 +1,4 @@
-import { pathOf, type StoredSnapshot } from "../../machines/task.ts";
+import { pathOf, type StoredSnapshot } from "../../machines/task/machine.ts";
 
 /** Something that is not the same on both sides. A side without it is undefined there. */
 export interface Difference {

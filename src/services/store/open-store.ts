@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { type Clock, systemClock } from "../clock.ts";
-import { type Log, reasonOf } from "../log.ts";
-import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./database.ts";
-import { createKeptStore } from "./kept-store.ts";
-import { ADVICE } from "./lifeline.ts";
+import { type Clock, systemClock } from "../platform/clock.ts";
+import { type Log, reasonOf } from "../platform/log.ts";
 import type { Owner } from "./ownership.ts";
-import { migrate } from "./schema.ts";
-import { loadSqlite } from "./sqlite.ts";
-import { createSqliteStore } from "./sqlite-store.ts";
+import { ADVICE } from "./resilient/reconnect.ts";
+import { createKeptStore } from "./resilient/resilient-store.ts";
+import { type Connection, createConnector } from "./sqlite/connect.ts";
+import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./sqlite/database.ts";
+import { createStoreFile } from "./sqlite/database-file.ts";
+import { loadSqlite } from "./sqlite/driver.ts";
+import { migrate } from "./sqlite/migrations.ts";
+import { createSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
-import { type Connection, createConnector } from "./store-connection.ts";
-import { createStoreFile } from "./store-file.ts";
 
 /** Where tasks are to be kept, and for whom. */
 export interface StoreOptions {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { type ProcessName, thisProcessName } from "./processes.ts";
+import { type ProcessName, thisProcessName } from "../platform/process-identity.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

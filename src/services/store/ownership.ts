@@ -1,5 +1,5 @@
+import { isRunning, type ProcessName, thisProcessName } from "../platform/process-identity.ts";
 import { opencodeDatabase } from "./opencode-database.ts";
-import { isRunning, type ProcessName, thisProcessName } from "./processes.ts";
 
 /** A process that supervises tasks of one directory, as others see it. */
 export interface Owner extends ProcessName {

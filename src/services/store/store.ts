@@ -1,8 +1,8 @@
-import type { NoticePrompt } from "../../machines/outbox-events.ts";
-import type { StoredSnapshot } from "../../machines/task.ts";
-import type { TaskEvent } from "../../machines/task-events.ts";
+import type { NoticePrompt } from "../../machines/outbox/events.ts";
+import type { TaskEvent } from "../../machines/task/events.ts";
+import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Progress, Task } from "../../task.ts";
-import type { History } from "./history.ts";
+import type { History } from "./task-history.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {

@@ -1,6 +1,6 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { closing, type ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { closing, type ToolParts } from "../tool-context.ts";
 import { answer, notCancelled, notFound, refusal, resultOf } from "./result.ts";
 
 /** Stops a task and all that it launched. Its answer tells the end: no notice follows. */

@@ -1,9 +1,9 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { wholeNumber } from "../arguments.ts";
-import type { ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import type { ToolParts } from "../tool-context.ts";
 import { answer, notFound, refusal } from "./result.ts";
-import { standing, waitFor } from "./waiting.ts";
+import { standing, waitFor } from "./wait.ts";
 
 const { string, boolean, number } = tool.schema;
 

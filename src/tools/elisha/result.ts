@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { askedIn } from "../../services/asked.ts";
-import { quoteError } from "../../services/notices.ts";
-import { type OwnText, own } from "../../services/own-text.ts";
+import { quoteError } from "../../services/text/notice.ts";
+import { type OwnText, own } from "../../services/text/own-text.ts";
+import { askedIn } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
-import { beside, fitting } from "../fitting.ts";
+import { beside, fitting } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 

@@ -1,11 +1,11 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { reasonOf } from "../../services/log.ts";
-import { refuse } from "../../services/outcome.ts";
-import type { ToolParts } from "../context.ts";
+import { reasonOf } from "../../services/platform/log.ts";
+import { refuse } from "../../services/platform/result.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor } from "../launching.ts";
+import { launchFor } from "../launch-for-caller.ts";
+import type { ToolParts } from "../tool-context.ts";
 import { agentNotFound, answer, failed, refusal, resultOf } from "./result.ts";
-import { waitFor } from "./waiting.ts";
+import { waitFor } from "./wait.ts";
 
 const { string, boolean } = tool.schema;
 

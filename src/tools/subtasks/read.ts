@@ -1,7 +1,7 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { wholeNumber } from "../arguments.ts";
-import { orThrow, type ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
+import { orThrow, type ToolParts } from "../tool-context.ts";
 import { answer, endOf, isOver } from "./result.ts";
 
 /** Reads on in the answer of a subtask that was too long for the host to pass it on whole. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { shortDescription } from "../../services/plain.ts";
+import { shortDescription } from "../../services/text/single-line.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import type { ToolParts } from "../context.ts";
-import { beside, fitting } from "../fitting.ts";
-import { READ } from "./names.ts";
+import { beside, fitting } from "../fit-output.ts";
+import type { ToolParts } from "../tool-context.ts";
+import { READ } from "./tool-names.ts";
 
 /** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
 export const SubtaskResult = z.strictObject({

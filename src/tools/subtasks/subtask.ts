@@ -1,8 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { own, quoteLine } from "../../services/own-text.ts";
-import { closing, orThrow, type ToolParts } from "../context.ts";
+import { own, quoteLine } from "../../services/text/own-text.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor } from "../launching.ts";
+import { launchFor } from "../launch-for-caller.ts";
+import { closing, orThrow, type ToolParts } from "../tool-context.ts";
 import { promptOf } from "./prompt.ts";
 import { aborted, answer, endOf, isOver } from "./result.ts";
 import type { Subagent } from "./subagents.ts";

@@ -1,10 +1,10 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
-import type { ToolNames } from "../../services/tool-names.ts";
-import type { ToolParts } from "../context.ts";
-import { PREFIX, READ, subtaskNames } from "./names.ts";
+import type { ToolNames } from "../../services/text/tool-names.ts";
+import type { ToolParts } from "../tool-context.ts";
 import { readTool } from "./read.ts";
 import type { Subagent } from "./subagents.ts";
 import { type OnParentCancel, subtaskTool } from "./subtask.ts";
+import { PREFIX, READ, subtaskNames } from "./tool-names.ts";
 
 export const subtasksNames: ToolNames = {
   launch: `${PREFIX}<agent>`,

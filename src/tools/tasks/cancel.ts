@@ -1,10 +1,10 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { own, quoteLine, vouchFor } from "../../services/own-text.ts";
+import { own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import type { ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { tasksOf } from "./selection.ts";
-import { labelOf } from "./words.ts";
+import type { ToolParts } from "../tool-context.ts";
+import { labelOf } from "./format.ts";
+import { tasksOf } from "./select.ts";
 
 const { string, boolean } = tool.schema;
 

@@ -1,10 +1,10 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { own, quoteLine } from "../../services/own-text.ts";
+import { own, quoteLine } from "../../services/text/own-text.ts";
 import { hasEnded } from "../../task.ts";
-import type { ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { tasksOf } from "./selection.ts";
-import { labelOf } from "./words.ts";
+import type { ToolParts } from "../tool-context.ts";
+import { labelOf } from "./format.ts";
+import { tasksOf } from "./select.ts";
 
 /** What is said of an id that is null or empty: whoever meant one task must not lose all. */
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";

@@ -1,8 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { TaskStatus } from "../../task.ts";
-import type { ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { listOf } from "./words.ts";
+import type { ToolParts } from "../tool-context.ts";
+import { listOf } from "./format.ts";
 
 /** Lists the tasks of the calling session, and no others. */
 export const listTool = ({ engine, clock }: ToolParts): ToolDefinition =>

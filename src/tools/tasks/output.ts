@@ -1,13 +1,13 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { duration } from "../../services/notices.ts";
-import { own } from "../../services/own-text.ts";
-import type { Excerpt } from "../../services/transcript.ts";
+import { duration } from "../../services/text/notice.ts";
+import { own } from "../../services/text/own-text.ts";
+import type { Excerpt } from "../../services/text/transcript.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
-import { closing, orThrow, type ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { tasksOf } from "./selection.ts";
-import { batchOf, reportOf } from "./words.ts";
+import { closing, orThrow, type ToolParts } from "../tool-context.ts";
+import { batchOf, reportOf } from "./format.ts";
+import { tasksOf } from "./select.ts";
 
 const { string, boolean, number } = tool.schema;
 

@@ -1,9 +1,9 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { nameOf, type OwnText, own, quoteLine } from "../../services/own-text.ts";
+import { nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { Task } from "../../task.ts";
-import { orThrow, type ToolParts } from "../context.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor, permit } from "../launching.ts";
+import { launchFor, permit } from "../launch-for-caller.ts";
+import { orThrow, type ToolParts } from "../tool-context.ts";
 
 const { string, boolean } = tool.schema;
 

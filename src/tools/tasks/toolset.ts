@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
-import type { ToolNames } from "../../services/tool-names.ts";
-import type { ToolParts } from "../context.ts";
+import type { ToolNames } from "../../services/text/tool-names.ts";
+import type { ToolParts } from "../tool-context.ts";
 import { cancelTool } from "./cancel.ts";
 import { clearTool } from "./clear.ts";
 import { listTool } from "./list.ts";

@@ -1,0 +1,121 @@
+import type { TaskEffect } from "../../machines/task/events.ts";
+import type { Step } from "../../machines/task/replay.ts";
+import { duration } from "../../services/text/notice.ts";
+import { plain } from "../../services/text/single-line.ts";
+import { cut } from "../../services/text/truncate.ts";
+import { type Screen, type Style, wrap } from "../terminal.ts";
+import { clockTime, date } from "./times.ts";
+
+/** One thing that is said of a step. */
+interface Remark {
+  label: string;
+  text: string;
+  style?: Style;
+}
+
+/** From here on there is room for the time that passed since the step before. */
+const WIDE = 96;
+
+/** Characters of a text that are shown. */
+const SHOWN = 60;
+
+const quoted = (text: string): string => {
+  const whole = plain(text);
+  const shown = cut(whole, SHOWN);
+  // Ids and names, and what stands for a text that was left out, are no quotations.
+  return /^[\w.:-]+$|^‹.*›$/.test(whole) && shown === whole ? whole : `"${shown}${shown === whole ? "" : "…"}"`;
+};
+
+const shown = (field: string, value: unknown, at: number): string => {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number" && (field.endsWith("At") || field === "since")) return clockTime(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return fieldsOf(value, at)
+    .map(([inner, part]) => shown(inner, part, at))
+    .join(" ");
+};
+
+/** Without the time of the event, and ids that come with a more telling one. */
+const fieldsOf = (value: object, at: number): [string, unknown][] =>
+  Object.entries(value).filter(([field, part]) => part !== at && field !== "type" && field !== "partID");
+
+/** What an event brings, beside its name and its time. */
+const payloadOf = (event: Step["event"]): string =>
+  fieldsOf(event, event.at)
+    .map(([field, value]) => `${plain(field)} ${shown(field, value, event.at)}`)
+    .join(", ");
+
+const effectWords = (effect: TaskEffect): string => {
+  switch (effect.type) {
+    case "prompt":
+      return `prompt ${effect.prompt.messageID}`;
+    case "look":
+      return `look ${effect.look}`;
+    case "stop":
+      return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
+    case "tell":
+      return `tell run ${effect.end.run}, ${effect.end.outcome}`;
+    case "withdraw":
+      return `withdraw run ${effect.run}`;
+  }
+};
+
+const remarksOn = ({ event, from, to, raised, effects, noted, refused }: Step): Remark[] => {
+  const payload = payloadOf(event);
+  const given: Remark[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
+  if (refused !== undefined) return [{ label: "refused", text: `task ${plain(refused)}`, style: "red" }, ...given];
+  const moved = (region: keyof typeof to): Remark[] =>
+    // The arrow stays with the state that it leads to.
+    from[region] === to[region] ? [] : [{ label: region, text: `${from[region]} →\u00a0${to[region]}` }];
+  const moves = [
+    ...moved("lifecycle"),
+    ...raised.map((inner) => ({ label: "raises", text: `${inner.type}, ${payloadOf(inner)}` })),
+    ...moved("notice"),
+    ...moved("attention"),
+    ...effects.map((effect) => ({ label: "effect", text: plain(effectWords(effect)) })),
+  ];
+  const quiet: Remark = { label: "noted", text: noted.join(", ") || "nothing new" };
+  return [...given, ...(moves.length > 0 ? moves : [quiet])];
+};
+
+const LABEL = "lifecycle".length;
+
+/** The steps of a journal as a table: when, which event, and what came of it. As wide as the screen. */
+export const stepLines = (steps: readonly Step[], screen: Screen): string[] => {
+  const isWide = screen.columns >= WIDE;
+  const gap = isWide ? "  " : " ";
+  const widest = Math.max(...steps.map(({ event }) => event.type.length), 0);
+  const dim = (text: string) => screen.paint("gray", text);
+
+  const timeOf = ({ event: { at } }: Step, before: Step | undefined): string => {
+    const passed = at - (before?.event.at ?? at);
+    const pause = passed > 0 ? `+${duration(passed)}` : "";
+    return isWide ? `${clockTime(at)}${pause.padStart(9)}` : clockTime(at);
+  };
+
+  const linesOf = (step: Step, index: number): string[] => {
+    const before = steps[index - 1];
+    const today = date(step.event.at);
+    const isNewDay = before === undefined || date(before.event.at) !== today;
+    const time = timeOf(step, before);
+    const indent = time.length + gap.length + widest + gap.length + LABEL + gap.length;
+    const lines = remarksOn(step).flatMap(({ label, text, style }) => {
+      const paint = (line: string) => (style ? screen.paint(style, line) : line);
+      return wrap(text, screen.columns - indent).map((line, row) => ({
+        label: dim((row === 0 ? label : "").padEnd(LABEL)),
+        text: paint(line.replaceAll("\u00a0", " ")),
+      }));
+    });
+    const head = `${dim(time)}${gap}${screen.paint("bold", plain(step.event.type).padEnd(widest))}`;
+    const blank = " ".repeat(time.length + gap.length + widest);
+    return [
+      ...(isNewDay ? [dim(today)] : []),
+      ...lines.map(({ label, text }, row) => `${row === 0 ? head : blank}${gap}${label}${gap}${text}`),
+    ];
+  };
+
+  return steps.flatMap((step, index) => [
+    ...(step.event.type === "RESUME" && step.refused === undefined ? [""] : []),
+    ...linesOf(step, index),
+  ]);
+};

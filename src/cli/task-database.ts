@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import type { Journal } from "../machines/task/journal.ts";
+import { reasonOf } from "../services/platform/log.ts";
+import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";
+import { dataFolder } from "../services/store/sqlite/database-file.ts";
+import { loadSqlite } from "../services/store/sqlite/driver.ts";
+import { type Journals, type NamedTask, openJournals } from "../services/store/sqlite/journal-reader.ts";
+import { plain } from "../services/text/single-line.ts";
+import { CommandError } from "./command.ts";
+import { clockTime, date } from "./format/times.ts";
+
+/** Tasks that are listed when an id is not that of one. */
+const LISTED = 10;
+
+const load = async (): Promise<OpenDatabase> => {
+  try {
+    return await loadSqlite({ readonly: true });
+  } catch (error) {
+    throw new CommandError(
+      `This runtime has no SQLite (${reasonOf(error)}). Use Bun, or Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,
+    );
+  }
+};
+
+const adviceOn = (kind: FaultKind, folder: string | undefined): string[] => {
+  if (kind === "readonly") return ["Reading takes a file of locks beside it, which you may not make in that folder."];
+  return folder === undefined ? ["--data names another folder than the plugin's default."] : [];
+};
+
+/** Reads from the tasks in a data folder, the plugin's own by default. What goes wrong is said with the file's name. */
+export const readTasks = async <T>(folder: string | undefined, read: (journals: Journals) => T): Promise<T> => {
+  const openDatabase = await load();
+  const path = join(folder ?? dataFolder(), "tasks.db");
+  let journals: Journals | undefined;
+  try {
+    journals = openJournals(path, openDatabase);
+    return read(journals);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const { kind, message } = databaseError(error);
+    throw new CommandError([`The tasks in ${path} cannot be read: ${message}.`, ...adviceOn(kind, folder)].join(" "));
+  } finally {
+    journals?.close();
+  }
+};
+
+const line = ({ id, status, startedAt, description }: NamedTask): string =>
+  `  ${id}  ${status.padEnd(9)}  ${date(startedAt).slice(0, 10)} ${clockTime(startedAt).slice(0, 8)}  ${plain(description)}`;
+
+/** The task that is meant by an id or by the beginning of one. */
+const taskNamed = (journals: Journals, id: string): NamedTask => {
+  const found = journals.find(id);
+  const [task, ...others] = found;
+  if (task && others.length === 0) return task;
+  const shown = (tasks: NamedTask[]) => tasks.slice(0, LISTED).map(line);
+  if (task) {
+    const more = found.length > LISTED ? [`  … and ${found.length - LISTED} more`] : [];
+    throw new CommandError(
+      [`"${id}" begins the ids of ${found.length} tasks. Give more of it:`, ...shown(found), ...more].join("\n"),
+    );
+  }
+  const newest = journals.newest(LISTED);
+  if (newest.length === 0) throw new CommandError(`There is no task "${plain(id)}", nor any other.`);
+  throw new CommandError([`There is no task "${plain(id)}". The newest are:`, ...shown(newest)].join("\n"));
+};
+
+/** The journal of the task that is meant by an id or by the beginning of one. */
+export const journalOf = (journals: Journals, id: string): Journal => {
+  const task = taskNamed(journals, id);
+  const journal = journals.journal(task.id);
+  if (!journal) throw new CommandError(`Task ${task.id} was just cleared.`);
+  return journal;
+};

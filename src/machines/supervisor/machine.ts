@@ -1,0 +1,208 @@
+import { type ErrorActorEvent, sendParent, setup } from "xstate";
+import { described } from "../event-descriptions.ts";
+import type { OutboxContext, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
+import { outboxMachine } from "../outbox/machine.ts";
+import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
+import { type StoredSnapshot, taskMachine } from "../task/machine.ts";
+import { type Effect, type SupervisorContext, type SupervisorEvent, supervisorEventMeanings } from "./events.ts";
+import { toOutboxEvent, toTaskEvent } from "./routing.ts";
+
+const OUTBOX = "outbox:";
+
+/** The name of a parent's outbox among the supervisor's children. */
+export const outboxId = (parentSessionID: string): string => OUTBOX + parentSessionID;
+
+const requesting = taskMachine.provide({
+  actions: {
+    request: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
+      type: "EFFECT",
+      at: event.at,
+      effect,
+    })),
+  },
+});
+
+/**
+ * A task as the supervisor's child: what it requests reaches the supervisor as an event.
+ * It begins with a launch, or goes on from a stored snapshot, which takes no step and requests nothing.
+ */
+export const taskActor: typeof requesting = Object.assign(Object.create(requesting) as typeof requesting, {
+  getInitialSnapshot: (
+    scope: Parameters<typeof requesting.getInitialSnapshot>[0],
+    input: TaskInput & Partial<StoredSnapshot>,
+  ) =>
+    input.value && input.context
+      ? requesting.resolveState({ value: input.value, context: input.context })
+      : requesting.getInitialSnapshot(scope, input),
+});
+
+/** An outbox as the supervisor's child. */
+export const outboxActor = outboxMachine.provide({
+  actions: {
+    request: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
+      ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
+    ),
+  },
+});
+
+const supervisor = setup({
+  types: {
+    context: {} as SupervisorContext,
+    events: {} as SupervisorEvent | ErrorActorEvent,
+    children: {} as { [id: string]: "task" | "outbox" },
+  },
+  actors: { task: taskActor, outbox: outboxActor },
+  actions: {
+    /** Have a service do it; the engine provides what really happens. */
+    perform: (_, _effect: Effect) => undefined,
+  },
+  guards: {
+    notLive: ({ context, event }) =>
+      (event.type === "LAUNCH" && !(event.task.facts.sessionID in context.tasks)) ||
+      (event.type === "RESTORE" && !(event.snapshot.context.facts.sessionID in context.tasks)),
+  },
+});
+
+type Enqueue = Parameters<Parameters<typeof supervisor.enqueueActions>[0]>[0]["enqueue"];
+
+/** Sees to it that the parent has an outbox. */
+const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, enqueue: Enqueue) => {
+  if (parentSessionID in outboxes) return;
+  enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
+  enqueue.assign({ outboxes: { ...outboxes, [parentSessionID]: true } });
+};
+
+const admit = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "LAUNCH" && event.type !== "RESTORE") return;
+  const input = event.type === "LAUNCH" ? event.task : event.snapshot.context;
+  const { sessionID, parentSessionID } = input.facts;
+  openOutbox(parentSessionID, context, enqueue);
+  if (event.type === "LAUNCH") {
+    enqueue.sendTo(outboxId(parentSessionID), { type: "PARENT_PRESENT", at: event.at });
+  }
+  const stored = event.type === "RESTORE" ? event.snapshot : {};
+  enqueue.spawnChild("task", { id: sessionID, input: { ...input, ...stored } });
+  enqueue.assign({ tasks: { ...context.tasks, [sessionID]: parentSessionID } });
+  if (event.type === "LAUNCH") enqueue.sendTo(sessionID, { type: "SLOT_GRANTED", at: event.at });
+});
+
+/** What puts a run, or leaves it, in the queue: there is a slot for each. */
+const BEGINS: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
+
+const adoptPrompts = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "ADOPT_PROMPTS") return;
+  const { parentSessionID, at, prompts } = event;
+  openOutbox(parentSessionID, context, enqueue);
+  enqueue.sendTo(outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
+});
+
+const passOn = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type === "TASK" && event.id in context.tasks) {
+    enqueue.sendTo(event.id, event.event);
+    if (BEGINS.has(event.event.type)) enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
+  }
+  if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
+});
+
+/** One session can be a task's child session and the parent of other tasks: both hear of it. */
+const route = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "HOST") return;
+  const { sessionID } = event.event;
+  const forTask = sessionID in context.tasks && toTaskEvent(event.event, event.at);
+  const forOutbox = sessionID in context.outboxes && toOutboxEvent(event.event, event.at);
+  if (forTask) enqueue.sendTo(sessionID, forTask);
+  if (forOutbox) enqueue.sendTo(outboxId(sessionID), forOutbox);
+});
+
+/** What tasks and outboxes want of each other is passed between them; the rest is for the services. */
+const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "EFFECT") return;
+  const { at, effect } = event;
+  const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
+    for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
+  };
+  switch (effect.type) {
+    case "tell":
+      openOutbox(effect.end.parentSessionID, context, enqueue);
+      enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "OWE", at, end: effect.end });
+      break;
+    case "withdraw":
+      if (!(effect.parentSessionID in context.outboxes)) break;
+      enqueue.sendTo(outboxId(effect.parentSessionID), {
+        type: "WITHDRAW",
+        at,
+        taskId: effect.taskId,
+        run: effect.run,
+      });
+      break;
+    case "formed":
+      toTasks(effect.runs, "NOTICE_FORMED");
+      break;
+    case "acknowledged":
+      toTasks(effect.runs, "NOTICE_ACKNOWLEDGED");
+      break;
+    case "dropped":
+      toTasks(effect.runs, "NOTICE_DROPPED");
+      break;
+    default:
+      enqueue({ type: "perform", params: effect });
+  }
+});
+
+const reapTask = supervisor.enqueueActions(({ context: { tasks }, event, enqueue }) => {
+  if (event.type !== "REAP_TASK" || !(event.id in tasks)) return;
+  const { [event.id]: _, ...rest } = tasks;
+  enqueue.stopChild(event.id);
+  enqueue.assign({ tasks: rest });
+});
+
+const reapOutbox = supervisor.enqueueActions(({ context: { outboxes }, event, enqueue }) => {
+  if (event.type !== "REAP_OUTBOX" || !(event.id in outboxes)) return;
+  const { [event.id]: _, ...rest } = outboxes;
+  enqueue.stopChild(outboxId(event.id));
+  enqueue.assign({ outboxes: rest });
+});
+
+/** A child that threw is removed, so that it cannot take its siblings with it; the engine makes its end known. */
+const removeBroken = supervisor.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
+  if (event.type !== "xstate.error.actor.*" && !("actorId" in event)) return;
+  const id = event.actorId;
+  const { [id]: _, ...otherTasks } = tasks;
+  const { [id.slice(OUTBOX.length)]: __, ...otherOutboxes } = outboxes;
+  enqueue.stopChild(id);
+  enqueue.assign(id.startsWith(OUTBOX) ? { outboxes: otherOutboxes } : { tasks: otherTasks });
+  enqueue({ type: "perform", params: { type: "broken", id, message: String(event.error) } });
+});
+
+/** Spawns and reaps the actors of tasks and outboxes, routes events to them, and hands their effects to the services. */
+export const supervisorMachine = supervisor.createMachine(
+  described(supervisorEventMeanings, {
+    id: "supervisor",
+    description:
+      "Spawns and reaps the actors of tasks and outboxes, and passes on what they want and what they are told.",
+    context: { tasks: {}, outboxes: {} },
+    initial: "open",
+    states: {
+      open: {
+        description: "Tasks are launched and supervised.",
+        on: {
+          LAUNCH: { guard: "notLive", actions: admit },
+          RESTORE: { guard: "notLive", actions: admit },
+          ADOPT_PROMPTS: { actions: adoptPrompts },
+          TASK: { actions: passOn },
+          OUTBOX: { actions: passOn },
+          HOST: { actions: route },
+          EFFECT: { actions: fulfil },
+          REAP_TASK: { actions: reapTask },
+          REAP_OUTBOX: { actions: reapOutbox },
+          "xstate.error.actor.*": { actions: removeBroken },
+          CLOSE: { target: "closed" },
+        },
+      },
+      closed: {
+        description: "The plugin was disposed of. Nothing is supervised any more.",
+        type: "final",
+      },
+    },
+  }),
+);

@@ -1,0 +1,110 @@
+import { initialTransition, type SnapshotFrom } from "xstate";
+import type { TaskStatus } from "../../task.ts";
+import { described } from "../event-descriptions.ts";
+import { attention } from "./attention.ts";
+import { type TaskEvent, type TaskInput, taskEventMeanings } from "./events.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { notice } from "./notice.ts";
+import { task } from "./setup.ts";
+
+/** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `request`. */
+export const taskMachine = task.createMachine(
+  described(taskEventMeanings, {
+    id: "task",
+    description: "One background task: its runs, what is owed to its parent about them, and what holds it up.",
+    type: "parallel",
+    context: ({ input }) => ({
+      facts: input.facts,
+      run: input.run,
+      sends: 0,
+      stops: 0,
+      look: 0,
+      misses: 0,
+      missingSince: undefined,
+      hinted: false,
+      wakeAt: undefined,
+      hostError: undefined,
+      abortedAt: undefined,
+      completedAt: undefined,
+      resultRetrievedAt: undefined,
+      result: undefined,
+      error: undefined,
+      end: undefined,
+      requests: [],
+      quietSince: undefined,
+      waiters: [],
+      interruptions: 0,
+      lastStepAt: undefined,
+      recovery: "continue",
+    }),
+    states: {
+      lifecycle,
+      notice,
+      attention,
+    },
+  }),
+);
+
+/** A task as it stands. */
+export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
+
+/** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
+export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
+
+/** How a task with this input begins. */
+export const beginning = (input: TaskInput): StoredSnapshot => {
+  const [{ value, context }] = initialTransition(taskMachine, input);
+  return { value, context };
+};
+
+/** False for a state that this version of the chart does not have. */
+export const isReadable = (snapshot: StoredSnapshot): boolean => {
+  try {
+    taskMachine.resolveState(snapshot);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The public status: the name of the top lifecycle state. */
+export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =>
+  (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
+
+/** A state as text, such as `running.stopping.aborting`. */
+export const pathOf = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? Object.entries(value)
+        .map(([name, inner]) => `${name}.${pathOf(inner)}`)
+        .join(" ")
+    : String(value);
+
+/** The lifecycle as text, such as `running.stopping.aborting`. */
+export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => pathOf(lifecycle);
+
+/** True while a session that runs is being stopped, in whichever state of that. */
+export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
+
+/** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
+export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
+  context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
+
+/** What may be asked of a task from outside. */
+const ASKED: TaskEvent[] = [
+  { type: "CANCEL", at: 0 },
+  { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
+  { type: "RETRIEVED", at: 0 },
+];
+
+/** Which of the events that may be asked of it the task would accept now, by name. */
+export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
+  const now = taskMachine.resolveState(snapshot);
+  return ASKED.flatMap((event) => (now.can(event) ? event.type : []));
+};
+
+/** Why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
+export const refusalOf = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
+  if (snapshot.can(event)) return undefined;
+  const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses[event.type]);
+  return reasons.find((reason) => reason !== undefined) ?? `is ${stateOf(snapshot)} and takes no ${event.type}`;
+};

@@ -1,0 +1,104 @@
+import { initialTransition, transition } from "xstate";
+import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import { pathOf, refusalOf, type StoredSnapshot, type TaskSnapshot, taskMachine } from "./machine.ts";
+
+/** Where each region of the chart stands, as text: `lifecycle` may be `running.working`. */
+export type Regions = Record<keyof TaskSnapshot["value"], string>;
+
+/** One event of a journal, and what the machine made of it. */
+export interface Step {
+  event: TaskEvent;
+  from: Regions;
+  to: Regions;
+  /** The events that the machine raised on the way, for its other regions. */
+  raised: TaskEvent[];
+  /** What the machine wanted done. */
+  effects: TaskEffect[];
+  /** The names of what changed in the machine's context. */
+  noted: (keyof TaskContext)[];
+  /** Why the machine takes no such event, in words that follow "task …"; undefined: it took it. */
+  refused: string | undefined;
+}
+
+/** A journal as the machine goes through it. */
+export interface Replay {
+  steps: Step[];
+  /** Where it leads. */
+  snapshot: StoredSnapshot;
+}
+
+/** The name that XState gives to an action that raises an event. */
+const RAISE = "xstate.raise";
+
+interface Action {
+  type: string;
+  params?: unknown;
+}
+
+const regionsOf = ({ value }: StoredSnapshot): Regions => ({
+  lifecycle: pathOf(value.lifecycle),
+  notice: pathOf(value.notice),
+  attention: pathOf(value.attention),
+});
+
+const raisedBy = ({ type, params }: Action): TaskEvent[] =>
+  type === RAISE ? [(params as { event: TaskEvent }).event] : [];
+
+const requestedBy = ({ type, params }: Action): TaskEffect[] => (type === "request" ? [params as TaskEffect] : []);
+
+const notedBetween = (before: TaskContext, after: TaskContext): Step["noted"] =>
+  (Object.keys(after) as (keyof TaskContext)[]).filter((key) => before[key] !== after[key]);
+
+/**
+ * The chart for `transition`, which makes an actor each time, and that asks for the chart's beginning. Without input it
+ * throws, which is caught, and takes twice as long as all the rest.
+ */
+const begunWith = (snapshot: TaskSnapshot): typeof taskMachine =>
+  Object.assign(Object.create(taskMachine) as typeof taskMachine, { getInitialSnapshot: () => snapshot });
+
+interface Taken {
+  after: TaskSnapshot;
+  actions: Action[];
+  fault?: string;
+}
+
+/** A journal that another version wrote, or that somebody has edited, may have events that throw in here. */
+const take = (machine: typeof taskMachine, before: TaskSnapshot, event: TaskEvent): Taken => {
+  try {
+    const [after, actions] = transition(machine, before, event);
+    return { after, actions };
+  } catch (error) {
+    return { after: before, actions: [], fault: `cannot take it: ${error instanceof Error ? error.message : error}` };
+  }
+};
+
+/**
+ * Takes a task through its journal: from what its machine began with, event by event. Nothing is done to the outside:
+ * effects are data. A refused event changes nothing, as in life.
+ */
+export const replay = (origin: TaskInput, events: readonly TaskEvent[]): Replay => {
+  let [snapshot] = initialTransition(taskMachine, origin);
+  const machine = begunWith(snapshot);
+  let from = regionsOf(snapshot);
+  const steps = events.map((event): Step => {
+    const before = snapshot;
+    const { after, actions, fault } = take(machine, before, event);
+    if (after === before) {
+      const refused = fault ?? refusalOf(before, event) ?? "makes nothing of it";
+      return { event, from, to: from, raised: [], effects: [], noted: [], refused };
+    }
+    const step = {
+      event,
+      from,
+      to: regionsOf(after),
+      raised: actions.flatMap(raisedBy),
+      effects: actions.flatMap(requestedBy),
+      noted: notedBetween(before.context, after.context),
+      refused: undefined,
+    };
+    snapshot = after;
+    from = step.to;
+    return step;
+  });
+  return { steps, snapshot: { value: snapshot.value, context: snapshot.context } };
+};

@@ -1,0 +1,137 @@
+import { assign, setup } from "xstate";
+import type { TaskError } from "../../task.ts";
+import type { RunEnd, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+
+/**
+ * The patience of a task: milliseconds and counts.
+ * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
+ */
+export const patience = {
+  /** From a look that the host did not answer, or in which it did not find the session, to the next. */
+  lookAgain: 5_000,
+  /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
+  afterError: 1_000,
+  /** From an aborted run to its cancellation: an OpenCode that ends disposes of its plugins meanwhile (measured: under 100). */
+  afterAbort: 500,
+  /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */
+  backoff: 1_000,
+  longestBackoff: 30_000,
+  /** A prompt that was sent this often without a sign of work is given up: after about a minute. */
+  sends: 7,
+  /** Looks in a row that the host may leave unanswered: about a minute. */
+  misses: 12,
+  /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
+  stop: 300,
+  stops: 10,
+  /**
+   * A run that was cut off this often without finishing a step in between is not continued once more: it may be what
+   * brings OpenCode down.
+   */
+  interruptions: 2,
+} as const;
+
+const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
+
+/** True when the run has finished a step since it was last cut off: then it is not what brings OpenCode down. */
+const hasProgressed = (context: TaskContext, event: TaskEvent): boolean =>
+  (seenStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
+
+/** When the newest step was done that the run is known to have finished; undefined before the first. */
+export const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
+  hasProgressed(context, event) ? seenStepAt(event) : context.lastStepAt;
+
+/** The count of interruptions with one more, which is the first where the run has progressed. */
+export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
+  hasProgressed(context, event) ? 1 : context.interruptions + 1;
+
+/** What the notice of a run will say, taken when it ends. */
+const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome: RunEnd["outcome"]): RunEnd => ({
+  taskId: facts.sessionID,
+  run: run.index,
+  parentSessionID: facts.parentSessionID,
+  batchId: facts.batchId,
+  description: facts.description,
+  outcome,
+  startedAt: run.startedAt,
+  endedAt: completedAt ?? run.startedAt,
+  ...(outcome === "completed" && result !== undefined ? { result } : {}),
+  ...(outcome !== "completed" && error ? { error } : {}),
+});
+
+/** The vocabulary of the task chart: every guard and action it names. */
+export const task = setup({
+  types: {
+    context: {} as TaskContext,
+    events: {} as TaskEvent,
+    input: {} as TaskInput,
+    meta: {} as { refuses: Partial<Record<TaskEvent["type"], string>> },
+    tags: {} as "working" | "stopping",
+  },
+  actions: {
+    /** The one way out. A pure machine does nothing; the engine provides what really happens. */
+    request: (_, _effect: TaskEffect) => undefined,
+    wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
+    noteHint: assign({
+      hinted: true,
+      // The first error names the cause; what follows is how the host came down.
+      hostError: ({ context, event }) => context.hostError ?? (event.type === "HOST_ERROR" ? event.error : undefined),
+    }),
+    noteEnd: assign({
+      completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
+      wakeAt: undefined,
+      missingSince: undefined,
+    }),
+    noteMissing: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
+    noteError: assign({ error: (_, error: TaskError) => error }),
+    noteRunEnd: assign({
+      end: ({ context, event }) => (event.type === "RUN_ENDED" ? runEnd(context, event.outcome) : context.end),
+    }),
+    noteRequest: assign({
+      requests: ({ context, event }) =>
+        event.type === "REQUEST_ASKED" ? [...context.requests, event.request] : context.requests,
+      // Who asks is at work; and a child whose request is rejected may stop, and has to be sent its prompt again.
+      sends: ({ context }) => Math.min(context.sends, 1),
+    }),
+    dropRequest: assign({
+      requests: ({ context, event }) =>
+        event.type === "REQUEST_ANSWERED" ? context.requests.filter(({ id }) => id !== event.id) : context.requests,
+    }),
+    addWaiter: assign({
+      waiters: ({ context, event }) => ("call" in event ? [...context.waiters, event.call] : context.waiters),
+    }),
+    dropWaiter: assign({
+      waiters: ({ context, event }) =>
+        "call" in event ? context.waiters.filter((call) => call !== event.call) : context.waiters,
+    }),
+  },
+  guards: {
+    due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
+    hinted: ({ context }) => context.hinted,
+    live: ({ context }) => context.completedAt === undefined,
+    retryable: ({ event }) => event.type === "PROMPT_REFUSED" && event.retryable,
+    sendsLeft: ({ context }) => context.sends < patience.sends,
+    looksLeft: ({ context }) => context.misses + 1 < patience.misses,
+    notStopping: ({ context }) => context.stops === 0,
+    stopsLeft: ({ context }) => context.stops < patience.stops,
+    newestLook: ({ context, event }) => "look" in event && event.look === context.look,
+    waitedFor: ({ context }) => context.waiters.length > 0,
+    waits: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
+    onlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
+    mayContinue: ({ context, event }) =>
+      context.recovery === "continue" &&
+      (context.interruptions < patience.interruptions || hasProgressed(context, event)),
+    notUnderWay: ({ event }) => event.type === "ADOPTED" && !event.underWay,
+    newRequest: ({ context, event }) =>
+      event.type === "REQUEST_ASKED" && context.requests.every(({ id }) => id !== event.request.id),
+    newQuestion: ({ context, event }) =>
+      event.type === "REQUEST_ASKED" &&
+      event.request.kind === "question" &&
+      context.requests.every(({ id }) => id !== event.request.id),
+    openRequest: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.some(({ id }) => id === event.id),
+    onlyRequest: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.every(({ id }) => id === event.id),
+    questionNext: ({ context, event }) =>
+      event.type === "REQUEST_ANSWERED" && context.requests.find(({ id }) => id !== event.id)?.kind === "question",
+  },
+});

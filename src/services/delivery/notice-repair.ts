@@ -1,0 +1,61 @@
+import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
+
+/** A message on its way to a model, as far as it matters here. */
+export interface ModelMessage {
+  /** `summary` is true for what a compaction left of a conversation; the creation's time is epoch milliseconds. */
+  info: { id: string; sessionID: string; role: "user" | "assistant"; summary?: unknown; time: { created: number } };
+  parts: { id: string; text?: string }[];
+}
+
+/**
+ * Prompts to parents that may still be shown in part.
+ *
+ * The host stores a message first and its parts one by one after it. A parent that is busy reads its messages at every
+ * step, so its model can be shown a notice with some parts missing; it answers that, and the rest is never shown until
+ * somebody else wakes it. So whatever goes to a model is looked through, and what is missing is put in.
+ */
+export interface Completing {
+  expect(parentSessionID: string, prompt: NoticePrompt): void;
+  /** Puts missing parts into the messages, in place, as the host wants it. Returns how many there were. */
+  complete(messages: ModelMessage[]): number;
+  forget(parentSessionID: string): void;
+}
+
+const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => ({
+  ...part,
+  type: "text",
+  sessionID,
+  messageID: id,
+});
+
+/** Expects nothing yet. */
+export const createCompleting = (): Completing => {
+  const expected = new Map<string, NoticePrompt[]>();
+  return {
+    expect: (parentSessionID, prompt) => {
+      expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);
+    },
+    complete: (messages) => {
+      const sessionID = messages.at(-1)?.info.sessionID;
+      const prompts = sessionID === undefined ? undefined : expected.get(sessionID);
+      if (sessionID === undefined || !prompts) return 0;
+      let added = 0;
+      const incomplete = prompts.filter((prompt) => {
+        const message = messages.findLast(({ info }) => info.id === prompt.messageID);
+        if (!message) return true;
+        const there = new Set(message.parts.map(({ id }) => id));
+        const missing = prompt.parts.filter(({ id }) => !there.has(id));
+        message.parts.push(...missing.map((part) => toPart(message, part)));
+        message.parts.sort((a, b) => (a.id < b.id ? -1 : 1));
+        added += missing.length;
+        return missing.length > 0;
+      });
+      if (incomplete.length > 0) expected.set(sessionID, incomplete);
+      else expected.delete(sessionID);
+      return added;
+    },
+    forget: (parentSessionID) => {
+      expected.delete(parentSessionID);
+    },
+  };
+};

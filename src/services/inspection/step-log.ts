@@ -1,0 +1,78 @@
+import type { ShownActor, Step } from "./protocol.ts";
+import { MOST_STEPS } from "./protocol.ts";
+
+/** The newest steps of all actors, and each actor as it stands. */
+export interface Steps {
+  /** An event was sent. What it leads to is not known yet: `settle` says it. */
+  send(sent: Pick<Step, "at" | "from" | "to" | "event">): Step;
+  /** The actor has taken or refused the event. */
+  settle(step: Step, states: string[], taken: boolean): void;
+  /** An actor is there. */
+  introduce(actor: Pick<ShownActor, "key" | "kind" | "id" | "directory">): void;
+  /** An actor is there no more. */
+  dismiss(key: string): void;
+  /** Number of the newest step. */
+  newest(): number;
+  since(number: number): { actors: ShownActor[]; steps: Step[] };
+  clear(): void;
+}
+
+/** None yet. */
+export const createSteps = (): Steps => {
+  const actors = new Map<string, ShownActor>();
+  let steps: Step[] = [];
+  let count = 0;
+
+  /** What is gone and has no step left is not shown any more. */
+  const forgetGone = () => {
+    const oldest = steps[0]?.number ?? 0;
+    for (const { key, gone, newest } of actors.values()) if (gone && newest < oldest) actors.delete(key);
+  };
+
+  return {
+    send: (sent) => {
+      count += 1;
+      const states = actors.get(sent.to)?.states ?? [];
+      const step: Step = { number: count, ...sent, states, entered: [], left: [], taken: false };
+      steps.push(step);
+      const actor = actors.get(sent.to);
+      if (actor) actor.newest = count;
+      if (steps.length > MOST_STEPS) {
+        steps.shift();
+        forgetGone();
+      }
+      return step;
+    },
+    settle: (step, states, taken) => {
+      const before = actors.get(step.to);
+      const entered = states.filter((state) => !before?.states.includes(state));
+      const left = before?.states.filter((state) => !states.includes(state)) ?? [];
+      Object.assign(step, { states, entered, left, taken } satisfies Partial<Step>);
+      if (!before) return;
+      before.states = states;
+      const { number, at, event } = step;
+      if (entered.length > 0) before.moved = { number, at, event, entered, left };
+    },
+    introduce: (actor) => {
+      const known = actors.get(actor.key);
+      if (known) known.gone = false;
+      else {
+        const moved = { number: count, at: 0, event: "", entered: [], left: [] };
+        actors.set(actor.key, { ...actor, states: [], moved, newest: count, gone: false });
+      }
+    },
+    dismiss: (key) => {
+      const actor = actors.get(key);
+      if (actor) actor.gone = true;
+    },
+    newest: () => count,
+    since: (number) => ({
+      actors: [...actors.values()].filter(({ newest }) => number === 0 || newest > number),
+      steps: steps.filter((step) => step.number > number),
+    }),
+    clear: () => {
+      actors.clear();
+      steps = [];
+    },
+  };
+};

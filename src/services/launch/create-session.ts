@@ -1,0 +1,142 @@
+import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import { type Log, reasonOf } from "../platform/log.ts";
+import { type Outcome, refuse } from "../platform/result.ts";
+import type { PendingLaunch, Store } from "../store/store.ts";
+import type { Forking, SessionSource } from "./fork-session.ts";
+import type { LaunchRequest } from "./launch-plan.ts";
+import { type Leftovers, launchMark } from "./orphaned-launches.ts";
+
+/** A session that was made for a task, and is ready for its first prompt. */
+export interface MadeSession {
+  id: string;
+  /** To be ended in the store when the task is there; its key is the id of the task's first prompt. */
+  launch: PendingLaunch;
+  /** Why the host did not fork the conversation, if it should have: the session has it as text. */
+  forkRefusal: string | undefined;
+}
+
+/** Makes sessions for tasks. */
+export interface SessionMaking {
+  /**
+   * Makes a session, for as long as `isWanted` says so. What it does not hand over is removed, or stays on record to be
+   * removed.
+   */
+  make(
+    request: LaunchRequest,
+    wanted: Omit<NewSession, "metadata">,
+    isWanted: () => boolean,
+  ): Promise<Outcome<MadeSession>>;
+  /** True while a copy of that session is being made, and may have no mark yet. */
+  isForking(parentSessionID: string): boolean;
+}
+
+/** What sessions are made with. */
+export interface SessionMakingParts {
+  host: Host;
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  forking: Forking;
+  leftovers: Leftovers;
+}
+
+/** Milliseconds to each look for a session whose making had no answer. After the last one its task is not launched. */
+const LOOKS = [0, 1_000, 2_000, 4_000, 8_000];
+
+/** What came of one attempt. `reason` is in the host's words, without a full stop. */
+type Attempt = { ok: true; session: MadeSession } | { ok: false; reason: string; isKnown: boolean };
+
+/** A fault of our own in a call leaves open what the host did. */
+const asFault = (error: unknown): HostResult<never> => ({
+  ok: false,
+  failure: { kind: "unavailable", name: "Fault", message: reasonOf(error) },
+});
+
+const wordsOf = ({ name, message }: HostFailure): string => `${name}: ${message}`;
+
+const refusalOf = (reason: string, isKnown: boolean): string =>
+  isKnown
+    ? `OpenCode made no session for the task: ${reason}. Try again.`
+    : `OpenCode did not say whether it made a session for the task: ${reason}. None was found, and one that comes late is removed. Try again.`;
+
+export const createSessionMaking = (parts: SessionMakingParts): SessionMaking => {
+  const { host, store, clock, ids, log, forking, leftovers } = parts;
+  const forksUnderWay = new Set<PendingLaunch>();
+
+  const plain: SessionSource = {
+    isFork: false,
+    make: (wanted) => host.createSession(wanted),
+    prepare: async () => undefined,
+  };
+
+  const search = async (launch: PendingLaunch, isWanted: () => boolean): Promise<string | undefined> => {
+    for (const pause of LOOKS) {
+      if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
+      if (!isWanted()) return undefined;
+      const found = await leftovers.find(launch);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+  const attempt = async (
+    source: SessionSource,
+    parentSessionID: string,
+    session: Omit<NewSession, "metadata">,
+    isWanted: () => boolean,
+  ): Promise<Attempt> => {
+    const launch = { messageID: ids.message(), parentSessionID, at: clock.now(), fork: source.isFork };
+    const wanted = { ...session, metadata: launchMark(parentSessionID, launch.messageID) };
+    store.beginLaunch(launch);
+    if (source.isFork) forksUnderWay.add(launch);
+    const giveUp = (sessionID?: string) => {
+      forksUnderWay.delete(launch);
+      return leftovers.abandon(launch, sessionID);
+    };
+    const prepared = async (id: string): Promise<Attempt> => {
+      try {
+        await source.prepare(id, wanted, isWanted);
+        forksUnderWay.delete(launch);
+        return { ok: true, session: { id, launch, forkRefusal: undefined } };
+      } catch (error) {
+        await giveUp(id);
+        return { ok: false, reason: reasonOf(error), isKnown: true };
+      }
+    };
+    const made = await source.make(wanted).catch(asFault);
+    if (made.ok) return prepared(made.value.id);
+    const reason = wordsOf(made.failure);
+    if (made.failure.kind !== "unavailable") {
+      forksUnderWay.delete(launch);
+      store.endLaunch(launch.messageID);
+      return { ok: false, reason, isKnown: true };
+    }
+    log.error("whether a session was made is not known", { ...launch, reason });
+    // A copy without an answer is not gone on with: it has no mark, and may not be whole yet.
+    const found = source.isFork ? undefined : await search(launch, isWanted);
+    if (found !== undefined) return prepared(found);
+    await giveUp();
+    return { ok: false, reason, isKnown: false };
+  };
+
+  return {
+    make: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
+      const first = fork ? forking.copy(parentSessionID, parentMessageID) : plain;
+      const made = await attempt(first, parentSessionID, wanted, isWanted);
+      if (made.ok) return { ok: true, value: made.session };
+      const { reason, isKnown } = made;
+      if (!fork || !isWanted()) return refuse(refusalOf(reason, isKnown), "host");
+      log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
+      const source = await forking.text(parentSessionID, parentMessageID);
+      if (!source.ok) return refuse(refusalOf(wordsOf(source.failure), true), "host");
+      const asText = await attempt(source.value, parentSessionID, wanted, isWanted);
+      return asText.ok
+        ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
+        : refuse(refusalOf(asText.reason, asText.isKnown), "host");
+    },
+    isForking: (parentSessionID) => [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID),
+  };
+};

@@ -1,0 +1,84 @@
+import type { HostEvent } from "../../machines/supervisor/events.ts";
+import { noProgress, type Progress } from "../../task.ts";
+
+interface Tally extends Omit<Progress, "lastUpdate"> {
+  lastUpdateMs: number;
+  /** Step parts already counted: the host tells of each more than once. */
+  steps: Set<string>;
+  calls: Set<string>;
+}
+
+/** How many of the newest tool names are kept. */
+const LAST_TOOLS = 5;
+
+/** Counts what each child does, from the host's events alone. Kept beside the machines: it decides nothing. */
+export interface ProgressLog {
+  /** Counts from `at` on (epoch milliseconds), on top of what was counted before. */
+  begin(sessionID: string, at: number, before?: Progress): void;
+  note(event: HostEvent, at: number): void;
+  of(sessionID: string): Progress | undefined;
+  /** When the child was last heard of, epoch milliseconds. */
+  heardAt(sessionID: string): number | undefined;
+  /** The progress of those that did something since it was asked last. */
+  takeChanged(): Map<string, Progress>;
+  forget(sessionID: string): void;
+}
+
+/** Counts nothing yet. */
+export const createProgressLog = (): ProgressLog => {
+  const tallies = new Map<string, Tally>();
+  const changed = new Set<string>();
+
+  const of = (sessionID: string): Progress | undefined => {
+    const tally = tallies.get(sessionID);
+    if (!tally) return undefined;
+    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost } = tally;
+    const lastUpdate = new Date(lastUpdateMs).toISOString();
+    return { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
+  };
+
+  return {
+    begin: (sessionID, at, before = noProgress("")) => {
+      const { lastUpdate: _, ...counts } = before;
+      tallies.set(sessionID, {
+        ...counts,
+        toolCallsByName: { ...counts.toolCallsByName },
+        lastUpdateMs: at,
+        steps: new Set(),
+        calls: new Set(),
+      });
+    },
+    note: (event, at) => {
+      const tally = tallies.get(event.sessionID);
+      if (!tally) return;
+      tally.lastUpdateMs = at;
+      changed.add(event.sessionID);
+      if (event.type === "toolCall" && !tally.calls.has(event.callID)) {
+        tally.calls.add(event.callID);
+        tally.toolCalls += 1;
+        tally.toolCallsByName[event.tool] = (tally.toolCallsByName[event.tool] ?? 0) + 1;
+        tally.lastTools = [...tally.lastTools, event.tool].slice(-LAST_TOOLS);
+      }
+      if (event.type === "step" && !tally.steps.has(event.partID)) {
+        tally.steps.add(event.partID);
+        tally.tokens += event.tokens;
+        tally.cost += event.cost;
+      }
+    },
+    of,
+    heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
+    takeChanged: () => {
+      const taken = new Map<string, Progress>();
+      for (const sessionID of changed) {
+        const progress = of(sessionID);
+        if (progress) taken.set(sessionID, progress);
+      }
+      changed.clear();
+      return taken;
+    },
+    forget: (sessionID) => {
+      changed.delete(sessionID);
+      tallies.delete(sessionID);
+    },
+  };
+};

@@ -1,0 +1,149 @@
+import { DEFAULT_DATABASE } from "../opencode-database.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import { addHistory } from "./history-schema.ts";
+
+/** One step from a version to the next. */
+export type Migration = (database: Database) => void;
+
+/**
+ * - `owner` is NULL of a task at rest. An id that the table `owner` does not have is one of a process that has ended.
+ * - `directory` is that of the newest owner: its successors there take over.
+ * - `origin` is what the task's machine began with, `{ facts, run }`: the journal replays from it. NULL when the journal
+ *   does not go back that far, since an earlier file was damaged.
+ * - `seq` tells the order in which rows came: of tasks launched in the same millisecond, of events, of prompts.
+ * - Times are epoch milliseconds.
+ */
+const first = `
+  CREATE TABLE owner (
+    id TEXT PRIMARY KEY,
+    pid INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    directory TEXT NOT NULL,
+    beat_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE task (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    parent TEXT NOT NULL,
+    batch TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    owner TEXT,
+    directory TEXT NOT NULL,
+    progress TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    origin TEXT
+  ) STRICT;
+  CREATE INDEX task_of_parent ON task (parent, started_at);
+  CREATE INDEX task_by_status ON task (status, started_at);
+  CREATE INDEX task_of_owner ON task (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX task_at_rest ON task (directory, ended_at) WHERE owner IS NULL;
+
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL REFERENCES task (id) ON DELETE CASCADE,
+    event TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_of_task ON journal (task);
+
+  CREATE TABLE prompt (
+    seq INTEGER PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    prompt TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE launch (
+    message TEXT PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    fork INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** - `lead` is the nearest task above, of which this is a task; NULL where there is none. */
+const addLead = `
+  ALTER TABLE task ADD COLUMN lead TEXT;
+  UPDATE task SET lead = json_extract(snapshot, '$.context.facts.parentTaskId') WHERE json_valid(snapshot);
+  CREATE INDEX task_of_lead ON task (lead, started_at) WHERE lead IS NOT NULL;
+`;
+
+/**
+ * - `database` names OpenCode's database that has the sessions. Before it was noted, most had the one that is used
+ *   unless another is asked for.
+ */
+const addDatabase = ["task", "prompt", "launch"]
+  .map((table) => `ALTER TABLE ${table} ADD COLUMN database TEXT NOT NULL DEFAULT '${DEFAULT_DATABASE}';`)
+  .join("\n");
+
+/** What nobody reads: `listed` has the agents and batches. */
+const dropUnread = `
+  DROP INDEX task_by_status;
+  ALTER TABLE task DROP COLUMN agent;
+  ALTER TABLE task DROP COLUMN batch;
+`;
+
+/** - `damaged` has rows that were not the JSON that had been written, as they were before a task's owner wrote it anew. */
+const keepDamaged = `
+  CREATE TABLE damaged (
+    seq INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    progress TEXT NOT NULL
+  ) STRICT;
+  ${["snapshot", "progress"]
+    .map(
+      (column) => `
+  CREATE TRIGGER keep_damaged_${column} BEFORE UPDATE OF ${column} ON task WHEN NOT json_valid(old.${column}) BEGIN
+    INSERT INTO damaged (task, snapshot, progress) VALUES (old.id, old.snapshot, old.progress);
+  END;`,
+    )
+    .join("")}
+`;
+
+/** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
+export const migrations: readonly Migration[] = [
+  (database) => database.exec(first),
+  addHistory,
+  (database) => database.exec(addLead),
+  (database) => database.exec(addDatabase),
+  (database) => database.exec(dropUnread),
+  (database) => database.exec(keepDamaged),
+];
+
+/** The version of everything in the file, the snapshots included; 0 in a new file. */
+export const versionOf = (database: Database): number =>
+  database.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
+
+/** Throws `DatabaseError` of kind `newer` when the file is of a version that this plugin does not know. */
+export const refuseNewer = (database: Database, known: number = migrations.length): void => {
+  const version = versionOf(database);
+  if (version <= known) return;
+  throw new DatabaseError("newer", `it has version ${version}, and this plugin knows versions up to ${known}`);
+};
+
+/**
+ * Brings a file up to date, each step in a transaction of its own, and makes it one that many may read while one writes.
+ * Two processes may do so at once: each step is done by one of them. A newer file is refused before anything is written.
+ */
+export const migrate = (database: Database, steps: readonly Migration[] = migrations): void => {
+  refuseNewer(database, steps.length);
+  database.prepare("PRAGMA journal_mode = WAL").get();
+  for (const [version, step] of steps.entries()) {
+    if (versionOf(database) > version) continue;
+    database.transaction(() => {
+      // Another process may have done it since.
+      if (versionOf(database) > version) return;
+      step(database);
+      database.exec(`PRAGMA user_version = ${version + 1}`);
+    });
+  }
+  refuseNewer(database, steps.length);
+};

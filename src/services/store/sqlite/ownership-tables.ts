@@ -1,0 +1,168 @@
+import type { NoticePrompt } from "../../../machines/outbox/events.ts";
+import { IN_MEMORY } from "../opencode-database.ts";
+import { isGone, type Owner, type SeenOwner, type Watch } from "../ownership.ts";
+import type { Estate, PendingLaunch, PromptsUnderWay } from "../store.ts";
+import type { Database, Statement } from "./database.ts";
+import type { RecordRow, RowReader } from "./rows.ts";
+
+interface OwnerRow {
+  id: string;
+  pid: number;
+  machine: string;
+  started_at: number;
+  directory: string;
+  beat_at: number;
+}
+
+interface LaunchRow {
+  seq: number;
+  message: string;
+  parent: string;
+  at: number;
+  fork: number;
+}
+
+const seenOwner = ({ started_at, beat_at, ...row }: OwnerRow): SeenOwner => ({
+  ...row,
+  startedAt: started_at,
+  beatAt: beat_at,
+});
+
+/** A row that belongs to a process which is gone. `?1` are the living owners as JSON. */
+const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";
+
+/** Such a row that this owner can go on with. `?2` is its directory, `?3` its OpenCode's database. */
+const FREE = `${ORPHANED} AND directory = ?2 AND database = ?3`;
+
+/** Such a row that nobody can go on with: the sessions were in the memory of a process that is gone. */
+const LOST = `${ORPHANED} AND substr(database, 1, ${IN_MEMORY.length}) = '${IN_MEMORY}'`;
+
+/** Prompts by parent, each parent's in the order in which they were stored. */
+const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PromptsUnderWay[] =>
+  Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({
+    parentSessionID,
+    prompts: of.map(({ prompt }) => prompt),
+  }));
+
+/**
+ * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `hasOrphans` is
+ * to be done inside a transaction. `running` tells whether a process of this machine still runs.
+ */
+export const createEstateTables = (
+  database: Database,
+  me: Owner,
+  rows: RowReader,
+  running?: (process: SeenOwner) => boolean,
+) => {
+  const upsertOwner = database.prepare(
+    `INSERT INTO owner (id, pid, machine, started_at, directory, beat_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
+  );
+  const deleteOwner = database.prepare("DELETE FROM owner WHERE id = ?");
+  const deleteSpentOwners = database.prepare(
+    `DELETE FROM owner WHERE id NOT IN (SELECT value FROM json_each(?))
+       AND id NOT IN (SELECT owner FROM task WHERE owner IS NOT NULL)
+       AND id NOT IN (SELECT owner FROM prompt)
+       AND id NOT IN (SELECT owner FROM launch)`,
+  );
+  const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
+  const selectHolders = database.prepare<{ id: string }>(
+    `SELECT id FROM owner UNION SELECT owner FROM task WHERE owner IS NOT NULL
+     UNION SELECT owner FROM prompt UNION SELECT owner FROM launch`,
+  );
+  const deletePrompts = database.prepare("DELETE FROM prompt WHERE parent = ? AND owner = ?");
+  const insertPrompt = database.prepare(
+    "INSERT INTO prompt (parent, owner, directory, database, prompt) VALUES (?, ?, ?, ?, ?)",
+  );
+  const upsertLaunch = database.prepare(
+    "INSERT OR REPLACE INTO launch (message, parent, owner, directory, database, at, fork) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
+  const deleteLaunch = database.prepare("DELETE FROM launch WHERE message = ? AND owner = ?");
+  const freeTasks = database.prepare<RecordRow & { id: string; parent: string }>(
+    `SELECT id, parent, snapshot, progress FROM task WHERE owner IS NOT NULL AND ${FREE} ORDER BY started_at, seq`,
+  );
+  const freePrompts = database.prepare<{ seq: number; parent: string; prompt: string }>(
+    `SELECT seq, parent, prompt FROM prompt WHERE ${FREE} ORDER BY seq`,
+  );
+  const freeLaunches = database.prepare<LaunchRow>(
+    `SELECT message, parent, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
+  );
+  // What has not ended would seem to go on for ever. What has stays, for whoever looks back.
+  const clearLost = [
+    `DELETE FROM task WHERE owner IS NOT NULL AND status IN ('running', 'resumed') AND ${LOST}`,
+    `UPDATE task SET owner = NULL WHERE owner IS NOT NULL AND ${LOST}`,
+    `DELETE FROM prompt WHERE ${LOST}`,
+    `DELETE FROM launch WHERE ${LOST}`,
+  ].map((sql) => database.prepare(sql));
+  const attendedBy = database.prepare<{ is_attended: number }>(
+    `SELECT EXISTS (SELECT 1 FROM owner WHERE owner.id IN (SELECT value FROM json_each(?2))
+       AND (owner.id = task.owner OR owner.directory = task.directory)) AS is_attended
+     FROM task WHERE task.id = ?1`,
+  );
+  const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
+  const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
+  const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
+
+  const living = (watch: Watch): string[] => [
+    me.id,
+    ...selectOwners
+      .all()
+      .map(seenOwner)
+      .filter((owner) => !isGone(owner, me, watch, running))
+      .map(({ id }) => id),
+  ];
+
+  return {
+    /** Shows that the owner lives at `now`, epoch milliseconds. */
+    sign: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
+    resign: () => void deleteOwner.run(me.id),
+    replacePrompts: ({ parentSessionID, prompts }: PromptsUnderWay) => {
+      deletePrompts.run(parentSessionID, me.id);
+      for (const prompt of prompts)
+        insertPrompt.run(parentSessionID, me.id, me.directory, me.database, JSON.stringify(prompt));
+    },
+    beginLaunch: ({ messageID, parentSessionID, at, fork }: PendingLaunch) =>
+      void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
+    endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
+
+    /** True for a task that is not there, too. */
+    isAttended: (taskId: string, watch: Watch): boolean =>
+      attendedBy.get(taskId, JSON.stringify(living(watch)))?.is_attended !== 0,
+
+    /** True when `takeOver` may have something to do. Most of the time it has not, and need not wait for the write lock. */
+    hasOrphans: (watch: Watch): boolean => {
+      const alive = new Set(living(watch));
+      return selectHolders.all().some(({ id }) => !alive.has(id));
+    },
+    /**
+     * Takes what is free in this owner's directory and OpenCode's database, of the wanted parents, and forgets what
+     * nobody can take, and the owners that have nothing left. A damaged row stays where it is.
+     */
+    takeOver: (watch: Watch, wants: (parentSessionID: string) => boolean): Estate => {
+      const alive = JSON.stringify(living(watch));
+      const free = <Row extends { parent: string }>(select: Statement<Row>) =>
+        select.all(alive, me.directory, me.database).filter(({ parent }) => wants(parent));
+      const tasks = free(freeTasks).flatMap((row) => rows.record(row) ?? []);
+      const prompts = free(freePrompts).flatMap(({ seq, parent, prompt }) => {
+        const value = rows.value<NoticePrompt>("prompt", `${seq} to session ${parent}`, prompt);
+        return value ? { seq, parent, prompt: value } : [];
+      });
+      const launches = free(freeLaunches);
+      for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
+      for (const { seq } of prompts) takePrompt.run(me.id, seq);
+      for (const { message } of launches) takeLaunch.run(me.id, message);
+      for (const statement of clearLost) statement.run(alive);
+      deleteSpentOwners.run(alive);
+      return {
+        tasks,
+        prompts: grouped(prompts),
+        launches: launches.map(({ message, parent, at, fork }) => ({
+          messageID: message,
+          parentSessionID: parent,
+          at,
+          fork: fork === 1,
+        })),
+      };
+    },
+  };
+};

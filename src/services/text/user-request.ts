@@ -1,0 +1,92 @@
+import type { PendingRequest } from "../../machines/task/events.ts";
+import type { Question, Task } from "../../task.ts";
+import type { Answer } from "../../user-request.ts";
+import { endWith, join, lines, nameOf, type OwnLine, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
+
+/** What people are shown of a request: a child wrote it, and may write anything. */
+export type ShownRequest = Pick<PendingRequest, "id" | "kind" | "what" | "questions" | "always">;
+
+/** Characters of what a child asks that a toast or a list shows. */
+export const IN_SHORT = 300;
+
+/** Characters of it that are shown where it is answered: all that a person could read. */
+const SHOWN = 4_000;
+
+const ASKS = { permission: "asks permission for", question: "asks:" } as const;
+
+/** Who asks, if that is to be said, and what: to the letter, for the person who judges it. */
+export const requestLine = ({ kind, what }: ShownRequest, who?: OwnText, most = SHOWN): OwnLine =>
+  endWith(join([who, own`${ASKS[kind]}`], " "), what, most);
+
+/** What a person has to answer before the task goes on, in short; undefined when there is nothing. */
+export const askedIn = ({ attention }: Pick<Task, "attention">): OwnText | undefined =>
+  attention && attention.kind !== "stale" ? own`${attention.kind}: ${quoteLine(attention.what, IN_SHORT)}` : undefined;
+
+/** What else there is to know before it is answered, a line each. */
+export const detailLines = (request: ShownRequest): (OwnText | OwnLine)[] =>
+  request.always?.length ? [endWith(own`- always allows:`, request.always.join(", "), SHOWN)] : questionLines(request);
+
+/** Each question with its choices. */
+const questionLines = ({ questions = [] }: ShownRequest): OwnText[] =>
+  questions.map(({ question, options, multiple, custom }) => {
+    const choices = [
+      ...options.map((option) => quoteLine(option, SHOWN)),
+      multiple ? own`several may be chosen` : undefined,
+      custom ? own`or something else` : undefined,
+    ];
+    return own`- ${quoteLine(question, SHOWN)} [${join(choices, ", ")}]`;
+  });
+
+/**
+ * The command line that answers a request, and no other: what is asked next is not answered by it. As it is, a shell
+ * refuses it: nobody allows anything by copying it.
+ */
+export const answerLine = (command: string, { id, kind, questions = [] }: ShownRequest): OwnText => {
+  const call = own`${vouchFor(command)} answer ${nameOf(id)}`;
+  if (kind === "permission") return own`${call} <once|always|reject>`;
+  const answers = questions.map(() => own`<answer>`);
+  return own`${join([call, ...answers], " ")}  (or --reject)`;
+};
+
+/**
+ * What a person reads in the conversation, where the interface shows nothing else of it. It is shown as it is, not as
+ * Markdown.
+ */
+export const requestMessage = (
+  { description, agent }: { description: string; agent: string },
+  request: ShownRequest,
+  command: string,
+): OwnText =>
+  lines(
+    requestLine(request, own`✋ Agent ${quoteLine(description)} (${nameOf(agent)})`),
+    ...detailLines(request),
+    "It waits for you. In a terminal:",
+    answerLine(command, request),
+  );
+
+/** Why an answer does not fit what is asked, if it does not. */
+export const faultOf = ({ id, kind, questions = [] }: ShownRequest, answer: Answer): OwnText | undefined => {
+  const request = own`Request ${nameOf(id)}`;
+  if (kind === "permission") {
+    return answer.answers ? own`${request} asks a permission: answer with reply once, always or reject.` : undefined;
+  }
+  if (answer.reply === "reject") {
+    return answer.message === undefined ? undefined : own`${request} is a question: it is rejected without a message.`;
+  }
+  if (!answer.answers) {
+    return own`${request} is a question: give answers, one list for each question in turn, or reply reject.`;
+  }
+  if (answer.answers.length !== questions.length) {
+    return own`${request} needs an answer for each of its questions: ${questions.length}, but has got ${answer.answers.length}.`;
+  }
+  return questions.map((question, index) => faultIn(question, answer.answers?.[index] ?? [])).find(Boolean);
+};
+
+const faultIn = ({ question, options, multiple, custom }: Question, chosen: string[]): OwnText | undefined => {
+  const asked = quoteLine(question);
+  if (!multiple && chosen.length > 1) return own`${asked} takes one answer, but has got ${chosen.length}.`;
+  const odd = custom ? undefined : chosen.find((choice) => !options.includes(choice));
+  if (odd === undefined) return undefined;
+  const choices = options.map((option) => quoteLine(option));
+  return own`${asked} does not take ${quoteLine(odd)}. Choices: ${join(choices, ", ")}.`;
+};

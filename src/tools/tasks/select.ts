@@ -1,0 +1,18 @@
+import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
+import type { Task } from "../../task.ts";
+import { orThrow, type ToolParts } from "../tool-context.ts";
+
+/**
+ * The session's own tasks that are meant: one, those of a batch, or all.
+ * @throws Error when the task or the batch is not the session's.
+ */
+export const tasksOf = (engine: ToolParts["engine"], sessionID: string, taskId?: string, batchId?: string): Task[] => {
+  if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
+  const tasks = engine.list({ parentSessionID: sessionID });
+  if (batchId === undefined) return tasks;
+  const batch = tasks.filter((task) => task.batchId === batchId);
+  if (batch.length > 0) return batch;
+  const batches = [...new Set(tasks.map((task) => task.batchId))];
+  const names = batches.length === 0 ? own`none` : join(batches.map(nameOf), ", ");
+  throw new Error(own`This session has no batch ${quoteLine(batchId)}. Batches: ${names}.`);
+};

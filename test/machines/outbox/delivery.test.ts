@@ -1,0 +1,187 @@
+import { describe, expect, test } from "vitest";
+import { isEmpty, outboxPatience } from "../../../src/machines/outbox/machine.ts";
+import { START } from "../../fakes/task-input.ts";
+import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
+
+/** How long the outbox pauses now, in milliseconds. */
+const pauseOf = ({ snapshot: { context } }: DrivenOutbox, since: number): number => (context.wakeAt ?? 0) - since;
+
+const typesOf = (effects: { type: string }[]) => effects.map(({ type }) => type);
+
+describe("an answer to a newer message than the prompt", () => {
+  const NEWER = "msg_2";
+
+  test("tells the parent when it began after the prompt was stored", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_STORED", { createdAt: 10 });
+    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 }))).toContain("acknowledged");
+  });
+
+  test("tells nothing when it began before the prompt was stored", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_STORED", { createdAt: 10 });
+    expect(outbox.refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 9 })).toBe(true);
+  });
+
+  test("tells nothing as long as it is not known when the prompt was stored", () => {
+    expect(sentOutbox().refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 })).toBe(true);
+  });
+
+  test("tells nothing when another message than the prompt was stored before it began", () => {
+    const outbox = sentOutbox();
+    expect(outbox.refuses("PARENT_STORED", { messageID: NEWER, createdAt: 10 })).toBe(true);
+  });
+
+  test("is one to a newer message only by its id: to an older one it tells nothing", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_STORED", { createdAt: 10 });
+    expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_0", createdAt: 11 })).toBe(true);
+  });
+
+  test("tells the parent when only a check told that the prompt is stored", () => {
+    const outbox = sentOutbox();
+    outbox.take("TICK");
+    outbox.take("CHECKED", { storedAt: 10 });
+    expect(outbox.refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 9 })).toBe(true);
+    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 11 }))).toContain("acknowledged");
+  });
+
+  test("tells nothing of the second notice when only the first one was stored before it began", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_STORED", { createdAt: 10 });
+    outbox.take("OWE", { end: endOf("ses_2") });
+    outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: 11 });
+    send(outbox, NEWER);
+    expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_3", createdAt: 12 })).toBe(true);
+  });
+});
+
+describe("the pauses", () => {
+  test("between failed reads of the parent double", () => {
+    const outbox = emptyOutbox();
+    outbox.take("OWE", { end: endOf("ses_1") });
+    const pauses: number[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      outbox.take("READ_FAILED", { at: START });
+      pauses.push(pauseOf(outbox, START));
+      outbox.take("TICK");
+    }
+    expect(pauses).toEqual([2_000, 4_000, 8_000]);
+  });
+
+  test("of failed reads do not lengthen those of the prompt that is sent after them", () => {
+    const outbox = emptyOutbox();
+    outbox.take("OWE", { end: endOf("ses_1") });
+    for (let time = 0; time < 6; time += 1) {
+      outbox.take("READ_FAILED");
+      outbox.take("TICK");
+    }
+    const at = outbox.snapshot.context.wakeAt ?? START;
+    outbox.take("PARENT_READ", { at });
+    outbox.take("FORMED", { prompt: promptOf("msg_1", "ses_1") });
+    outbox.take("SENT");
+    expect(pauseOf(outbox, at)).toBe(outboxPatience.answer);
+  });
+
+  test("between checks of a prompt that the parent is about to take up double, up to the longest", () => {
+    const outbox = sentOutbox();
+    const pauses: number[] = [];
+    let asked = START;
+    for (let time = 0; time < 7; time += 1) {
+      pauses.push(pauseOf(outbox, asked));
+      asked = outbox.snapshot.context.wakeAt ?? 0;
+      outbox.take("TICK");
+      outbox.take("CHECKED", { storedAt: 10 });
+    }
+    expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  });
+});
+
+test("a check that the host does not answer is no reason to send again: it is asked again", () => {
+  const outbox = sentOutbox();
+  outbox.take("TICK");
+  expect(outbox.take("CHECK_FAILED")).toEqual([]);
+  expect(outbox.snapshot.value.delivery).toBe("awaiting");
+  expect(outbox.take("TICK")).toMatchObject([{ type: "check", messageID: "msg_1" }]);
+});
+
+test("after a failed turn of the parent nothing is sent until its last idle is `outboxPatience.settle` ago", () => {
+  const outbox = emptyOutbox();
+  outbox.take("PARENT_ERROR");
+  outbox.take("PARENT_IDLE", { at: START + 400 });
+  outbox.take("OWE", { end: endOf("ses_1") });
+  expect(outbox.refuses("TICK", { at: START + 400 + outboxPatience.settle - 1 })).toBe(true);
+  expect(outbox.take("TICK", { at: START + 400 + outboxPatience.settle })).toMatchObject([{ type: "read" }]);
+});
+
+test("the end of one run is withdrawn without that of another run of the same task", () => {
+  const outbox = emptyOutbox();
+  outbox.take("PARENT_ERROR");
+  for (const run of [0, 1]) outbox.take("OWE", { end: endOf("ses_1", run) });
+  outbox.take("WITHDRAW", { taskId: "ses_1", run: 1 });
+  expect(outbox.snapshot.context.owed).toEqual([endOf("ses_1", 0)]);
+});
+
+describe("prompts of a process that is gone", () => {
+  const adopting = () => {
+    const outbox = emptyOutbox();
+    outbox.take("ADOPTED", { prompts: ["1", "2", "3"].map((n) => promptOf(`msg_${n}`, `ses_${n}`)) });
+    return outbox;
+  };
+
+  test("carry ends that are not owed once more, whichever prompt they are in", () => {
+    for (const taskId of ["ses_1", "ses_2", "ses_3"]) {
+      expect(adopting().refuses("OWE", { end: endOf(taskId) }), taskId).toBe(true);
+    }
+    expect(adopting().refuses("OWE", { end: endOf("ses_4") })).toBe(false);
+  });
+
+  test("are all dropped with the parent, and their tasks told so", () => {
+    const outbox = adopting();
+    outbox.take("OWE", { end: endOf("ses_4") });
+    const runs = ["ses_1", "ses_2", "ses_3", "ses_4"].map((taskId) => ({ taskId, run: 0 }));
+    expect(outbox.take("PARENT_GONE")).toEqual([{ type: "dropped", parentSessionID: "ses_parent", runs }]);
+  });
+});
+
+test("an end that comes while the prompt is formed is still owed, and goes into the next one", () => {
+  const outbox = emptyOutbox();
+  outbox.take("OWE", { end: endOf("ses_1") });
+  outbox.take("PARENT_READ");
+  outbox.take("OWE", { end: endOf("ses_2") });
+  outbox.take("FORMED", { prompt: promptOf("msg_1", "ses_1") });
+  expect(outbox.snapshot.context.owed).toEqual([endOf("ses_2")]);
+});
+
+test("a prompt that is sent again goes out under the agent that the parent works with then", () => {
+  const outbox = sentOutbox();
+  outbox.take("TICK");
+  outbox.take("CHECKED", { standing: "unanswered" });
+  const sender = { agent: "plan", model: undefined };
+  expect(outbox.take("PARENT_READ", { sender })).toMatchObject([
+    { type: "send", prompt: { messageID: "msg_1" }, sender },
+  ]);
+});
+
+test("an outbox whose parent is gone has nothing to tell", () => {
+  const outbox = sentOutbox();
+  expect(isEmpty(outbox.snapshot)).toBe(false);
+  outbox.take("PARENT_GONE");
+  expect(isEmpty(outbox.snapshot)).toBe(true);
+});
+
+test("an outbox whose parent is gone waits for nothing, and for no failed turn once the parent is back", () => {
+  const outbox = emptyOutbox();
+  outbox.take("PARENT_ERROR");
+  outbox.take("PARENT_GONE");
+  expect(outbox.snapshot.context).toMatchObject({ wakeAt: undefined, opensAt: undefined });
+  outbox.take("PARENT_PRESENT");
+  expect(outbox.take("OWE", { end: endOf("ses_2") })).toMatchObject([{ type: "read" }]);
+});
+
+test("a parent that launches a task is there, whatever closed its outbox: it is told of the end", () => {
+  const outbox = sentOutbox();
+  outbox.take("PARENT_GONE");
+  outbox.take("PARENT_PRESENT");
+  expect(outbox.take("OWE", { end: endOf("ses_2") })).toMatchObject([{ type: "read" }]);
+});

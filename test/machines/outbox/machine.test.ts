@@ -1,0 +1,258 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type AnyStateNode, initialTransition, transition } from "xstate";
+import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machines/outbox/events.ts";
+import {
+  isEmpty,
+  type OutboxSnapshot,
+  outboxMachine,
+  outboxPatience,
+  underWay,
+} from "../../../src/machines/outbox/machine.ts";
+import type { RunEnd } from "../../../src/machines/task/events.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const GAP = 300;
+
+const end = (taskId: string, run = 0): RunEnd => ({
+  taskId,
+  run,
+  parentSessionID: "ses_parent",
+  batchId: "b",
+  description: "find it",
+  outcome: "completed",
+  startedAt: START,
+  endedAt: START,
+  result: "12",
+});
+
+/** A prompt of a process that is gone, with an end of its own. */
+const adoptedPrompt = (index: number): NoticePrompt => ({
+  messageID: `msg_adopted_${String(index).padStart(3, "0")}`,
+  parts: [],
+  runs: [{ taskId: `ses_adopted_${index}`, run: 0 }],
+  toasts: [{ message: `adopted ${index}`, variant: "info" }],
+});
+
+const SENDER = { agent: "build", model: undefined };
+
+interface Step {
+  event: OutboxEvent;
+  before: OutboxSnapshot;
+  after: OutboxSnapshot;
+  effects: OutboxEffect[];
+}
+
+type Choose = (snapshot: OutboxSnapshot, at: number) => OutboxEvent;
+
+/** Walks the machine; a request to form is answered at once, as the engine does. */
+const walk = (chooses: Choose[]): Step[] => {
+  let [snapshot] = initialTransition(outboxMachine, { parentSessionID: "ses_parent" });
+  const steps: Step[] = [];
+  let formed = 0;
+  const take = (event: OutboxEvent) => {
+    const before = snapshot;
+    const [after, actions] = transition(outboxMachine, before, event);
+    snapshot = after;
+    const effects = actions.flatMap(({ type, params }) =>
+      type === "request" ? [params as unknown as OutboxEffect] : [],
+    );
+    steps.push({ event, before, after, effects });
+    for (const effect of effects) {
+      if (effect.type !== "form") continue;
+      formed += 1;
+      const prompt: NoticePrompt = {
+        messageID: `msg_${String(formed).padStart(3, "0")}`,
+        parts: [],
+        runs: effect.owed,
+        toasts: [{ message: String(formed), variant: "info" }],
+      };
+      take({ type: "FORMED", at: event.at, prompt });
+    }
+  };
+  for (const [index, choose] of chooses.entries()) take(choose(snapshot, START + index * GAP));
+  return steps;
+};
+
+/** Events with the id of the prompt under way, or of another; any of the kinds that the outside can bring. */
+const KINDS: Choose[] = [
+  (_, at) => ({ type: "PARENT_BUSY", at }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "READ_FAILED", at, message: "no" }),
+  (_, at) => ({ type: "PARENT_IDLE", at }),
+  (_, at) => ({ type: "PARENT_IDLE", at }),
+  (_, at) => ({ type: "PARENT_ERROR", at }),
+  (_, at) => ({ type: "TICK", at: at + outboxPatience.longestBackoff }),
+  ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
+  ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
+  (_, at) => ({ type: "SENT", at, messageID: "msg_000" }),
+  ...[true, false].map(
+    (retryable): Choose =>
+      ({ context }, at) => ({
+        type: "SEND_REFUSED",
+        at,
+        messageID: context.prompt?.messageID ?? "msg_000",
+        message: "no",
+        retryable,
+      }),
+  ),
+  (_, at) => ({ type: "PARENT_MISSING", at, message: "not found" }),
+  (_, at) => ({ type: "PARENT_FOUND", at }),
+  (_, at) => ({ type: "SEARCH_FAILED", at, message: "no" }),
+  ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
+  ...(["answered", "pending", "unanswered"] as const).map(
+    (standing): Choose =>
+      ({ context }, at) => ({
+        type: "CHECKED",
+        at,
+        messageID: context.prompt?.messageID ?? "msg_000",
+        storedAt: 1,
+        standing,
+      }),
+  ),
+  ({ context }, at) => ({
+    type: "PARENT_ANSWERED",
+    at,
+    promptID: context.prompt?.messageID ?? "msg_000",
+    createdAt: 1,
+  }),
+  (_, at) => ({ type: "PARENT_ANSWERED", at, promptID: "msg_000", createdAt: 1 }),
+  ({ context }, at) => ({ type: "WITHDRAW", at, taskId: context.owed[0]?.taskId ?? "ses_x", run: 0 }),
+];
+
+/** One event in five owes a new end; one in a hundred or so deletes the parent. */
+const choices = fc.array(
+  fc.oneof(
+    { weight: 80, arbitrary: fc.constantFrom(...KINDS).map((choose) => () => choose) },
+    {
+      weight: 20,
+      arbitrary: fc.constant(
+        (index: number): Choose =>
+          (_, at) => ({ type: "OWE", at, end: end(`ses_${index}`) }),
+      ),
+    },
+    { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_GONE", at })) },
+    {
+      weight: 2,
+      arbitrary: fc.constant(
+        (index: number): Choose =>
+          (_, at) => ({ type: "ADOPTED", at, prompts: [adoptedPrompt(index)] }),
+      ),
+    },
+  ),
+  { minLength: 5, maxLength: 60 },
+);
+
+const always = (name: string, check: (steps: Step[]) => void) =>
+  test(name, () => {
+    fc.assert(
+      fc.property(choices, (made) => check(walk(made.map((make, index) => make(index))))),
+      { numRuns: 150 },
+    );
+  });
+
+test("the walks of these properties come to every state", () => {
+  const seen = new Set<string>();
+  for (const made of fc.sample(choices, { numRuns: 300, seed: 1 })) {
+    for (const { after } of walk(made.map((make, index) => make(index)))) {
+      seen.add(`delivery.${after.value.delivery}`).add(`parent.${after.value.parent}`);
+    }
+  }
+  const atomic = (node: AnyStateNode): string[] =>
+    node.type === "atomic" ? [node.path.join(".")] : Object.values(node.states).flatMap(atomic);
+  // Passed through within one step.
+  const passing = ["delivery.forming"];
+  expect([...seen, ...passing].toSorted()).toEqual(expect.arrayContaining(atomic(outboxMachine.root)));
+});
+
+test("an end that is owed already, or on its way, is not owed once more", () => {
+  const owe: Choose = (_, at) => ({ type: "OWE", at, end: end("ses_1") });
+  const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER });
+  const [twice, formed] = [walk([owe, owe]), walk([owe, read, owe])];
+  expect(twice.at(-1)?.after.context.owed).toHaveLength(1);
+  expect(formed.at(-1)?.after.context).toMatchObject({ owed: [], prompt: { runs: [{ taskId: "ses_1" }] } });
+});
+
+always("one prompt at a time: none is formed while another is under way", (steps) => {
+  for (const { before, event } of steps) {
+    if (event.type === "FORMED") expect(before.context.prompt).toBeUndefined();
+  }
+});
+
+always(
+  "what is owed is put into one prompt, or withdrawn, or still owed: nothing is lost, nothing is told twice",
+  (steps) => {
+    const owed = steps.flatMap(({ event, before }) =>
+      event.type === "OWE" && before.value.delivery !== "closed" ? [event.end.taskId] : [],
+    );
+    const formed = steps.flatMap(({ event }) =>
+      event.type === "FORMED" ? event.prompt.runs.map(({ taskId }) => taskId) : [],
+    );
+    const withdrawn = steps.flatMap(({ event, before, after }) =>
+      event.type === "WITHDRAW" && before.context.owed.length > after.context.owed.length ? [event.taskId] : [],
+    );
+    const left = steps.at(-1)?.after.context.owed.map(({ taskId }) => taskId) ?? [];
+    const closed = steps.some(({ event }) => event.type === "PARENT_GONE");
+    expect(new Set(formed).size).toBe(formed.length);
+    if (!closed) expect([...formed, ...withdrawn, ...left].toSorted()).toEqual(owed.toSorted());
+  },
+);
+
+always("an adopted prompt is told, or under way, or dropped with its parent: none is lost", (steps) => {
+  const idsIn = (type: "acknowledged" | "dropped") =>
+    steps.flatMap(({ effects }) =>
+      effects.flatMap((effect) => (effect.type === type ? effect.runs.map(({ taskId }) => taskId) : [])),
+    );
+  const last = steps.at(-1)?.after;
+  const left = (last ? underWay(last) : []).flatMap(({ runs }) => runs.map(({ taskId }) => taskId));
+  const adopted = steps.flatMap(({ event }) =>
+    event.type === "ADOPTED" ? event.prompts.flatMap(({ runs }) => runs.map(({ taskId }) => taskId)) : [],
+  );
+  const accounted = [...idsIn("acknowledged"), ...idsIn("dropped"), ...left];
+  for (const taskId of adopted) expect(accounted.filter((id) => id === taskId)).toHaveLength(1);
+});
+
+always("a prompt is sent with the same ids every time", (steps) => {
+  const sent = steps.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.type === "send" ? [effect.prompt] : [])),
+  );
+  const formed = steps.flatMap(({ event }) =>
+    event.type === "FORMED" ? [event.prompt] : event.type === "ADOPTED" ? event.prompts : [],
+  );
+  const wording = ({ toasts: _, ...words }: NoticePrompt) => words;
+  for (const prompt of sent) expect(formed.map(wording)).toContainEqual(wording(prompt));
+});
+
+always("the person is shown a prompt once, when it has gone out", (steps) => {
+  const shown = steps.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.type === "announce" ? effect.toasts.map(({ message }) => message) : [])),
+  );
+  expect(new Set(shown).size).toBe(shown.length);
+  const acknowledged = steps.flatMap(({ effects }) => effects.filter(({ type }) => type === "acknowledged"));
+  expect(shown.length).toBeGreaterThanOrEqual(acknowledged.length);
+});
+
+always("nothing is begun while the parent is settling after an error", (steps) => {
+  for (const { before, after, effects } of steps) {
+    if (before.value.parent !== "settling" || after.value.parent !== "settling") continue;
+    expect(effects.map(({ type }) => type)).not.toContain("form");
+  }
+});
+
+always("a deadline is always kept: the tick that is due is accepted", (steps) => {
+  for (const { after } of steps) {
+    const { wakeAt, opensAt } = after.context;
+    for (const at of [wakeAt, opensAt]) if (at !== undefined) expect(after.can({ type: "TICK", at })).toBe(true);
+  }
+});
+
+always("nothing is stuck: an outbox with something to tell waits for an answer or has a deadline", (steps) => {
+  for (const { after } of steps) {
+    if (isEmpty(after)) continue;
+    const asked = ["reading", "forming", "sending", "checking", "searching"].includes(String(after.value.delivery));
+    const { wakeAt, opensAt } = after.context;
+    expect(asked || wakeAt !== undefined || opensAt !== undefined).toBe(true);
+  }
+});

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { type ActorRefFrom, createActor } from "xstate";
+import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
+import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
+import type { Effect, HostEvent, SeenMessage } from "../../../src/machines/supervisor/events.ts";
+import { outboxId, supervisorMachine } from "../../../src/machines/supervisor/machine.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { stateOf, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
+import { START, taskInput } from "../../fakes/task-input.ts";
+import { promptOf } from "../outbox/driven-outbox.ts";
+
+const at = START;
+const PERSON = "ses_parent";
+const LEAD = "ses_lead";
+const HELP = "ses_help";
+
+/** The supervisor with its actors; what is to be done outside is only written down. */
+const supervise = () => {
+  const effects: Effect[] = [];
+  const actor: ActorRefFrom<typeof supervisorMachine> = createActor(
+    supervisorMachine.provide({ actions: { perform: (_, effect) => void effects.push(effect) } }),
+  ).start();
+  const child = (id: string): unknown => actor.getSnapshot().children[id]?.getSnapshot();
+  const tell = (id: string, event: TaskEvent) => actor.send({ type: "TASK", id, event });
+  return {
+    launch: (sessionID: string, parentSessionID: string) =>
+      actor.send({ type: "LAUNCH", at, task: taskInput(sessionID, { parentSessionID }) }),
+    /** The task's run is answered, so that its end is owed to its parent. */
+    answer: (id: string) => {
+      tell(id, { type: "PROMPT_ACCEPTED", at });
+      tell(id, { type: "HOST_IDLE", at });
+      tell(id, { type: "LOOKED_ANSWERED", at, look: 1, completedAt: at, result: "12" });
+    },
+    adopt: (parentSessionID: string, prompt: NoticePrompt) =>
+      actor.send({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: [prompt] }),
+    host: (event: HostEvent) => actor.send({ type: "HOST", at, event }),
+    tellOutbox: (id: string, event: OutboxEvent) => actor.send({ type: "OUTBOX", id, event }),
+    task: (id: string) => child(id) as TaskSnapshot,
+    outbox: (parentSessionID: string) => child(outboxId(parentSessionID)) as OutboxSnapshot | undefined,
+    context: () => actor.getSnapshot().context,
+    /** What was asked for since this was called last. */
+    taken: () => effects.splice(0),
+  };
+};
+
+/** A lead that launched a task and was sent the notice of its end, `msg_1`. */
+const noticeSentToLead = () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.launch(HELP, LEAD);
+  supervisor.answer(HELP);
+  supervisor.tellOutbox(LEAD, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
+  supervisor.tellOutbox(LEAD, { type: "FORMED", at, prompt: promptOf("msg_1", HELP) });
+  supervisor.tellOutbox(LEAD, { type: "SENT", at, messageID: "msg_1" });
+  return supervisor;
+};
+
+const answerTo = (promptID: string, isSummary = false): SeenMessage => ({
+  id: "msg_2",
+  role: "assistant",
+  createdAt: at,
+  promptID,
+  completedAt: undefined,
+  finish: undefined,
+  error: undefined,
+  isSummary,
+});
+
+test("the notice to a task that is itself a parent is acknowledged by what its model answers", () => {
+  const supervisor = noticeSentToLead();
+  expect(supervisor.task(HELP).value.notice).toBe("sending");
+  supervisor.host({ type: "message", sessionID: LEAD, message: answerTo("msg_1") });
+  expect(supervisor.task(HELP).value.notice).toBe("none");
+});
+
+test("a compaction's summary is the host's own: it acknowledges no notice", () => {
+  const supervisor = noticeSentToLead();
+  supervisor.host({ type: "message", sessionID: LEAD, message: answerTo("msg_1", true) });
+  expect(supervisor.task(HELP).value.notice).toBe("sending");
+});
+
+test("a prompt that tells of a task which is not here harms nobody when it is acknowledged", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.adopt(PERSON, promptOf("msg_1", "ses_elsewhere"));
+  supervisor.host({ type: "message", sessionID: PERSON, message: answerTo("msg_1") });
+  expect(supervisor.outbox(PERSON)?.value.delivery).toBe("idle");
+  supervisor.answer(LEAD);
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
+});
+
+test("the failure of a task that is itself a parent is heard by both: the task and the outbox of its session", () => {
+  const supervisor = noticeSentToLead();
+  const error = { name: "APIError", message: "401" };
+  supervisor.host({ type: "error", sessionID: LEAD, error });
+  expect(supervisor.task(LEAD).context.hostError).toEqual(error);
+  expect(supervisor.outbox(LEAD)?.value.parent).toBe("settling");
+  expect(supervisor.outbox(PERSON)?.value.parent).toBe("open");
+});
+
+test("a parent whose outbox is closed is told again from its next launch on", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.host({ type: "deleted", sessionID: PERSON });
+  expect(supervisor.outbox(PERSON)?.value.delivery).toBe("closed");
+  supervisor.launch(HELP, PERSON);
+  supervisor.taken();
+  supervisor.answer(HELP);
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
+});
+
+test("an outbox that throws is removed and reported, its siblings stay, and the next end opens another", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.launch(HELP, PERSON);
+  supervisor.launch("ses_helper", LEAD);
+  supervisor.answer(LEAD);
+  supervisor.tellOutbox(PERSON, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
+  supervisor.taken();
+  supervisor.tellOutbox(PERSON, { type: "FORMED", at, prompt: null as never });
+  expect(supervisor.taken()).toMatchObject([{ type: "broken", id: outboxId(PERSON) }]);
+  expect(supervisor.context()).toEqual({
+    tasks: { [LEAD]: PERSON, [HELP]: PERSON, ses_helper: LEAD },
+    outboxes: { [LEAD]: true },
+  });
+  expect(supervisor.outbox(PERSON)).toBeUndefined();
+  supervisor.answer(HELP);
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
+  expect(stateOf(supervisor.task("ses_helper"))).toBe("running.launching");
+});

@@ -1,0 +1,251 @@
+import fc, { type Arbitrary } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AnyStateMachine, type AnyStateNode, initialTransition, transition } from "xstate";
+import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
+import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
+import type { PendingRequest, Recovery, RunEnd, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
+import { taskMachine } from "../../../src/machines/task/machine.ts";
+import type { TaskError } from "../../../src/task.ts";
+
+/** An arbitrary for each type of event: a new type does not compile until it has one. */
+type Events<Event extends { type: string }> = {
+  [Type in Event["type"]]: Arbitrary<Omit<Extract<Event, { type: Type }>, "type">>;
+};
+
+/** What ends a run, or an outbox's work, comes less often: else every walk would be short. */
+const ENDS: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
+  "SESSION_GONE",
+  "BROKEN",
+  "CANCEL",
+  "STOPPED",
+  "LOOKED_FAILED",
+  "PARENT_GONE",
+]);
+
+const anyOf = <Event extends { type: string }>(events: Events<Event>): Arbitrary<Event> =>
+  fc.oneof(
+    ...Object.entries<Arbitrary<object>>(events).map(([type, payload]) => ({
+      weight: ENDS.has(type) ? 1 : 5,
+      arbitrary: payload.map((rest) => ({ type, ...rest }) as unknown as Event),
+    })),
+  );
+
+const text = fc.oneof(fc.string(), fc.string({ unit: "binary", maxLength: 5 }), fc.constant("__proto__"));
+const id = fc.oneof(fc.constantFrom("a", "b", "constructor"), text);
+const at = fc.oneof(fc.constantFrom(0, 1_000, Date.UTC(2026, 0, 1)), fc.maxSafeInteger());
+const count = fc.nat({ max: 8 });
+const timed = fc.record({ at });
+const error: Arbitrary<TaskError> = fc.record({
+  name: text,
+  kind: fc.constantFrom("host", "provider", "unanswered", "sessionGone", "internal", "interrupted"),
+  message: text,
+}) as Arbitrary<TaskError>;
+const request: Arbitrary<PendingRequest> = fc.record({
+  id,
+  kind: fc.constantFrom("permission", "question"),
+  what: text,
+  since: at,
+});
+const recovery = fc.constantFrom<Recovery>("continue", "fail");
+const outcome = fc.constantFrom<RunEnd["outcome"]>("completed", "error", "cancelled");
+const end: Arbitrary<RunEnd> = fc.record({
+  taskId: id,
+  run: count,
+  parentSessionID: id,
+  batchId: text,
+  description: text,
+  outcome,
+  startedAt: at,
+  endedAt: at,
+});
+const runs = fc.array(fc.record({ taskId: id, run: count }), { maxLength: 3 });
+const prompt: Arbitrary<NoticePrompt> = fc.record({
+  messageID: id,
+  parts: fc.array(fc.record({ id, text, synthetic: fc.boolean() }), { maxLength: 2 }),
+  runs,
+  toasts: fc.array(fc.record({ message: text, variant: fc.constantFrom("success", "error", "info") }), {
+    maxLength: 2,
+  }),
+});
+const looked = { at, look: count };
+const call = fc.record({ at, call: id });
+
+const taskEvents: Events<TaskEvent> = {
+  SLOT_GRANTED: timed,
+  PROMPT_ACCEPTED: timed,
+  PROMPT_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
+  HOST_IDLE: timed,
+  HOST_ERROR: fc.record({ at, error: fc.record({ name: text, message: text }) }),
+  SESSION_MISSING: timed,
+  SESSION_GONE: timed,
+  LOOKED_BUSY: fc.record(looked),
+  LOOKED_ANSWERED: fc.record({ ...looked, completedAt: at, result: text }),
+  LOOKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
+  LOOKED_ABORTED: fc.record({ ...looked, completedAt: at }),
+  LOOKED_UNANSWERED: fc.record(looked),
+  LOOKED_MISSING: fc.record(looked),
+  LOOK_FAILED: fc.record({ ...looked, error }),
+  CANCEL: timed,
+  STOPPED: timed,
+  NOT_STOPPED: fc.record({ at, error }),
+  RESUME: fc.record({ at, messageID: id, partID: id, prompt: text }),
+  TICK: timed,
+  RETRIEVED: timed,
+  BROKEN: fc.record({ at, error }),
+  ADOPTED: fc.record({ at, recovery, underWay: fc.boolean() }),
+  RUN_ENDED: fc.record({ at, outcome }),
+  WAIT_BEGAN: call,
+  LET_GO: call,
+  TOLD: call,
+  NOTICE_FORMED: timed,
+  NOTICE_ACKNOWLEDGED: timed,
+  NOTICE_DROPPED: timed,
+  REQUEST_ASKED: fc.record({ at, request }),
+  REQUEST_ANSWERED: fc.record({ at, id }),
+  WENT_QUIET: timed,
+  HEARD: timed,
+};
+
+const outboxEvents: Events<OutboxEvent> = {
+  OWE: fc.record({ at, end }),
+  ADOPTED: fc.record({ at, prompts: fc.array(prompt, { maxLength: 3 }) }),
+  WITHDRAW: fc.record({ at, taskId: id, run: count }),
+  PARENT_READ: fc.record({
+    at,
+    sender: fc.record({ agent: fc.option(text, { nil: undefined }), model: fc.constant(undefined) }),
+  }),
+  READ_FAILED: fc.record({ at, message: text }),
+  FORMED: fc.record({ at, prompt }),
+  FORM_FAILED: fc.record({ at, message: text }),
+  SENT: fc.record({ at, messageID: id }),
+  SEND_REFUSED: fc.record({ at, messageID: id, message: text, retryable: fc.boolean() }),
+  CHECKED: fc.record({
+    at,
+    messageID: id,
+    storedAt: fc.option(at, { nil: undefined }),
+    standing: fc.constantFrom("answered", "pending", "unanswered"),
+  }),
+  CHECK_FAILED: fc.record({ at, messageID: id, message: text }),
+  PARENT_STORED: fc.record({ at, messageID: id, createdAt: at }),
+  PARENT_ANSWERED: fc.record({ at, promptID: id, createdAt: at }),
+  PARENT_PRESENT: timed,
+  PARENT_BUSY: timed,
+  PARENT_IDLE: timed,
+  PARENT_ERROR: fc.record({ at, message: text }),
+  PARENT_MISSING: fc.record({ at, message: text }),
+  PARENT_FOUND: timed,
+  SEARCH_FAILED: fc.record({ at, message: text }),
+  PARENT_GONE: timed,
+  TICK: timed,
+};
+
+const input: Arbitrary<TaskInput> = fc.record({
+  facts: fc.record({
+    sessionID: id,
+    parentSessionID: id,
+    parentMessageID: id,
+    parentAgent: text,
+    author: text,
+    directory: text,
+    description: text,
+    prompt: text,
+    agent: text,
+    startedAt: fc.constant("2026-01-01T00:00:00.000Z"),
+    batchId: text,
+    isForked: fc.boolean(),
+    priority: count,
+  }),
+  run: fc.record({ index: count, messageID: id, partID: id, prompt: text, startedAt: at }),
+});
+
+type Snapshot = ReturnType<AnyStateMachine["transition"]>;
+
+/** What an event of the outside would carry: the numbers and ids that the machine knows. */
+const fitted = (event: { type: string }, { context }: Snapshot): { type: string } => {
+  const { look, wakeAt, opensAt, waiters = [], requests = [], prompt } = context;
+  const known = {
+    look,
+    call: waiters[0],
+    id: requests[0]?.id,
+    messageID: prompt?.messageID,
+    promptID: prompt?.messageID,
+    at: event.type === "TICK" ? (opensAt ?? wakeAt) : undefined,
+  };
+  const fitting = Object.entries(known).filter(([name, value]) => name in event && value !== undefined);
+  return { ...event, ...Object.fromEntries(fitting) };
+};
+
+const nodesOf = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodesOf)];
+
+interface Walk {
+  begin: unknown;
+  /** Events that fit carry what the machine knows; those that are wanted are skipped where they would be refused. */
+  steps: { event: { type: string }; fits: boolean; isWanted: boolean }[];
+}
+
+/** Leads a task through its first run and into the next: half of its walks begin there. */
+const firstRun: TaskEvent[] = [
+  { type: "SLOT_GRANTED", at: 0 },
+  { type: "PROMPT_ACCEPTED", at: 0 },
+  { type: "HOST_IDLE", at: 0 },
+  { type: "LOOKED_ANSWERED", at: 0, look: 1, completedAt: 0, result: "12" },
+  { type: "NOTICE_FORMED", at: 0 },
+  { type: "NOTICE_ACKNOWLEDGED", at: 0 },
+  { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
+];
+
+const walksOf = (
+  begin: Arbitrary<unknown>,
+  event: Arbitrary<{ type: string }>,
+  lead: { type: string }[] = [],
+): Arbitrary<Walk> => {
+  const step = fc.record({ event, fits: fc.boolean(), isWanted: fc.boolean() });
+  const steps = fc.array(step, { minLength: 1, maxLength: 80, size: "max" });
+  const led = steps.map((rest) => [...lead.map((event) => ({ event, fits: false, isWanted: false })), ...rest]);
+  return fc.record({ begin, steps: fc.oneof(steps, led) });
+};
+
+/** The ids of the states that a walk comes through. Throws where a machine throws, or is in no state of its chart. */
+const walkThrough = (machine: AnyStateMachine, { begin, steps }: Walk): Set<string> => {
+  const known = new Set(nodesOf(machine.root));
+  const seen = new Set<string>();
+  let [snapshot] = initialTransition(machine, begin);
+  for (const { event, fits, isWanted } of steps) {
+    const given = fits ? fitted(event, snapshot) : event;
+    if (isWanted && !snapshot.can(given)) continue;
+    [snapshot] = transition(machine, snapshot, given);
+    expect(snapshot.status).toBe("active");
+    for (const node of snapshot._nodes) {
+      expect(known.has(node)).toBe(true);
+      seen.add(node.id);
+    }
+  }
+  // Plain data all the way down: what is stored is what comes back.
+  const { value, context } = snapshot;
+  const stored: unknown = JSON.parse(JSON.stringify({ value, context }));
+  expect(machine.resolveState(stored as Snapshot).value).toEqual(value);
+  return seen;
+};
+
+/** They only compute: a few seconds, and much more where the machine has much else to do. */
+const LIMIT = { timeout: 60_000 };
+
+describe.each([
+  ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), firstRun)],
+  ["outbox", outboxMachine as AnyStateMachine, walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents))],
+] as const)("the chart %s", (_, machine, walks) => {
+  test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {
+    fc.assert(
+      fc.property(walks, (walk) => void walkThrough(machine, walk)),
+      { numRuns: 300 },
+    );
+  });
+
+  test("is walked through in all its states by such events", LIMIT, () => {
+    const seen = new Set(
+      fc.sample(walks, { numRuns: 400, seed: 2 }).flatMap((walk) => [...walkThrough(machine, walk)]),
+    );
+    const all = nodesOf(machine.root).map(({ id }) => id);
+    expect(all.filter((id) => !seen.has(id))).toEqual([]);
+  });
+});

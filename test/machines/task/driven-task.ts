@@ -1,0 +1,100 @@
+import { initialTransition, transition } from "xstate";
+import type { Recovery, TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
+import { stateOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { START, taskInput } from "../../fakes/task-input.ts";
+import { type Driven, drive } from "../drive.ts";
+
+const fault = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
+
+const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: Type }>> } = {
+  PROMPT_REFUSED: { error: fault, retryable: true },
+  HOST_ERROR: { error: { name: "APIError", message: "401" } },
+  LOOKED_ANSWERED: { completedAt: START, result: "12" },
+  LOOKED_FAILED: { completedAt: START, error: fault },
+  LOOKED_ABORTED: { completedAt: START },
+  LOOK_FAILED: { error: fault },
+  NOT_STOPPED: { error: fault },
+  BROKEN: { error: fault },
+  RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },
+  ADOPTED: { recovery: "continue", underWay: false },
+  WAIT_BEGAN: { call: "call_1" },
+  LET_GO: { call: "call_1" },
+  TOLD: { call: "call_1" },
+  REQUEST_ASKED: { request: { id: "per_1", kind: "permission", what: "bash", since: START } },
+  REQUEST_ANSWERED: { id: "per_1" },
+};
+
+/** A task's chart; an answer to a look is to the newest one. */
+export type DrivenTask = Driven<TaskEvent, TaskSnapshot, TaskEffect>;
+
+/** A task that was launched, and waits for a slot. */
+export const queuedTask = (): DrivenTask => {
+  const [begin] = initialTransition(taskMachine, taskInput("ses_child"));
+  return drive<TaskEvent, TaskSnapshot, TaskEffect>({
+    begin,
+    step: (before, event) => {
+      const [after, actions] = transition(taskMachine, before, event);
+      return {
+        after,
+        effects: actions.flatMap(({ type, params }) => (type === "request" ? [params as unknown as TaskEffect] : [])),
+      };
+    },
+    usual: (type, { context: { look } }) => ({
+      ...usual[type as TaskEvent["type"]],
+      ...(type.startsWith("LOOK") ? { look } : {}),
+    }),
+  });
+};
+
+/** Has the run at work: its slot granted and its prompt taken by the host. */
+const begin = (task: DrivenTask): DrivenTask => {
+  task.take("SLOT_GRANTED");
+  task.take("PROMPT_ACCEPTED");
+  return task;
+};
+
+/** A task in its first run, at work. */
+export const workingTask = (): DrivenTask => begin(queuedTask());
+
+/** Has the run answered and its parent told, so that the task is at rest. */
+export const completeAndTell = (task: DrivenTask, result = "12"): DrivenTask => {
+  task.take("HOST_IDLE");
+  task.take("LOOKED_ANSWERED", { result });
+  task.take("NOTICE_FORMED");
+  task.take("NOTICE_ACKNOWLEDGED");
+  return task;
+};
+
+/** Resumes a task at rest, and has the new run at work. */
+export const resume = (task: DrivenTask): DrivenTask => {
+  task.take("RESUME");
+  return begin(task);
+};
+
+/** Has the host asked how the run stands, if it is not being asked already; returns what is requested for it. */
+export const look = (task: DrivenTask): TaskEffect[] => {
+  if (stateOf(task.snapshot).endsWith("working")) return task.take("HOST_IDLE");
+  return task.snapshot.context.wakeAt === undefined ? [] : task.take("TICK");
+};
+
+/** Has the host asked that often without an answer. */
+export const failLooks = (task: DrivenTask, times: number): void => {
+  for (let time = 0; time < times; time += 1) {
+    look(task);
+    task.take("LOOK_FAILED");
+  }
+};
+
+/** The process dies, another one takes over, and the run turns out to be cut off. Returns what is requested then. */
+export const cutOff = (task: DrivenTask, recovery: Recovery = "continue"): TaskEffect[] => {
+  task.take("ADOPTED", { recovery });
+  return task.take("LOOKED_UNANSWERED");
+};
+
+/** Has the prompt sent once more, because nobody works on it, and taken by the host. */
+export const resend = (task: DrivenTask): void => {
+  look(task);
+  task.take("LOOKED_UNANSWERED");
+  task.take("TICK");
+  task.take("PROMPT_ACCEPTED");
+};

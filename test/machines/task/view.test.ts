@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { Task } from "../../../src/task.ts";
+import { createStage, PARENT } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+test("a task object is what its schema says, at every stage of its life", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  expect(Task.parse(stage.task(id))).toEqual(stage.task(id));
+  const request = { id: "p", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
+  stage.host.emit({ type: "asked", sessionID: id, request });
+  expect(Task.parse(stage.task(id)).attention?.kind).toBe("permission");
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "p" });
+  stage.host.finish(id, "First.\n\nSecond.");
+  await settled();
+  await stage.call("output", { task_id: id });
+  expect(Task.parse(stage.task(id))).toMatchObject({
+    status: "completed",
+    summary: "First.",
+    author: "build",
+    directory: "/project",
+    parentSessionID: PARENT,
+  });
+  const failed = await stage.launch();
+  stage.host.fail(failed, { name: "APIError", message: "401" });
+  await settled();
+  expect(Task.parse(stage.task(failed)).failureReason).toBe("401");
+});
+
+test("progress counts each call and each step once, and keeps the last five tools", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  for (const [index, tool] of ["read", "glob", "grep", "read", "bash", "edit"].entries()) {
+    for (const phase of ["begun", "begun", "stored"] as const) {
+      stage.host.emit({ type: "toolCall", sessionID: id, callID: `c${index}`, tool, stage: phase });
+    }
+  }
+  const step = { type: "step", sessionID: id, partID: "s1", tokens: 120, cost: 0.25 } as const;
+  stage.host.emit(step);
+  stage.host.emit(step);
+  expect(stage.task(id).progress).toMatchObject({
+    toolCalls: 6,
+    toolCallsByName: { read: 2, glob: 1, grep: 1, bash: 1, edit: 1 },
+    lastTools: ["glob", "grep", "read", "bash", "edit"],
+    tokens: 120,
+    cost: 0.25,
+  });
+  stage.host.finish(id, "done");
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).progress.toolCalls).toBe(6);
+});

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+let disk: Disk;
+/** Parents of whose prompts the store has lost what it had. */
+let lost: Set<string>;
+let stage: Stage;
+
+beforeEach(() => {
+  disk = createDisk();
+  lost = new Set();
+  stage = createStage({
+    openStore: (clock) => {
+      const store = disk.boot(clock);
+      return {
+        ...store,
+        adopt: (...given) => {
+          const estate = store.adopt(...given);
+          return { ...estate, prompts: estate.prompts.filter(({ parentSessionID }) => !lost.has(parentSessionID)) };
+        },
+      };
+    },
+  });
+});
+
+afterEach(() => {
+  stage.engine.stop();
+  disk.remove();
+});
+
+test("a task whose own notice is lost is told, though the notice of another one is under way", async () => {
+  stage.host.addSession("ses_other", { habit: "lose" });
+  stage.host.habits(PARENT, "lose");
+  const first = await stage.launch();
+  const second = await stage.launch({}, { sessionID: "ses_other" });
+  for (const id of [first, second]) stage.host.finish(id, "12");
+  await settled();
+  lost.add("ses_other");
+  await stage.restart();
+  for (const id of [PARENT, "ses_other"]) stage.host.habits(id, "reply");
+  await stage.clock.advance(120_000);
+  expect(stage.notices()).toHaveLength(1);
+  expect(stage.notices("ses_other")).toHaveLength(1);
+});
+
+test("an agent is not reminded of a call that waited for a task which has ended", async () => {
+  const id = await stage.launch();
+  stage.host.at(PARENT).toolCalls.set("call_1", "begun");
+  void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+  await settled();
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.task(id).status).toBe("completed");
+  expect(stage.store.get(id)?.snapshot.context.waiters).toEqual(["call_1"]);
+  await stage.restart();
+  await stage.clock.advance(120_000);
+  // The answer of the call is lost, so the end is told, and that is all.
+  const sent = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+  expect(sent.filter(({ noReply }) => noReply)).toEqual([]);
+  expect(stage.notices()).toHaveLength(1);
+});

@@ -1,0 +1,472 @@
+import { describe, expect, test } from "vitest";
+import { createMemory } from "../../fakes/disk.ts";
+import { refused, unavailable } from "../../fakes/fake-host.ts";
+import { poisonedAsk } from "../../fakes/poison.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+
+describe("a host with bad habits", () => {
+  test("idle told twice ends a run once, and tells it once", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.finish(id, "12", { idles: 3 });
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).result).toBe("12");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("an answer that the events tell completely needs no call; one that they do not is asked for", async () => {
+    const stage = createStage();
+    const [plain, unwritten] = [await stage.launch(), await stage.launch()];
+    stage.host.calls.length = 0;
+    stage.host.finish(plain, "12");
+    expect(stage.host.calls).not.toContain("busy");
+    stage.host.finish(unwritten, "13", { unwritten: true });
+    expect(stage.host.calls).toContain("busy");
+    await settled();
+    expect([plain, unwritten].map((id) => stage.task(id).result)).toEqual(["12", "13"]);
+  });
+
+  test("idle before the answer is there is not taken for the end", async () => {
+    const stage = createStage();
+    stage.host.childHabits("lose", "work");
+    const id = await stage.launch();
+    stage.host.emit({ type: "idle", sessionID: id });
+    await stage.clock.advance(10_000);
+    expect(stage.host.at(id).busy).toBe(true);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test.each(["lose", "ignore"] as const)(
+    "a prompt that the host seems to %s is sent again with the same ids",
+    async (habit) => {
+      const stage = createStage();
+      stage.host.childHabits(habit, "reply");
+      const id = await stage.launch();
+      await stage.clock.advance(10_000);
+      expect(stage.task(id)).toMatchObject({ status: "completed", result: "ok" });
+      const { prompts, messages } = stage.host.at(id);
+      expect(prompts.length).toBeGreaterThan(1);
+      expect(new Set(prompts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
+      expect(messages.filter(({ role }) => role === "user")).toHaveLength(1);
+    },
+  );
+
+  test.each(["mute", "lose"] as const)(
+    "a prompt is given up in error after two minutes of %s, and stopped",
+    async (habit) => {
+      const stage = createStage();
+      stage.host.childHabits(habit);
+      const id = await stage.launch();
+      await stage.clock.advance(120_000);
+      expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "unanswered" } });
+      expect(stage.host.at(id).prompts).toHaveLength(7);
+      expect(stage.host.calls).toContain("abort");
+      expect(stage.notices()).toHaveLength(1);
+    },
+  );
+
+  test("an end whose events were all swallowed is found all the same", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.listen(() => undefined);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).status).toBe("completed");
+  });
+
+  test("a long run is not given up, nor prompted again", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await stage.clock.advance(6 * 3_600_000);
+    expect(stage.task(id).status).toBe("running");
+    expect(stage.host.at(id).prompts).toHaveLength(1);
+  });
+
+  test("an error that the run survives, as a context overflow, is no end", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: id, error: { name: "ContextOverflowError", message: "too long" } });
+    await stage.clock.advance(20_000);
+    expect(stage.task(id).status).toBe("running");
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+});
+
+describe("a host call that fails", () => {
+  test("a launch prompt that meets a network error is sent again", async () => {
+    const stage = createStage();
+    stage.host.failNext("prompt", unavailable, 2);
+    const id = await stage.launch();
+    await stage.clock.advance(3_000);
+    expect(stage.task(id).state).toBe("running.working");
+  });
+
+  test("a launch prompt whose answer never comes is given up in the end, and what it set going is stopped", async () => {
+    const stage = createStage();
+    const { prompt } = stage.host;
+    stage.host.prompt = async (sent) => {
+      await prompt(sent);
+      return { ok: false, failure: unavailable };
+    };
+    const id = await stage.launch();
+    await settled();
+    expect(stage.host.at(id).busy).toBe(true);
+    await stage.clock.advance(300_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host" } });
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test.each(["busy", "messages"] as const)("a look whose %s fails is repeated", async (call) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext(call, unavailable, 3);
+    stage.host.finish(id, "12", { unwritten: true });
+    await stage.clock.advance(20_000);
+    expect(stage.task(id).status).toBe("completed");
+  });
+
+  test("a host that never answers a look again is given up in error", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("busy", unavailable, 1_000);
+    stage.host.finish(id, "12", { unwritten: true });
+    await stage.clock.advance(120_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", name: "Unreachable" } });
+  });
+
+  test("a toast that cannot be shown is logged and delays nothing", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("toast", refused);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.logged.join("\n")).toContain("a toast could not be shown");
+  });
+
+  test("a parent that cannot be read is told later", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("session", unavailable, 2);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+describe("a session that is deleted", () => {
+  test("the child's: the task ends in error, and the parent is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.delete(id);
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("the child's, though no event told of it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.listen(() => undefined);
+    stage.host.delete(id);
+    await stage.clock.advance(10_000);
+    expect(stage.task(id).status).toBe("error");
+  });
+
+  test("the child's, by another OpenCode, while it waits for a person: no event comes, and it would work on for ever", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: 0 } as const;
+    stage.host.emit({ type: "asked", sessionID: id, request });
+    stage.host.listen(() => undefined);
+    stage.host.delete(id);
+    stage.host.listen((event) => stage.engine.onHostEvent(event));
+    await stage.clock.advance(120_000);
+    expect(stage.task(id).status).toBe("error");
+    expect([...stage.host.openRequests]).toEqual([]);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("the parent's, while a launch is on its way: nothing is left running", async () => {
+    const stage = createStage();
+    const hold = stage.host.holdNext("createSession");
+    const launch = stage.launch();
+    await settled();
+    stage.host.delete(PARENT);
+    hold.release();
+    await expect(launch).rejects.toThrow(/was stopped meanwhile/);
+    expect(stage.store.list({})).toEqual([]);
+  });
+
+  test("the parent's, while a notice is on its way", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const hold = stage.host.holdNext("session");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.delete(PARENT);
+    hold.release();
+    await stage.clock.advance(600_000);
+    expect(stage.store.list({})).toEqual([]);
+  });
+});
+
+test("every failure of the host leaves a line in the log", async () => {
+  const stage = createStage();
+  stage.host.failNext("prompt", unavailable);
+  const id = await stage.launch();
+  await stage.clock.advance(2_000);
+  for (const call of ["messages", "session", "prompt"] as const) stage.host.failNext(call, unavailable);
+  stage.host.finish(id, "12", { unwritten: true });
+  await stage.clock.advance(60_000);
+  const log = stage.logged.join("\n");
+  for (const event of ["PROMPT_REFUSED", "LOOK_FAILED", "READ_FAILED", "SEND_REFUSED"]) expect(log).toContain(event);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+describe("a fault of our own", () => {
+  test.each(["prompt", "busy"] as const)(
+    "a throw where the host is asked for %s ends that task alone, and is told",
+    async (call) => {
+      const stage = createStage();
+      const other = await stage.launch();
+      if (call === "prompt") stage.host.throwNext(call, "kaboom");
+      const id = await stage.launch();
+      if (call === "busy") stage.host.throwNext(call, "kaboom");
+      if (call === "busy") stage.host.finish(id, "12", { unwritten: true });
+      await settled();
+      expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+      expect(stage.task(id).failureReason).toContain("kaboom");
+      expect(stage.logged.join("\n")).toContain("kaboom");
+      expect(stage.notices()).toHaveLength(1);
+      stage.host.finish(other, "fine");
+      await stage.clock.advance(1_000);
+      expect(stage.task(other).status).toBe("completed");
+    },
+  );
+
+  test("a throw where a session is made is the tool's error, and its launch stays on record", async () => {
+    const ended: string[] = [];
+    const { boot } = createMemory();
+    const endLaunch = (messageID: string) => void ended.push(messageID);
+    const stage = createStage({ openStore: (clock) => ({ ...boot(clock), endLaunch }) });
+    stage.host.throwNext("createSession", "kaboom");
+    const refusal = expect(stage.launch()).rejects.toThrow(/did not say whether it made a session.*kaboom/);
+    await stage.clock.advance(60_000);
+    await refusal;
+    // What the host did is not known.
+    expect(ended).toEqual([]);
+  });
+
+  test("a throw while a notice is sent delays it only", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.throwNext("session", "kaboom");
+    stage.host.finish(id, "12");
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("a throw while a notice is formed delays it only", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { list } = stage.store;
+    let broken = true;
+    stage.store.list = (filter) => {
+      if (broken && filter.parentSessionID === PARENT) throw new Error("kaboom");
+      return list(filter);
+    };
+    stage.host.finish(id, "12");
+    await settled();
+    broken = false;
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.logged.join("\n")).toContain("kaboom");
+  });
+
+  test("a throw of the store loses no task and stops no machine", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { commit } = stage.store;
+    stage.store.commit = () => {
+      stage.store.commit = commit;
+      throw new Error("disk full");
+    };
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.logged.join("\n")).toContain("disk full");
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("a throw inside the supervisor itself: another takes over, and what was owed is told", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    const other = await stage.launch();
+    stage.host.finish(id, "12");
+    await settled();
+    stage.engine.onHostEvent({
+      type: "error",
+      sessionID: PARENT,
+      get error() {
+        throw new Error("kaboom");
+      },
+    } as never);
+    stage.engine.onHostEvent(poisonedAsk(other));
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+    stage.host.finish(other, "13");
+    await stage.clock.advance(1_000);
+    expect(stage.notices()).toHaveLength(2);
+    expect(stage.logged.join("\n")).toContain("a fault in the supervisor");
+  });
+
+  test("a throw inside a machine ends its task alone, and is told", async () => {
+    const stage = createStage();
+    const other = await stage.launch();
+    const id = await stage.launch();
+    const poisoned = { type: "asked", sessionID: id, request: null } as never;
+    stage.engine.onHostEvent(poisoned);
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+    expect(stage.notices()).toHaveLength(1);
+    stage.host.finish(other, "fine");
+    await stage.clock.advance(1_000);
+    expect(stage.task(other).status).toBe("completed");
+    expect(await stage.launch()).toMatch(/^ses_/);
+  });
+});
+
+test("events of sessions that are not ours change nothing", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const before = stage.task(id);
+  stage.host.addSession("ses_stranger");
+  stage.host.fail("ses_stranger", { name: "APIError", message: "401" });
+  stage.host.delete("ses_stranger");
+  await settled();
+  expect(stage.task(id)).toEqual(before);
+});
+
+test("once stopped, a read that waits ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = stage.call("output", { task_id: id, block: true });
+  await settled();
+  stage.engine.stop();
+  await expect(read).rejects.toThrow("OpenCode is closing. Nothing is lost");
+  expect(stage.clock.pending()).toBe(0);
+});
+
+test("once stopped, the engine sets no timer and takes no event", async () => {
+  const memory = createMemory();
+  const stage = createStage({ openStore: memory.boot });
+  const id = await stage.launch();
+  stage.engine.stop();
+  expect(stage.clock.pending()).toBe(0);
+  stage.host.finish(id, "12");
+  await settled();
+  expect(memory.boot(stage.clock).get(id)?.task.status).toBe("running");
+  expect(stage.clock.pending()).toBe(0);
+});
+
+describe("what a look has to find out", () => {
+  test("a call for the prompt that fails does not say that the prompt is not there", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.failNext("message", unavailable);
+    stage.host.finish(id, "12", { unwritten: true });
+    await settled();
+    expect(stage.store.journal(id).at(-1)?.type).toBe("LOOK_FAILED");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("the last words of an agent that took several steps in silence after them are its result", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const { messages } = stage.host.at(id);
+    const [prompt] = messages;
+    const step = { ...messages.at(-1), finish: "tool-calls", completedAt: stage.clock.now() } as (typeof messages)[0];
+    messages.splice(1, 1, { ...step, text: "12 files" });
+    for (let count = 0; count < 4; count += 1) messages.push({ ...step, id: `${step.id}_${count}` });
+    expect(prompt?.role).toBe("user");
+    stage.host.finish(id, "", { unwritten: true });
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12 files" });
+  });
+});
+
+describe("an answer of the parent that no event told of", () => {
+  /** The notice is taken, and its answer begun, while no event comes through. */
+  const answeredUnheard = async (stage: Stage) => {
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "work");
+    const hold = stage.host.holdNext("prompt");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.listen(() => undefined);
+    hold.release();
+    await settled();
+    expect(stage.host.at(PARENT).messages.at(-1)).toMatchObject({ role: "assistant", completedAt: undefined });
+    return id;
+  };
+
+  test("counts though it is not finished: the notice is acknowledged when the host is asked", async () => {
+    const stage = createStage();
+    const id = await answeredUnheard(stage);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("sending");
+    await stage.clock.advance(2_000);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("does not count when it was cut off with its process: the notice is sent again, the same", async () => {
+    const stage = createStage({ openStore: createMemory().boot });
+    const id = await answeredUnheard(stage);
+    await stage.restart();
+    await stage.clock.advance(1_000);
+    const sent = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ messageID }) => messageID)).size).toBe(1);
+    expect(stage.host.at(PARENT).busy).toBe(true);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+});
+
+describe("when the engine is stopped, and a part of it throws", () => {
+  test("every other part is stopped, the store is closed, and the fault is not hidden", async () => {
+    const clock = createVirtualClock();
+    let isFaulty = false;
+    const faulty = {
+      ...clock,
+      after: (ms: number, fire: () => void) => {
+        const callOff = clock.after(ms, fire);
+        return () => {
+          if (!isFaulty) return callOff();
+          isFaulty = false;
+          throw new Error("kaboom");
+        };
+      },
+    };
+    let isClosed = false;
+    const store = createMemory().boot(clock);
+    const close = () => {
+      isClosed = true;
+      store.close();
+    };
+    const stage = createStage({ clock: faulty, openStore: () => ({ ...store, close }) });
+    await stage.launch();
+    isFaulty = true;
+    expect(() => stage.engine.stop()).toThrow("kaboom");
+    // Only the one timer that could not be called off is left.
+    expect(clock.pending()).toBe(1);
+    expect(isClosed).toBe(true);
+  });
+});

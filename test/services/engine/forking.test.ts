@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { refused, unavailable } from "../../fakes/fake-host.ts";
+import { createStage, PARENT } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+test.each(["fork", "inherited", "configure", "storeMessage"] as const)(
+  "when %s fails, nothing half made is left, and the child gets the conversation as text",
+  async (call) => {
+    const stage = createStage();
+    stage.host.failNext(call, refused);
+    const id = await stage.launch({ fork: true });
+    expect(stage.task(id)).toMatchObject({ isForked: true, status: "running" });
+    expect(stage.host.at(id)).toMatchObject({ parentID: PARENT, forkOf: undefined });
+    expect(stage.host.sessionIDs()).toEqual([PARENT, id]);
+  },
+);
+
+test("a fork that fails is said to the agent, and logged", async () => {
+  const stage = createStage();
+  stage.host.failNext("fork", refused);
+  const answer = await stage.call("task", { description: "go on", prompt: "Go on.", agent: "general", fork: true });
+  expect(answer).toContain("could not fork this conversation");
+  expect(stage.logged.join("\n")).toContain("the host could not fork");
+});
+
+test("when it can be made in neither way, the launch is refused, and nothing is left", async () => {
+  const stage = createStage();
+  stage.host.failNext("fork", unavailable);
+  stage.host.failNext("conversation", unavailable);
+  await expect(stage.launch({ fork: true })).rejects.toThrow(/made no session for the task.*connection refused/);
+  expect(stage.host.sessionIDs()).toEqual([PARENT]);
+  expect(stage.store.list({})).toEqual([]);
+});
+
+test("a conversation as text shows what its agent called, up to the message that launches", async () => {
+  const stage = createStage();
+  stage.host.failNext("fork", refused);
+  const read = { kind: "tool", name: "read", params: { path: "a.ts" }, result: "12 lines" } as const;
+  Object.assign(stage.host, {
+    conversation: async () => ({
+      ok: true,
+      value: [
+        { id: "msg_1", role: "user", parts: [{ kind: "text", text: "Count." }] },
+        { id: "msg_2", role: "assistant", parts: [{ kind: "text", text: "Let me look." }, read] },
+        { id: "msg_turn", role: "assistant", parts: [{ kind: "text", text: "I launch one." }] },
+      ],
+    }),
+  });
+  const id = await stage.launch({ fork: true });
+  const text = stage.host.at(id).prompts[0]?.parts[0]?.text;
+  expect(text).toContain('User:\n> Count.\n\nAgent:\n> Let me look.\n[Tool: read] {"path":"a.ts"}\n</conversation>');
+});
+
+test("a forked task is completed, told and resumed like any other", async () => {
+  const stage = createStage();
+  const id = await stage.launch({ fork: true });
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.notices()).toHaveLength(1);
+  await stage.call("task", { resume: id, prompt: "more" });
+  expect(await stage.call("list")).toContain(`${id} (resumed) (forked)`);
+});
+
+const asks = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: 0 } as const;
+
+test("what a forked task asks is shown in a toast, in the list and when it is read", async () => {
+  const stage = createStage();
+  const id = await stage.launch({ fork: true });
+  stage.host.emit({ type: "asked", sessionID: id, request: asks });
+  await settled();
+  expect(stage.host.toasts.map(({ message }) => message)).toEqual(['"find it" asks permission for bash: rm -rf build']);
+  expect(await stage.call("list")).toContain("waits for a person");
+  expect(stage.host.rejected).toEqual([]);
+});
+
+test("where nobody could answer, it is rejected at once", async () => {
+  const stage = createStage({ isHeadless: true });
+  const forked = await stage.launch({ fork: true });
+  const plain = await stage.launch();
+  stage.host.emit({ type: "asked", sessionID: forked, request: asks });
+  stage.host.emit({ type: "asked", sessionID: plain, request: { ...asks, id: "per_2" } });
+  await settled();
+  expect(stage.host.rejected).toEqual(["per_1"]);
+});

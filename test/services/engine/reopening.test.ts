@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { AT_WORK, QUIT_WITHIN } from "../../../src/services/recovery/reopened-directories.ts";
+import { BEAT } from "../../../src/services/store/ownership.ts";
+import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+const disks: Disk[] = [];
+
+afterEach(() => {
+  for (const disk of disks.splice(0)) disk.remove();
+});
+
+const createDurableStage = (options: StageOptions = {}): Stage => {
+  const disk = createDisk();
+  disks.push(disk);
+  return createStage({ openStore: disk.boot, ...options });
+};
+
+const promptsOf = ({ host }: Stage, id: string) => host.at(id).prompts.length;
+
+/** As long as a quit interface takes to end, at most. */
+const dying = (stage: Stage) => stage.clock.advance(QUIT_WITHIN - 1);
+
+describe("a directory that OpenCode closes and opens again in the same process", () => {
+  test("takes nothing over while the process may be ending: no call is made, and no prompt is paid for", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    await stage.reopen();
+    const before = stage.host.calls.length;
+    await dying(stage);
+    expect(stage.host.calls.slice(before)).toEqual([]);
+    expect(promptsOf(stage, id)).toBe(1);
+  });
+
+  test("does not take over because sessions that are being aborted say once more that they are busy", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    await stage.reopen();
+    stage.host.emit({ type: "busy", sessionID: id });
+    await stage.clock.advance(AT_WORK / 4);
+    stage.host.emit({ type: "idle", sessionID: id });
+    await stage.clock.advance(QUIT_WITHIN / 2);
+    expect(promptsOf(stage, id)).toBe(1);
+  });
+
+  test.each([false, true])("goes on as soon as a session is at work there (headless: %s)", async (isHeadless) => {
+    const stage = createDurableStage({ isHeadless });
+    const id = await stage.launch();
+    await stage.reopen();
+    stage.host.emit({ type: "busy", sessionID: PARENT });
+    await stage.clock.advance(AT_WORK);
+    expect(promptsOf(stage, id)).toBe(2);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("goes on after a while with nobody at work: it was no quit", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    await stage.reopen();
+    await stage.clock.advance(QUIT_WITHIN);
+    expect(promptsOf(stage, id)).toBe(2);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("does not count as interrupted there when the process was ending", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    for (let quit = 0; quit < 2; quit += 1) {
+      await stage.reopen();
+      await dying(stage);
+      await stage.restart();
+      await stage.clock.advance(BEAT);
+      expect(stage.task(id).status).toBe("running");
+    }
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("launches tasks at once, whatever it thinks of the process", async () => {
+    const stage = createDurableStage();
+    await stage.reopen();
+    const id = await stage.launch();
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+});

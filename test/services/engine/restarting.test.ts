@@ -1,0 +1,515 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createFakeHost, type FakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+
+const disks: Disk[] = [];
+
+afterEach(() => {
+  for (const disk of disks.splice(0)) disk.remove();
+});
+
+const createDurableStage = (options: StageOptions = {}): Stage => {
+  const disk = createDisk();
+  disks.push(disk);
+  return createStage({ openStore: disk.boot, ...options });
+};
+
+/** The first adoption is over, and what followed from it. */
+const adopted = async (stage: Stage) => {
+  await stage.clock.advance(60);
+};
+
+const prompts = (stage: Stage, id: string) => stage.host.at(id).prompts.map(({ messageID }) => messageID);
+
+describe("a task whose process died", () => {
+  test("that was answered meanwhile is completed with the time of its answer, and told once", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    await stage.clock.advance(5_000);
+    stage.host.finish(id, "12");
+    const answeredAt = new Date(stage.clock.now()).toISOString();
+    await stage.clock.advance(60_000);
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12", completedAt: answeredAt });
+    expect(stage.notices()).toHaveLength(1);
+    expect(prompts(stage, id)).toHaveLength(1);
+  });
+
+  test("in the middle of its run goes on with the same prompt, and is told once", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id).status).toBe("running");
+    expect(new Set(prompts(stage, id)).size).toBe(1);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("with every field, its prompt, batch and parent's agent: all of it comes back", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch({ batch_id: "release", prompt: "Find it all." });
+    await stage.clock.advance(2_000);
+    const before = stage.task(id);
+    await stage.restart();
+    expect(stage.task(id)).toEqual(before);
+    expect(before).toMatchObject({ prompt: "Find it all.", batchId: "release", parentAgent: "build" });
+  });
+
+  test("of a parent in another mode comes back with that agent, its batch and its prompt, and goes on to its end", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch({ prompt: "Find it all.", batch_id: "release" }, { agent: "plan" });
+    await stage.restart();
+    await stage.clock.advance(100);
+    const { parentAgent, author, batchId, prompt, status } = stage.task(id);
+    expect({ parentAgent, author, batchId, prompt, status }).toEqual({
+      parentAgent: "plan",
+      author: "plan",
+      batchId: "release",
+      prompt: "Find it all.",
+      status: "running",
+    });
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id).status).toBe("completed");
+  });
+
+  test("whose session is gone ends in error, and is told once", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    stage.host.delete(id);
+    await stage.restart();
+    await adopted(stage);
+    // Not found once: that may have another cause.
+    expect(stage.task(id).status).toBe("running");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("whose parent was deleted is stopped and cleared", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    stage.host.delete(PARENT);
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.engine.get(id)).toBeDefined();
+    await stage.clock.advance(6_000);
+    expect(stage.engine.get(id)).toBeUndefined();
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test("is continued twice at most, then it ends in error", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    for (let crash = 0; crash < 2; crash += 1) {
+      await stage.restart();
+      await adopted(stage);
+      expect(stage.task(id).status).toBe("running");
+    }
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("ends in error at once with recovery: fail", async () => {
+    const stage = createDurableStage({ recovery: "fail" });
+    const id = await stage.launch();
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } });
+    expect(prompts(stage, id)).toHaveLength(1);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("and was aborted by the shutdown is not taken for cancelled", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    stage.host.abortByPerson(id);
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id).status).toBe("running");
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("and was aborted by the shutdown is not taken for cancelled while its prompt is on its way in again", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.life.die();
+    stage.host.abortByPerson(id);
+    await stage.restart();
+    // The host takes the prompt, and does not begin with it for a while.
+    stage.host.habits(id, "lose", "work");
+    await adopted(stage);
+    stage.host.emit({ type: "idle", sessionID: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.backingOff");
+    await stage.clock.advance(5_000);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("while it was being cancelled is cancelled", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.holdNext("abort");
+    void stage.call("cancel", { task_id: id });
+    await settled();
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("and asked a person something asks again, or not: what it asked is gone", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.emit({
+      type: "asked",
+      sessionID: id,
+      request: { id: "per_1", kind: "permission", what: "bash", since: stage.clock.now() },
+    });
+    expect(stage.task(id).attention?.kind).toBe("permission");
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id).attention).toBeUndefined();
+  });
+
+  test("in a resumed run goes on with it, and its notice is the resume's", async () => {
+    const stage = createDurableStage();
+    const id = await stage.complete("12");
+    await stage.clock.advance(1_000);
+    await stage.call("task", { resume: id, prompt: "And now?" });
+    await settled();
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(id)).toMatchObject({ status: "resumed", resumeCount: 1 });
+    stage.host.finish(id, "13");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "13" });
+    expect(stage.notices().map(([part]) => part?.text.split("\n")[0])).toEqual([
+      expect.stringContaining("finished"),
+      expect.stringContaining("Resume #1 completed"),
+    ]);
+  });
+
+  test("a moment after its host aborted it is not taken for cancelled", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.abortByPerson(id);
+    await stage.clock.advance(100);
+    expect(stage.task(id).status).toBe("running");
+    stage.engine.stop();
+    await stage.restart();
+    await adopted(stage);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
+  test("in a state that this version does not know ends in error, and is told once", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    const record = stage.store.get(id);
+    if (!record) throw new Error("the task is not stored");
+    const value = { ...record.snapshot.value, lifecycle: { running: "dreaming" } } as never;
+    stage.store.commit({ records: [{ ...record, snapshot: { ...record.snapshot, value } }], journal: [], prompts: [] });
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
+    expect(stage.notices()).toHaveLength(1);
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test("with tasks of its own waits for them as before", async () => {
+    const stage = createDurableStage();
+    const lead = await stage.launch();
+    const below = await stage.launch({}, { sessionID: lead });
+    stage.host.finish(lead, "I wait.");
+    await settled();
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.task(lead).status).toBe("running");
+    stage.host.finish(below, "12");
+    await settled();
+    stage.host.finish(lead, "It is 12.");
+    await settled();
+    expect(stage.task(lead)).toMatchObject({ status: "completed", result: "It is 12." });
+  });
+
+  test("starts from its progress so far", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "toolCall", sessionID: id, callID: "c1", tool: "read", stage: "begun" });
+    await stage.clock.advance(1_500);
+    await stage.restart();
+    await adopted(stage);
+    stage.host.emit({ type: "toolCall", sessionID: id, callID: "c2", tool: "bash", stage: "begun" });
+    expect(stage.task(id).progress).toMatchObject({ toolCalls: 2, toolCallsByName: { read: 1, bash: 1 } });
+  });
+});
+
+describe("a notice whose process died", () => {
+  test("before the parent had it is sent again, with the same ids", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "lose", "reply");
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.notices()).toHaveLength(0);
+    await stage.restart();
+    await stage.clock.advance(10_000);
+    expect(stage.notices()).toHaveLength(1);
+    expect(new Set(prompts(stage, PARENT)).size).toBe(1);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("after the parent had answered it is not sent again", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "ignore", "reply");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.life.die();
+    stage.host.finish(PARENT, "I see.");
+    await stage.restart();
+    await stage.clock.advance(10_000);
+    expect(prompts(stage, PARENT)).toHaveLength(1);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("while the parent was answering it is told again: that answer was cut off", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "work");
+    stage.life.die();
+    stage.host.finish(id, "12");
+    await stage.restart();
+    await adopted(stage);
+    expect(stage.host.at(PARENT).busy).toBe(true);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("that a tool had told already is not told again by a notice", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12");
+    expect(await answer).toContain("12");
+    stage.host.at(PARENT).toolCalls.set("call_1", "stored");
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(0);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("that a tool told just as the plugin was disposed of is not told again", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12");
+    expect(await answer).toContain("12");
+    stage.engine.stop();
+    stage.host.at(PARENT).toolCalls.set("call_1", "stored");
+    await stage.restart();
+    // The host may be slow to say so.
+    stage.host.failNext("toolCall", unavailable);
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(0);
+    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("whose waiting call cannot be looked after, for a fault of ours, is told", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12");
+    await stage.restart();
+    stage.host.throwNext("toolCall", "kaboom");
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("that a tool was about to tell is told by a notice", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+    await settled();
+    stage.host.at(PARENT).toolCalls.set("call_1", "begun");
+    await stage.restart();
+    await adopted(stage);
+    stage.host.finish(id, "12");
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+describe("two processes on one store", () => {
+  const createPair = () => {
+    const disk = createDisk();
+    disks.push(disk);
+    disk.keepAlive();
+    const clock = createVirtualClock();
+    const host = createFakeHost(clock);
+    // Two hosts share their sessions, but an abort reaches only what works in that host.
+    const abortedInFirst: string[] = [];
+    const ofFirst: FakeHost = Object.assign(Object.create(host) as FakeHost, {
+      abort: async (id: string) => {
+        abortedInFirst.push(id);
+        return { ok: true, value: undefined } as const;
+      },
+    });
+    const second = createStage({ openStore: disk.boot, clock, host });
+    const first = createStage({ openStore: disk.boot, clock, host: ofFirst });
+    return { first, second, abortedInFirst };
+  };
+
+  test("never both supervise a task: what the other has is shown, and refused", async () => {
+    const { first, second } = createPair();
+    const id = await first.launch();
+    await first.clock.advance(60_000);
+    expect(second.task(id).status).toBe("running");
+    expect(await second.call("cancel", { task_id: id })).toContain("another OpenCode process");
+    expect(first.task(id).status).toBe("running");
+    first.host.finish(id, "12");
+    await settled();
+    expect(first.notices()).toHaveLength(1);
+    expect(await second.call("output", { task_id: id })).toContain("12");
+  });
+
+  test("a blocking read that began before its task was taken over is the telling of its end", async () => {
+    const { first, second } = createPair();
+    const id = await first.launch();
+    const read = second.call("output", { task_id: id, block: true, timeout: 60_000 }, { callID: "call_1" });
+    await settled();
+    first.life.die();
+    await second.clock.advance(20_000);
+    second.host.listen(second.engine.onHostEvent);
+    second.host.finish(id, "12");
+    expect(await read).toContain("12");
+    second.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "output", stage: "stored" });
+    await second.clock.advance(60_000);
+    expect(second.notices()).toHaveLength(0);
+    expect(second.store.get(id)?.snapshot.value.notice).toBe("none");
+  });
+
+  test("a blocking read in one sees the end of a task in the other", async () => {
+    const { first, second } = createPair();
+    const id = await first.launch();
+    const read = second.call("output", { task_id: id, block: true });
+    first.host.finish(id, "12");
+    await first.clock.advance(10_000);
+    expect(await read).toContain("12");
+  });
+
+  test("a process that is stopped past its lease loses its tasks; awake again it does no harm", async () => {
+    const { first, second, abortedInFirst } = createPair();
+    const id = await first.launch();
+    first.life.pause();
+    await first.clock.advance(30_000);
+    second.host.listen(second.engine.onHostEvent);
+    expect(second.store.isElsewhere(id)).toBe(false);
+    expect(first.store.isElsewhere(id)).toBe(true);
+    first.life.wake();
+    await first.clock.advance(5_000);
+    // What worked on the task in its own host is stopped: the work goes on in the other.
+    expect(abortedInFirst).toEqual([id]);
+    expect(first.engine.get(id)?.status).toBe("running");
+    second.host.finish(id, "12");
+    await second.clock.advance(10_000);
+    expect(second.task(id)).toMatchObject({ status: "completed", result: "12" });
+    expect(second.notices()).toHaveLength(1);
+  });
+
+  test("after the whole machine has slept, each keeps its tasks", async () => {
+    const { first, second } = createPair();
+    const id = await first.launch();
+    for (const { life } of [first, second]) life.pause();
+    await first.clock.advance(3_600_000);
+    for (const { life } of [second, first]) life.wake();
+    await first.clock.advance(30_000);
+    expect(second.store.isElsewhere(id)).toBe(true);
+    first.host.finish(id, "12");
+    await settled();
+    expect(first.notices()).toHaveLength(1);
+  });
+
+  test("a task at rest is resumed by whoever asks first, and belongs to that process", async () => {
+    const { first, second } = createPair();
+    const id = await first.complete("12");
+    await first.clock.advance(1_000);
+    second.host.listen(second.engine.onHostEvent);
+    await second.call("task", { resume: id, prompt: "And now?" });
+    await settled();
+    await expect(first.call("task", { resume: id, prompt: "And for me?" })).rejects.toThrow("another OpenCode process");
+    second.host.finish(id, "13");
+    await settled();
+    expect(second.task(id)).toMatchObject({ status: "completed", result: "13", resumeCount: 1 });
+  });
+});
+
+test("in opencode run, only the tasks of sessions that are at work there are taken over", async () => {
+  const disk = createDisk();
+  disks.push(disk);
+  const stage = createStage({ openStore: disk.boot });
+  const id = await stage.launch();
+  stage.host.addSession("ses_other");
+  const other = await stage.launch({}, { sessionID: "ses_other" });
+  stage.life.die();
+  stage.host.crash();
+  const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
+  await adopted(run);
+  expect(run.store.isElsewhere(id)).toBe(true);
+  stage.host.emit({ type: "busy", sessionID: PARENT });
+  await run.clock.advance(100);
+  expect(run.store.isElsewhere(id)).toBe(false);
+  expect(run.store.isElsewhere(other)).toBe(true);
+});
+
+test("in opencode run, a task that is idle and waits for its own is taken over together with those", async () => {
+  const disk = createDisk();
+  disks.push(disk);
+  const stage = createStage({ openStore: disk.boot });
+  const lead = await stage.launch();
+  const help = await stage.launch({}, { sessionID: lead });
+  stage.host.finish(lead, "I wait for my help.");
+  await settled();
+  stage.life.die();
+  stage.host.crash();
+  const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
+  stage.host.emit({ type: "busy", sessionID: PARENT });
+  await run.clock.advance(100);
+  expect([lead, help].filter((id) => run.store.isElsewhere(id))).toEqual([]);
+  expect(run.task(lead).status).toBe("running");
+  stage.host.finish(help, "12");
+  await settled();
+  const tellings = run.notices(lead).filter((parts) => parts.some(({ text }) => text.includes(`Task ${help} `)));
+  expect(tellings).toHaveLength(1);
+});
+
+test("a process that stops leaves its tasks free at once, and no timer", async () => {
+  const stage = createDurableStage();
+  const id = await stage.launch();
+  stage.engine.stop();
+  expect(stage.clock.pending()).toBe(0);
+  await stage.restart();
+  await adopted(stage);
+  expect(stage.store.isElsewhere(id)).toBe(false);
+  expect(stage.task(id).status).toBe("running");
+});

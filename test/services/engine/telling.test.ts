@@ -1,0 +1,339 @@
+import { describe, expect, test } from "vitest";
+import { unavailable } from "../../fakes/fake-host.ts";
+import { createStage, PARENT } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+const PROVIDER_DOWN = { name: "APIError", message: "overloaded" };
+
+describe("a notice", () => {
+  test("goes out under the parent's own agent, model and variant, as they are when it is sent", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    Object.assign(stage.host.at(PARENT), {
+      agent: "plan",
+      model: { providerID: "fake", modelID: "large", variant: "high" },
+    });
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.host.at(PARENT).prompts).toEqual([
+      expect.objectContaining({
+        agent: "plan",
+        model: { providerID: "fake", modelID: "large", variant: "high" },
+      }),
+    ]);
+  });
+
+  test("has parts whose ids ascend in the order in which they are to be read", async () => {
+    const stage = createStage();
+    const tasks = [await stage.launch(), await stage.launch()];
+    stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+    for (const id of tasks) stage.host.finish(id, `answer of ${id}`);
+    await stage.clock.advance(1_000);
+    const parts = stage.host.at(PARENT).prompts[0]?.parts ?? [];
+    expect(parts.map(({ id }) => id)).toEqual(parts.map(({ id }) => id).toSorted());
+    expect(parts.map(({ synthetic }) => synthetic)).toEqual([false, true, false, true]);
+  });
+
+  test("goes with a toast, one for each end and none for a second sending", async () => {
+    const stage = createStage();
+    const id = await stage.launch({ description: "count files" });
+    stage.host.habits(PARENT, "lose", "reply");
+    stage.host.finish(id, "12");
+    await stage.clock.advance(60_000);
+    expect(stage.host.toasts).toEqual([
+      { message: expect.stringContaining('✓ Agent "count files" finished'), variant: "success" },
+    ]);
+  });
+});
+
+describe("a prompt to the parent is sent until it is taken up", () => {
+  test.each(["lose", "ignore"] as const)("when the host seems to %s it", async (habit) => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, habit, "reply");
+    stage.host.finish(id, "12");
+    await stage.clock.advance(2_000);
+    const { prompts, messages } = stage.host.at(PARENT);
+    expect(prompts).toHaveLength(2);
+    expect(prompts[1]).toEqual(prompts[0]);
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    await stage.clock.advance(600_000);
+    expect(stage.host.at(PARENT).prompts).toHaveLength(2);
+  });
+
+  test("sooner when the parent goes idle without having answered it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "ignore", "reply");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await stage.clock.advance(500);
+    expect(stage.host.at(PARENT).prompts).toHaveLength(2);
+  });
+
+  test("for as long as it takes, at growing intervals", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "lose");
+    stage.host.finish(id, "12");
+    await stage.clock.advance(3_600_000);
+    const sends = stage.host.at(PARENT).prompts.length;
+    expect(sends).toBeGreaterThan(50);
+    expect(sends).toBeLessThan(80);
+    stage.host.habits(PARENT, "reply");
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test.each(["refused on its way", "lost by the host"])(
+    "though the person goes on talking meanwhile, when it was %s",
+    async (how) => {
+      const stage = createStage();
+      const id = await stage.launch();
+      if (how === "lost by the host") stage.host.habits(PARENT, "lose", "reply");
+      else stage.host.failNext("prompt", unavailable);
+      stage.host.finish(id, "12");
+      await settled();
+      stage.host.converse(PARENT);
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toHaveLength(1);
+      expect(stage.host.at(PARENT).messages.map(({ role }) => role)).toEqual([
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+      ]);
+    },
+  );
+
+  test.each(["message", "messages", "busy"] as const)(
+    "also when the host does not say whether it was: %s fails",
+    async (call) => {
+      const stage = createStage();
+      const id = await stage.launch();
+      stage.host.habits(PARENT, "lose", "reply");
+      stage.host.finish(id, "12");
+      await settled();
+      stage.host.failNext(call, unavailable, 2);
+      await stage.clock.advance(60_000);
+      expect(stage.notices()).toHaveLength(1);
+    },
+  );
+
+  test("also when it was stored only after the person's own turn, and nobody came to it", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "lose", "ignore", "reply");
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.converse(PARENT);
+    await stage.clock.advance(60_000);
+    const { messages } = stage.host.at(PARENT);
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(messages.at(-1)?.promptID).toBe(messages.at(-2)?.id);
+  });
+
+  test("and not again while the parent is busy with something long, and has it stored", async () => {
+    const stage = createStage();
+    stage.host.habits(PARENT, "work");
+    const id = await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    stage.host.finish(id, "12");
+    await stage.clock.advance(600_000);
+    expect(stage.host.at(PARENT).prompts).toHaveLength(1);
+  });
+});
+
+describe("a parent whose own turn just failed", () => {
+  test("is left alone until the host has finished with that turn", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    stage.host.finish(id, "12");
+    await stage.clock.advance(499);
+    expect(stage.host.at(PARENT).prompts).toHaveLength(0);
+    await stage.clock.advance(1);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("is told at once when it works again", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+    stage.host.finish(id, "12");
+    await settled();
+    stage.host.emit({ type: "busy", sessionID: PARENT });
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+test("a notice that could not be sent is sent again, the same to the letter", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.failNext("prompt", unavailable, 3);
+  stage.host.finish(id, "done");
+  await settled();
+  expect(stage.notices()).toHaveLength(0);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "sending" });
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+  const attempts = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
+  expect(attempts).toHaveLength(4);
+  expect(new Set(attempts.map((prompt) => JSON.stringify(prompt))).size).toBe(1);
+  expect(stage.host.at(PARENT).messages.filter(({ role }) => role === "user")).toHaveLength(1);
+  expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "none" });
+});
+
+test("one prompt at a time goes to a parent, with all that is owed by then", async () => {
+  const stage = createStage();
+  const tasks = [await stage.launch(), await stage.launch(), await stage.launch()];
+  const hold = stage.host.holdNext("prompt");
+  for (const id of tasks) {
+    stage.host.finish(id, `answer of ${id}`);
+    await settled();
+  }
+  expect(stage.host.calls.filter((call) => call === "prompt")).toHaveLength(tasks.length + 1);
+  hold.release();
+  await settled();
+  expect(stage.notices().map((parts) => parts.length)).toEqual([2, 4]);
+});
+
+test("a hundred ends in one prompt share what a prompt may carry", async () => {
+  const stage = createStage();
+  const tasks: string[] = [];
+  for (let index = 0; index < 100; index += 1) tasks.push(await stage.launch());
+  stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+  for (const id of tasks) stage.host.finish(id, "x".repeat(9_000));
+  await stage.clock.advance(1_000);
+  const parts = stage.notices().flat();
+  expect(parts).toHaveLength(200);
+  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
+  expect(length).toBeLessThan(200_000);
+  expect(parts[1]?.text).toContain("The first 1000 of 9000 characters. Read all:");
+});
+
+describe("progress", () => {
+  test("counts the batch, while 'still running' counts the parent's", async () => {
+    const stage = createStage();
+    const first = await stage.launch({ batch_id: "a" });
+    await stage.launch({ batch_id: "b" });
+    stage.host.finish(first, "12");
+    await settled();
+    const [visible, hidden] = stage.notices()[0] ?? [];
+    expect(visible?.text).toContain("Task Progress: 1/1");
+    expect(hidden?.text).toContain("WATCH OUT for leftovers");
+  });
+
+  test("of tasks that were launched one after the other: notices and the list say the same", async () => {
+    const stage = createStage();
+    const batches = ["a", "b", "b"];
+    const tasks: string[] = [];
+    for (const batch_id of batches) tasks.push(await stage.launch({ batch_id }));
+    const newest = () =>
+      stage
+        .notices()
+        .at(-1)
+        ?.map(({ text }) => text) ?? [];
+    const heads = async () => (await stage.call("list")).split("\n").filter((line) => line.startsWith("Batch"));
+    const end = async (index: number) => {
+      stage.host.finish(tasks[index] ?? "", "12");
+      await settled();
+    };
+
+    await end(0);
+    expect(newest()[0]).toContain("Task Progress: 1/1");
+    expect(newest()[1]).toContain("WATCH OUT for leftovers");
+    expect(newest()[1]).toContain("Still running: 0 of this batch, 2 of other batches.");
+    expect(newest()[1]).not.toContain("finished.");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 0/2 ended"]);
+
+    await end(1);
+    expect(newest()[0]).toContain("Task Progress: 1/2");
+    expect(newest()[1]).toContain("WATCH OUT for leftovers");
+    expect(newest()[1]).not.toContain("Still running");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 1/2 ended"]);
+
+    await end(2);
+    expect(newest()[0]).toContain("Task Progress: 2/2");
+    expect(newest()[1]).toContain("All 3 tasks finished.\nTask Progress counts this batch only: 2 of the 3.");
+    expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 2/2 ended"]);
+  });
+
+  test("does not count another parent's tasks of the same batch name", async () => {
+    const stage = createStage();
+    stage.host.addSession("ses_other");
+    const mine = await stage.launch({ batch_id: "a" });
+    await stage.launch({ batch_id: "a" }, { sessionID: "ses_other" });
+    stage.host.finish(mine, "12");
+    await settled();
+    expect(stage.notices()[0]?.[0]?.text).toContain("Task Progress: 1/1");
+    expect(stage.notices()[0]?.[1]?.text).toContain("All 1 tasks finished.");
+  });
+});
+
+test("two parents are told side by side, each of its own", async () => {
+  const stage = createStage();
+  stage.host.addSession("ses_other");
+  const mine = await stage.launch({ description: "mine" });
+  const theirs = await stage.launch({ description: "theirs" }, { sessionID: "ses_other" });
+  const hold = stage.host.holdNext("session");
+  stage.host.finish(mine, "12");
+  await settled();
+  stage.host.finish(theirs, "13");
+  await settled();
+  expect(stage.notices("ses_other")[0]?.[0]?.text).toContain("theirs");
+  hold.release();
+  await settled();
+  expect(stage.notices()[0]?.[0]?.text).toContain("mine");
+});
+
+test("a child that waits for tasks of its own is not stale, however silent; those are", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  await stage.clock.advance(1_000_000);
+  expect(stage.task(own).attention?.kind).toBe("stale");
+  expect(stage.task(lead).attention).toBeUndefined();
+});
+
+test("a silent child is shown as stale, and no longer once it is heard", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.clock.advance(760_000);
+  expect(stage.task(id).attention?.kind).toBe("stale");
+  expect(await stage.call("list")).toContain("no sign of life since");
+  stage.host.emit({ type: "toolCall", sessionID: id, callID: "c", tool: "read", stage: "begun" });
+  await stage.clock.advance(150_000);
+  expect(stage.task(id).attention).toBeUndefined();
+});
+
+test("a child that waits for a person is shown with what it asks", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
+  stage.host.emit({ type: "asked", sessionID: id, request });
+  expect(await stage.call("list")).toContain('waits for a person: permission: "bash: rm -rf build"');
+  expect(await stage.call("output", { task_id: id })).toContain("Attention: waits for a person");
+  expect(stage.task(id).status).toBe("running");
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  expect(await stage.call("list")).not.toContain("waits for a person");
+});
+
+test("a child gets its parent's model, unless its agent names one, and what its parent may not do, it may not", async () => {
+  const stage = createStage();
+  Object.assign(stage.host.at(PARENT), {
+    permission: [
+      { permission: "bash", pattern: "*", action: "allow" },
+      { permission: "webfetch", pattern: "*", action: "deny" },
+      { permission: "external_directory", pattern: "/tmp/*", action: "allow" },
+    ],
+  });
+  const general = stage.host.at(await stage.launch({ agent: "general" }));
+  const explore = stage.host.at(await stage.launch({ agent: "explore" }));
+  expect(general.prompts[0]).toMatchObject({ agent: "general", model: { modelID: "m1" } });
+  expect(explore.prompts[0]).toMatchObject({ agent: "explore", model: { modelID: "small", variant: "low" } });
+  expect(general.permission.map(({ permission }) => permission)).toEqual(["webfetch", "external_directory"]);
+});

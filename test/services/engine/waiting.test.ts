@@ -1,0 +1,277 @@
+import { describe, expect, test } from "vitest";
+import { createDisk } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+import { watched } from "../../fakes/watched.ts";
+
+/** A blocking read, watched. */
+const block = (stage: Stage, taskId: string, args: { timeout?: number; callID?: string; abort?: AbortSignal } = {}) => {
+  const { timeout, ...caller } = args;
+  const read = { text: undefined as string | undefined };
+  const wait = async () => {
+    const limit = timeout === undefined ? {} : { timeout };
+    read.text = await stage.call("output", { task_id: taskId, block: true, ...limit }, caller);
+  };
+  void wait();
+  return read;
+};
+
+const stored = (callID: string) =>
+  ({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" }) as const;
+
+test("a read that does not block answers at once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  expect(await stage.call("output", { task_id: id })).toContain("Status: running");
+});
+
+test("a blocking read answers with the result when the run ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id);
+  await stage.clock.advance(30_000);
+  expect(read.text).toBeUndefined();
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+  expect(stage.task(id).resultRetrievedAt).toBeDefined();
+});
+
+test("a blocking read that begins while the notice is being made tells the end, and the notice does not", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const held = stage.host.holdNext("session");
+  stage.host.finish(id, "12 files");
+  await settled();
+  const read = block(stage, id, { callID: "call_1" });
+  await settled();
+  expect(read.text).toContain("12 files");
+  held.release();
+  stage.host.emit(stored("call_1"));
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+});
+
+test("if the answer of such a read does not arrive, the notice is sent after all", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const held = stage.host.holdNext("session");
+  stage.host.finish(id, "12 files");
+  await settled();
+  block(stage, id, { callID: "call_1" });
+  await settled();
+  held.release();
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a blocking read waits on while the task waits for a person", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, { timeout: 600_000 });
+  stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
+  await stage.clock.advance(300_000);
+  expect(read.text).toBeUndefined();
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+});
+
+test.each([
+  ["asyncagents_output", { block: true }],
+  ["elisha_task_output", { wait: true }],
+])(
+  "when the plugin is disposed of, %s says that nothing is lost, and the next process tells the end",
+  async (tool, wait) => {
+    const disk = createDisk();
+    const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
+    const id = await stage.launch();
+    const read = watched(stage.call(tool, { task_id: id, ...wait }, { callID: "call_1" }));
+    await settled();
+    stage.engine.stop();
+    await settled();
+    expect(String(read.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will go on`);
+    await stage.restart();
+    await stage.clock.advance(30_000);
+    stage.host.finish(id, "12 files");
+    await stage.clock.advance(30_000);
+    expect(stage.notices()).toHaveLength(1);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
+
+test("a task that ended before a wait for it begins is not waited for", async () => {
+  const stage = createStage();
+  const id = await stage.complete("12 files");
+  await stage.clock.advance(10_000);
+  const { signal } = new AbortController();
+  const wait = { taskIds: [id], sessionID: PARENT, callID: "call_1", signal, timeoutMs: undefined };
+  expect(await stage.engine.wait(wait)).toBe("ended");
+});
+
+test("a blocking read of a task that has ended answers at once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.finish(id, "12 files");
+  await stage.clock.advance(10_000);
+  expect(await stage.call("output", { task_id: id, block: true })).toContain("12 files");
+});
+
+test.each([
+  ["after 60 s unless told otherwise", undefined, 60_000],
+  ["after the given time", 1_500, 1_500],
+])("a blocking read gives up with the status %s, and the task goes on", async (_, timeout, after) => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, timeout === undefined ? {} : { timeout });
+  await stage.clock.advance(after - 1);
+  expect(read.text).toBeUndefined();
+  await stage.clock.advance(1);
+  expect(read.text).toMatch(/Status: running .*\n(.*\n)*Still running after a wait of/);
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a blocking read ends at once when the caller's turn is aborted", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const turn = new AbortController();
+  const read = block(stage, id, { abort: turn.signal });
+  await settled();
+  turn.abort();
+  await settled();
+  expect(read.text).toContain("Status: running");
+  expect(stage.task(id).status).toBe("running");
+});
+
+describe("a run's end is told once", () => {
+  test("by the blocking read whose answer is stored, and then by no notice", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const read = block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(read.text).toContain("12 files");
+    stage.host.emit(stored("call_1"));
+    await stage.clock.advance(600_000);
+    expect(stage.notices()).toEqual([]);
+    expect(stage.host.toasts).toEqual([]);
+  });
+
+  test("by a notice, when the answer of the blocking read never reached the conversation", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    stage.host.emit({ ...stored("call_1"), stage: "failed" });
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by a notice, when nothing is heard of the answer", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.finish(id, "12 files");
+    await stage.clock.advance(9_999);
+    expect(stage.notices()).toEqual([]);
+    await stage.clock.advance(1);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by a notice, when the waiting turn was aborted before the end", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const turn = new AbortController();
+    block(stage, id, { callID: "call_1", abort: turn.signal });
+    await settled();
+    turn.abort();
+    await settled();
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("each of its own, though two sessions' calls have the same id", async () => {
+    const stage = createStage();
+    stage.host.addSession("ses_other");
+    const mine = await stage.launch();
+    const theirs = await stage.launch({}, { sessionID: "ses_other" });
+    block(stage, mine, { callID: "call_0" });
+    void stage.call("output", { task_id: theirs, block: true }, { sessionID: "ses_other", callID: "call_0" });
+    await settled();
+    stage.host.finish(mine, "12");
+    stage.host.finish(theirs, "13");
+    await settled();
+    stage.host.emit(stored("call_0"));
+    stage.host.emit({ ...stored("call_0"), sessionID: "ses_other", stage: "failed" });
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    expect(stage.notices("ses_other")).toHaveLength(1);
+  });
+
+  test("by the read that waits for it, though another, of an end long told, is settled late", async () => {
+    const stage = createStage();
+    const id = await stage.complete("12");
+    block(stage, id, { callID: "call_old" });
+    await settled();
+    await stage.call("task", { resume: id, prompt: "more" });
+    block(stage, id, { callID: "call_new" });
+    await settled();
+    stage.host.emit(stored("call_old"));
+    stage.host.finish(id, "13");
+    await settled();
+    stage.host.emit(stored("call_new"));
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("by one of two blocking reads, though the other let go", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    block(stage, id, { callID: "call_1", timeout: 1_000 });
+    block(stage, id, { callID: "call_2" });
+    await stage.clock.advance(1_000);
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    stage.host.emit(stored("call_2"));
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toEqual([]);
+  });
+
+  test("by the blocking read that came while the notice was still held back", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    stage.host.finish(id, "12 files");
+    await settled();
+    expect(stage.notices()).toEqual([]);
+    const read = block(stage, id, { callID: "call_1" });
+    await settled();
+    stage.host.emit(stored("call_1"));
+    await stage.clock.advance(60_000);
+    expect(read.text).toContain("12 files");
+    expect(stage.notices()).toEqual([]);
+  });
+});
+
+test("of two calls that the host gave no id, one that goes does not take the other's place: the end is told once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const [short, long] = [block(stage, id, { timeout: 1_000 }), block(stage, id)];
+  await stage.clock.advance(2_000);
+  expect(short.text).toContain("Status: running");
+  stage.host.finish(id, "12 files");
+  await stage.clock.advance(60_000);
+  expect(long.text).toContain("12 files");
+  expect(stage.notices()).toEqual([]);
+});

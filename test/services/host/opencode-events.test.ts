@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import { readEvent } from "../../../src/services/host/opencode-events.ts";
+import type { OpencodeEvent } from "../../../src/services/host/opencode-host.ts";
+
+const AT = 7;
+const read = (type: string, properties: unknown) => readEvent({ id: "evt", type, properties } as OpencodeEvent, AT);
+
+test.each([
+  ["session.idle", { sessionID: "s" }, { type: "idle", sessionID: "s" }],
+  ["session.status", { sessionID: "s", status: { type: "busy" } }, { type: "busy", sessionID: "s" }],
+  [
+    "session.status",
+    { sessionID: "s", status: { type: "retry", attempt: 1, message: "", next: 1 } },
+    { type: "busy", sessionID: "s" },
+  ],
+  ["session.deleted", { sessionID: "s", info: { id: "s" } }, { type: "deleted", sessionID: "s" }],
+  [
+    "session.error",
+    { sessionID: "s", error: { name: "APIError", data: { message: "401" } } },
+    { type: "error", sessionID: "s", error: { name: "APIError", message: "401" } },
+  ],
+  [
+    "session.error",
+    { sessionID: "s" },
+    { type: "error", sessionID: "s", error: { name: "UnknownError", message: "no details were given" } },
+  ],
+  [
+    "message.updated",
+    {
+      sessionID: "s",
+      info: {
+        id: "m",
+        role: "assistant",
+        sessionID: "s",
+        parentID: "msg_1",
+        time: { created: 1, completed: 2 },
+        finish: "stop",
+        error: { name: "APIError", data: { message: "401" } },
+      },
+    },
+    {
+      type: "message",
+      sessionID: "s",
+      message: {
+        id: "m",
+        role: "assistant",
+        createdAt: 1,
+        promptID: "msg_1",
+        completedAt: 2,
+        finish: "stop",
+        error: { name: "APIError", message: "401" },
+        isSummary: false,
+      },
+    },
+  ],
+  [
+    "message.part.updated",
+    { sessionID: "s", part: { type: "text", id: "p", messageID: "m", text: "12" } },
+    { type: "text", sessionID: "s", messageID: "m", partID: "p", text: "12" },
+  ],
+  [
+    "permission.asked",
+    { id: "p", sessionID: "s", permission: "bash", patterns: ["rm *", "ls"], always: ["rm *"] },
+    {
+      type: "asked",
+      sessionID: "s",
+      request: { id: "p", kind: "permission", what: "bash: rm *, ls", since: AT, always: ["rm *"] },
+    },
+  ],
+  [
+    "question.asked",
+    {
+      id: "q",
+      sessionID: "s",
+      questions: [
+        { question: "Tea?", options: [{ label: "Yes", description: "y" }], multiple: true },
+        { question: "Milk?", options: [], custom: false },
+      ],
+    },
+    {
+      type: "asked",
+      sessionID: "s",
+      request: {
+        id: "q",
+        kind: "question",
+        what: "Tea? Milk?",
+        since: AT,
+        questions: [
+          { question: "Tea?", options: ["Yes"], multiple: true, custom: true },
+          { question: "Milk?", options: [], multiple: false, custom: false },
+        ],
+      },
+    },
+  ],
+  [
+    "session.updated",
+    { info: { id: "s", parentID: "p" } },
+    { type: "child", sessionID: "s", parentID: "p", isNew: false },
+  ],
+  [
+    "session.created",
+    { info: { id: "s", parentID: "p" } },
+    { type: "child", sessionID: "s", parentID: "p", isNew: true },
+  ],
+  ["session.created", { info: { id: "s" } }, undefined],
+  ["session.compacted", { sessionID: "s" }, { type: "compacted", sessionID: "s" }],
+  [
+    "permission.replied",
+    { sessionID: "s", requestID: "p", reply: "once" },
+    { type: "replied", sessionID: "s", requestID: "p" },
+  ],
+  ["question.rejected", { sessionID: "s", requestID: "q" }, { type: "replied", sessionID: "s", requestID: "q" }],
+  [
+    "message.part.updated",
+    {
+      sessionID: "s",
+      part: { type: "step-finish", id: "prt", cost: 0.5, tokens: { input: 1, output: 2, reasoning: 3 } },
+    },
+    { type: "step", sessionID: "s", partID: "prt", tokens: 6, cost: 0.5 },
+  ],
+])("%s %j", (type, properties, told) => {
+  expect(read(type, properties)).toEqual(told);
+});
+
+test.each([
+  ["pending", "begun"],
+  ["running", "begun"],
+  ["completed", "stored"],
+  ["error", "failed"],
+])("a tool part that is %s is %s", (status, stage) => {
+  const part = { type: "tool", callID: "c", tool: "read", state: { status } };
+  expect(read("message.part.updated", { sessionID: "s", part })).toEqual({
+    type: "toolCall",
+    sessionID: "s",
+    callID: "c",
+    tool: "read",
+    stage,
+  });
+});
+
+test.each([
+  ["an idle status: session.idle says it too", "session.status", { sessionID: "s", status: { type: "idle" } }],
+  ["an error of no session, as of a plugin that does not load", "session.error", { error: { name: "X" } }],
+  ["a text that a machine added", "message.part.updated", { sessionID: "s", part: { type: "text", synthetic: true } }],
+  ["a reasoning part", "message.part.updated", { sessionID: "s", part: { type: "reasoning", text: "hm" } }],
+  ["a new session", "session.created", { sessionID: "s", info: { id: "s" } }],
+  ["a kind of event that is not known yet", "session.teleported", {}],
+])("%s means nothing to us", (_, type, properties) => {
+  expect(read(type, properties)).toBeUndefined();
+});

@@ -1,0 +1,287 @@
+import type { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
+import { MOST_SUBSCRIBERS } from "../../../src/services/http/events/task-feed.ts";
+import { open, request } from "./raw.ts";
+import { serve } from "./served.ts";
+
+/** A moment longer than changes are gathered for. */
+const MOMENT = 50;
+
+test("a task that is launched and ended between two readings is created, and then ends", async () => {
+  const { events, source, clock } = await serve();
+  const stream = await events();
+  await stream.next();
+  const ended = source.end(source.launch().sessionID);
+  await clock.advance(MOMENT);
+  expect(await stream.next()).toEqual({ id: "2", event: "task.created", data: ended });
+  expect(await stream.next()).toEqual({ id: "2", event: "task.completed", data: ended });
+});
+
+test("an ended task that only changes is updated; resumed and ended again, it ends again", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  source.end(sessionID);
+  const stream = await events();
+  await stream.next();
+  await clock.advance(MOMENT);
+  source.change(sessionID, { resultRetrievedAt: new Date(clock.now()).toISOString() });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ status: "completed" });
+
+  await clock.advance(5_000);
+  source.change(sessionID, { status: "resumed", resumeCount: 1, runStartedAt: new Date(clock.now()).toISOString() });
+  source.end(sessionID);
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.completed")).toMatchObject({ resumeCount: 1 });
+  source.change(sessionID, { resultRetrievedAt: new Date(clock.now()).toISOString() });
+  await clock.advance(MOMENT);
+  expect((await stream.next()).event).toBe("task.updated");
+
+  source.change(sessionID, { status: "resumed", resumeCount: 2 });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ status: "resumed" });
+  source.end(sessionID, "error");
+  await clock.advance(MOMENT);
+  expect((await stream.next()).event).toBe("task.error");
+});
+
+test("a task that waits for a person is updated with what it asks, and once more when it is answered", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  const stream = await events();
+  await stream.next();
+  const since = new Date(clock.now()).toISOString();
+  const request = { id: "per_1", kind: "permission" as const, what: "bash: ls", since };
+  source.change(sessionID, { attention: { kind: "permission", what: "bash: ls", since, requests: [request] } });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ attention: { requests: [request] } });
+  source.change(sessionID, { attention: undefined });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).not.toHaveProperty("attention");
+});
+
+test("what another process changes shows within two seconds", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  const stream = await events();
+  await stream.next();
+  source.end(sessionID, "cancelled", { elsewhere: true });
+  await clock.advance(2_000);
+  expect(await stream.next()).toMatchObject({ id: "2", event: "task.cancelled" });
+});
+
+test("what happens while a snapshot is made is in it or comes after it: nothing is missed", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  const early = await events();
+  await early.next();
+  source.change(sessionID, { resumeCount: 1 }, { elsewhere: true });
+  source.beforeLive = () => {
+    source.beforeLive = undefined;
+    source.end(sessionID, "completed", { elsewhere: true });
+    source.launch();
+  };
+  const late = await events();
+  const { at, tasks } = (await late.next()).data as { at: number; tasks: { sessionID: string }[] };
+  expect(at).toBe(2);
+  expect(await early.next()).toMatchObject({ id: "2", event: "task.updated" });
+  expect(new Set(tasks.map((task) => task.sessionID)).size).toBe(tasks.length);
+  await clock.advance(MOMENT);
+  for (const stream of [early, late]) {
+    expect(await stream.next()).toMatchObject({ id: "3", event: "task.completed" });
+    expect(await stream.next()).toMatchObject({ id: "4", event: "task.created" });
+  }
+});
+
+test("a snapshot has all live tasks and the newest 200 ended ones, with true totals", async () => {
+  const { events, source, clock } = await serve();
+  for (let launched = 0; launched < 250; launched += 1) source.launch();
+  for (let ended = 1; ended <= 230; ended += 1) {
+    await clock.advance(1);
+    source.end(`ses_${String(ended).padStart(4, "0")}`);
+  }
+  const stream = await events();
+  const { tasks, stats } = (await stream.next()).data as { tasks: { sessionID: string }[]; stats: unknown };
+  expect(tasks).toHaveLength(220);
+  expect(tasks.some(({ sessionID }) => sessionID === "ses_0030")).toBe(false);
+  expect(tasks.some(({ sessionID }) => sessionID === "ses_0031")).toBe(true);
+  expect(stats).toMatchObject({ totalTasks: 250, activeTasks: 20, byStatus: { completed: 230 } });
+});
+
+test("a change is read and written once, whoever reads it; without readers nothing is read", async () => {
+  const { events, source, clock } = await serve();
+  const { sessionID } = source.launch();
+  expect(source.listeners()).toBe(0);
+  const streams = [await events(), await events(), await events()];
+  for (const stream of streams) await stream.next();
+  let reads = 0;
+  let written = 0;
+  const { changedSince } = source;
+  const toJSON = () => {
+    written += 1;
+    return `written ${written} times`;
+  };
+  const description = { toJSON } as unknown as string;
+  source.changedSince = (...given) => {
+    reads += 1;
+    return changedSince(...given).map((change) => ({ ...change, task: { ...change.task, description } }));
+  };
+  source.change(sessionID, { resumeCount: 1 });
+  source.change(sessionID, { resumeCount: 2 });
+  await clock.advance(20);
+  for (const stream of streams)
+    expect(await stream.task("task.updated")).toMatchObject({ description: "written 1 times" });
+  expect(reads).toBe(1);
+  for (const stream of streams) stream.close();
+  while (source.listeners() > 0) await new Promise(setImmediate);
+  await clock.advance(5_000);
+  expect(reads).toBe(1);
+});
+
+test("a source that fails for a while is logged, and what was missed comes after that", async () => {
+  const { events, source, clock, errors } = await serve();
+  const { sessionID } = source.launch();
+  const stream = await events();
+  await stream.next();
+  const { changedSince } = source;
+  source.changedSince = () => {
+    throw new Error("the disk is full");
+  };
+  source.end(sessionID);
+  await clock.advance(MOMENT);
+  expect(errors.join()).toContain("the disk is full");
+  source.changedSince = changedSince;
+  await clock.advance(1_000);
+  expect(await stream.task("task.completed")).toMatchObject({ sessionID });
+});
+
+test("the server's end ends the streams", async () => {
+  const { events, server } = await serve();
+  const stream = await events();
+  await stream.next();
+  const rest = stream.rest();
+  await server.stop();
+  expect(await rest).toEqual([]);
+});
+
+test(`there are at most ${MOST_SUBSCRIBERS} subscribers; the next is told so, and one that leaves makes room`, async () => {
+  const { events, json } = await serve();
+  const streams = [];
+  for (let count = 0; count < MOST_SUBSCRIBERS; count += 1) streams.push(await events());
+  expect(await json("/v1/events", 503)).toEqual({ status: 503, error: expect.stringContaining("100 subscribers") });
+  streams[0]?.close();
+  for (;;) {
+    const answer = await events();
+    if (answer.response.status === 200) break;
+  }
+  expect(await json("/v1/events", 503)).toMatchObject({ status: 503 });
+});
+
+test("200 idle connections do not keep anybody from being answered", async () => {
+  const { server, json, source } = await serve();
+  source.launch();
+  const idle: Socket[] = [];
+  for (let count = 0; count < 200; count += 1) idle.push(await open(server.port));
+  expect(await json("/v1/tasks")).toMatchObject({ total: 1 });
+  expect(idle.filter((socket) => socket.destroyed)).toEqual([]);
+});
+
+test("a client that never reads is dropped at a bound; others miss nothing", async () => {
+  const { server, events, source, clock } = await serve();
+  // As long as they may be in events: 8 kB each.
+  const text = "x".repeat(2_000);
+  const ids = Array.from({ length: 200 }, () => source.launch({ prompt: text, result: text }).sessionID);
+  const stream = await events();
+  await stream.next();
+  const mute = await open(server.port);
+  mute.pause();
+  const closed = new Promise((resolve) => mute.once("close", resolve));
+  mute.on("error", () => undefined);
+  const { latestChange, changedSince } = source;
+  const joined = new Promise<void>((resolve) => {
+    source.changedSince = (...given) => {
+      resolve();
+      return changedSince(...given);
+    };
+  });
+  mute.write(request("GET", "/v1/events", { Connection: "keep-alive" }));
+  await joined;
+  source.changedSince = changedSince;
+
+  // Loopback and the kernel hold some megabytes beside what the server buffers.
+  const rounds = 20;
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const id of ids) source.change(id, { resumeCount: round });
+    await clock.advance(20);
+    for (const _ of ids) expect(await stream.task("task.updated")).toMatchObject({ resumeCount: round });
+  }
+  const all = (latestChange() - ids.length) * 3 * text.length;
+  let got = 0;
+  mute.on("data", (part) => {
+    got += part.length;
+  });
+  mute.resume();
+  await closed;
+  expect(all).toBeGreaterThan(16 * MOST_UNREAD);
+  expect(got).toBeLessThan(all / 2);
+  console.log(`a client that never reads was dropped with ${(got / 1_048_576).toFixed(1)} MB on their way to it`);
+  source.change(ids[0] ?? "", { result: "still there" });
+  await clock.advance(20);
+  expect(await stream.task("task.updated")).toMatchObject({ result: "still there" });
+}, 60_000);
+
+test("a burst of changes is sent at once, however many there are", async () => {
+  const { events, source, clock } = await serve();
+  const stream = await events();
+  await stream.next();
+  for (let launched = 0; launched < 450; launched += 1) source.launch();
+  await clock.advance(16);
+  for (let launched = 1; launched <= 450; launched += 1) {
+    expect(await stream.next()).toMatchObject({ id: String(launched), event: "task.created" });
+  }
+});
+
+test("a task that is cleared is told as removed, once, be it here or by another process; others are not", async () => {
+  const { events, source, clock } = await serve();
+  const [first, second, third] = [source.launch(), source.launch(), source.launch()];
+  const stream = await events();
+  await stream.next();
+  source.clear(first.sessionID);
+  await clock.advance(MOMENT);
+  expect(await stream.next()).toEqual({ id: "3", event: "task.removed", data: { sessionID: first.sessionID } });
+  source.clear(second.sessionID, { elsewhere: true });
+  const fresh = source.launch();
+  await clock.advance(2_000);
+  const told = [await stream.next(), await stream.next()];
+  expect(told).toEqual(
+    expect.arrayContaining([
+      { id: "4", event: "task.created", data: fresh },
+      { id: "4", event: "task.removed", data: { sessionID: second.sessionID } },
+    ]),
+  );
+  source.change(third.sessionID, { resumeCount: 1 });
+  await clock.advance(MOMENT);
+  expect(await stream.task("task.updated")).toMatchObject({ sessionID: third.sessionID });
+  // Who comes now never learns of those that are gone.
+  const late = await events();
+  const { tasks, stats } = (await late.next()).data as { tasks: { sessionID: string }[]; stats: unknown };
+  expect(tasks.map(({ sessionID }) => sessionID)).toEqual([third.sessionID, fresh.sessionID]);
+  expect(stats).toMatchObject({ totalTasks: 2 });
+});
+
+test("numbers are whole, also while changes wait for a file and lie between two of its numbers", async () => {
+  const { events, source, clock, errors } = await serve();
+  source.launch();
+  const { latestChange, changedSince } = source;
+  source.latestChange = () => latestChange() + 0.25;
+  source.changedSince = (since, limit) =>
+    changedSince(Math.floor(since), limit).map((change) => ({ ...change, change: change.change + 0.5 }));
+  const stream = await events();
+  const snapshot = await stream.next();
+  expect(snapshot).toMatchObject({ id: "1", data: { at: 1 } });
+  source.launch();
+  await clock.advance(MOMENT);
+  expect(await stream.next()).toMatchObject({ id: "2", event: "task.created" });
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,223 @@
+import { expect, test } from "vitest";
+import { createLongAnswers, MOST_IN_ANSWERS } from "../../../src/services/http/api/long-responses.ts";
+import { createUnderWay } from "../../../src/services/http/events/bytes-in-flight.ts";
+import {
+  bytes,
+  type Connection,
+  createSubscriber,
+  frame,
+  MOST_UNDER_WAY,
+} from "../../../src/services/http/events/sse-stream.ts";
+import { createFeed } from "../../../src/services/http/events/task-feed.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createFakeSource } from "../../fakes/status-source.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { open, request } from "./raw.ts";
+import { serve } from "./served.ts";
+
+const MEGABYTE = 1_048_576;
+const LONG = "x".repeat(5 * MEGABYTE);
+const log = { info: () => undefined, error: (message: string) => console.error(message) };
+
+const connection = (given: Partial<Connection> = {}): Connection => ({
+  drop: () => undefined,
+  keepOpen: () => undefined,
+  unsent: () => 0,
+  mostBytes: undefined,
+  ends: undefined,
+  ...given,
+});
+
+test.each([
+  ["where it is known what they took", undefined],
+  ["where nobody can tell", 8 * MEGABYTE],
+])(
+  "ten readers that never read, and 21 results of 1 MB, are a few megabytes on their way: %s",
+  async (_, mostBytes) => {
+    const clock = createVirtualClock();
+    const source = createFakeSource(clock, createMemory().boot(clock));
+    const ids = Array.from({ length: 21 }, () => source.launch().sessionID);
+    for (const id of ids)
+      source.change(id, { status: "completed", completedAt: "2026-01-01T00:00:00.000Z", result: "x".repeat(MEGABYTE) });
+    const underWay = createUnderWay(MOST_UNDER_WAY);
+    const feed = createFeed(source, clock, log, underWay);
+    const streams = Array.from({ length: 10 }, () => feed.subscribe(connection({ mostBytes })));
+    expect(streams.every(Boolean)).toBe(true);
+    let most = underWay.bytes();
+    expect(most).toBeLessThan(2 * MEGABYTE);
+    for (let round = 1; round <= 3; round += 1) {
+      for (const id of ids) source.change(id, { resumeCount: round });
+      await clock.advance(20);
+      most = Math.max(most, underWay.bytes());
+    }
+    expect(most).toBeLessThan(10 * MEGABYTE);
+    feed.stop();
+  },
+);
+
+test("one of many is shown briefly, and says what is cut; the task itself is whole", async () => {
+  const { source, json, events, clock } = await serve();
+  const long = "x".repeat(100_000);
+  const { sessionID } = source.launch({ prompt: long, batchId: "release" });
+  source.end(sessionID);
+  const paragraph = `${long}\n\nMore.`;
+  const brief = { result: expect.stringMatching(/^x{2000}…$/), prompt: expect.stringMatching(/^x{2000}…$/) };
+  source.change(sessionID, { result: paragraph });
+  const cut = ["prompt", "result", "summary"];
+  const isBrief = (task: unknown) => {
+    expect(task).toMatchObject({ sessionID, status: "completed", ...brief });
+    expect([...(task as { cut: string[] }).cut].sort()).toEqual(cut);
+  };
+  isBrief(((await json("/v1/tasks")).tasks as unknown[])[0]);
+  isBrief(((await json("/v1/task-groups/release")).tasks as unknown[])[0]);
+  const stream = await events();
+  isBrief(((await stream.next()).data as { tasks: unknown[] }).tasks[0]);
+  source.change(sessionID, { resumeCount: 1 });
+  await clock.advance(50);
+  isBrief(await stream.task("task.updated"));
+  const whole = await json(`/v1/tasks/${sessionID}`);
+  expect(whole).not.toHaveProperty("cut");
+  expect({ result: whole.result === paragraph, prompt: whole.prompt === long }).toEqual({ result: true, prompt: true });
+});
+
+test("however much a task asks, it is bounded where it is one of many", async () => {
+  const { source, json } = await serve();
+  const since = "2026-01-01T00:00:00.000Z";
+  const question = { question: "y".repeat(1_999), options: ["a".repeat(1_999)], multiple: false, custom: false };
+  const requests = Array.from({ length: 50 }, (_, index) => ({
+    id: `que_${index}`,
+    kind: "question" as const,
+    what: "w".repeat(10_000),
+    since,
+    questions: [question, question],
+  }));
+  source.launch({ attention: { kind: "question", what: "w", since, requests } });
+  const page = await json("/v1/tasks");
+  expect(JSON.stringify(page).length).toBeLessThan(10_000);
+  expect(page).toMatchObject({ tasks: [{ attention: { kind: "question" }, cut: ["attention"] }] });
+  expect(await json("/v1/tasks/ses_0001")).toMatchObject({ attention: { requests } });
+});
+
+test("a page of 200 tasks with long results is short, and has them all; the store is not asked for all of them at once", async () => {
+  const { source, json } = await serve();
+  for (let launched = 0; launched < 200; launched += 1) source.launch({ prompt: "p".repeat(100_000) });
+  const { page } = source.store;
+  const limits: number[] = [];
+  source.store.page = (filter) => {
+    limits.push(filter.limit);
+    return page(filter);
+  };
+  const found = await json("/v1/tasks?limit=200");
+  expect({ total: found.total, shown: (found.tasks as unknown[]).length }).toEqual({ total: 200, shown: 200 });
+  expect(new Set((found.tasks as { sessionID: string }[]).map(({ sessionID }) => sessionID)).size).toBe(200);
+  expect(JSON.stringify(found).length).toBeLessThan(MEGABYTE);
+  expect(Math.max(...limits)).toBeLessThanOrEqual(20);
+});
+
+const reader = (underWay: ReturnType<typeof createUnderWay>, snapshot: number, told: string[] = []) => {
+  const clock = createVirtualClock();
+  const subscriber = createSubscriber(new Uint8Array(snapshot), {
+    clock,
+    underWay,
+    connection: connection({ drop: () => told.push("dropped") }),
+    onGone: () => told.push("gone"),
+  });
+  return { subscriber, told, clock };
+};
+
+test("beyond the bound of all, a new reader has no room, and who is furthest behind is dropped first", async () => {
+  const underWay = createUnderWay(1_000);
+  const [slow, slower] = [reader(underWay, 400), reader(underWay, 500)];
+  expect(reader(underWay, 200).subscriber).toBeUndefined();
+  slow.subscriber?.send(new Uint8Array(200));
+  expect(underWay.bytes()).toBe(1_100);
+  underWay.relieve();
+  expect({ slow: slow.told, slower: slower.told }).toEqual({ slow: ["gone", "dropped"], slower: [] });
+  expect(underWay.bytes()).toBe(500);
+  expect(reader(underWay, 200).subscriber).toBeDefined();
+});
+
+test("one who reads makes room, and one who is alone is served whatever it takes", async () => {
+  const underWay = createUnderWay(1_000);
+  const alone = reader(underWay, 5_000);
+  expect(alone.subscriber).toBeDefined();
+  expect(reader(underWay, 1).subscriber).toBeUndefined();
+  const taking = alone.subscriber?.stream.getReader();
+  await taking?.read();
+  expect(underWay.bytes()).toBe(0);
+  expect(reader(underWay, 900).subscriber).toBeDefined();
+});
+
+test("who takes nothing from one heartbeat to the next is dropped, be it nothing else happens; who reads is not", async () => {
+  const underWay = createUnderWay(Number.POSITIVE_INFINITY);
+  const [mute, reading] = [reader(underWay, 100), reader(underWay, 100)];
+  const stream = reading.subscriber?.stream.getReader();
+  await stream?.read();
+  for (let beats = 0; beats < 5; beats += 1) {
+    await Promise.all([mute.clock.advance(30_000), reading.clock.advance(30_000)]);
+    const next = await Promise.race([stream?.read(), Promise.resolve(undefined)]);
+    expect(next?.value && new TextDecoder().decode(next.value)).toContain("event: heartbeat");
+  }
+  expect({ mute: mute.told, reading: reading.told }).toEqual({ mute: ["gone", "dropped"], reading: [] });
+  expect(mute.clock.pending()).toBe(0);
+});
+
+test("long answers that nobody takes are bounded in all; beyond that it is a 503, until somebody leaves", async () => {
+  const { server, source, json, fetch } = await serve();
+  // Longer than what the system takes for a connection whose other end does not read.
+  const long = "x".repeat(14 * MEGABYTE);
+  const { sessionID } = source.launch({ prompt: long });
+  const path = `/v1/tasks/${sessionID}`;
+  const ask = async () => {
+    const socket = await open(server.port);
+    socket.write(request("GET", path));
+    await new Promise((resolve) => socket.once("readable", resolve));
+    const first = String(socket.read(20));
+    return { socket, status: Number(first.split(" ")[1]) };
+  };
+  const asked = [];
+  for (let count = 0; count < 5; count += 1) asked.push(await ask());
+  const served = asked.filter(({ status }) => status === 200);
+  const refused = asked.filter(({ status }) => status === 503);
+  expect(served.length + refused.length).toBe(5);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(served.length * long.length).toBeLessThanOrEqual(MOST_IN_ANSWERS);
+  expect(await json(path, 503)).toMatchObject({ error: expect.stringContaining("Try again") });
+  // What is short is served all the while.
+  expect(await json("/v1/tasks")).toMatchObject({ total: 1 });
+  for (const { socket } of asked) socket.destroy();
+  await expect.poll(async () => (await fetch(path)).status, { timeout: 10_000 }).toBe(200);
+  const { prompt } = (await json(path)) as { prompt: string };
+  expect(prompt.length).toBe(long.length);
+});
+
+test("where nobody can tell whether an answer was taken, it counts for as long as its connection lives", async () => {
+  const clock = createVirtualClock();
+  const write = createLongAnswers(clock);
+  const untold = connection({ mostBytes: 1 });
+  const fitting = Math.floor(MOST_IN_ANSWERS / LONG.length);
+  for (let count = 0; count < fitting; count += 1) write(untold, LONG);
+  expect(() => write(untold, LONG)).toThrow("Too much");
+  await clock.advance(30_000);
+  expect(await write(untold, LONG).json()).toBe(LONG);
+});
+
+test("a snapshot goes out in pieces: a runtime takes the next when the one before is out", async () => {
+  const text = frame("snapshot", JSON.stringify("z".repeat(200_000)));
+  const underWay = createUnderWay(Number.POSITIVE_INFINITY);
+  const subscriber = createSubscriber(bytes(text), {
+    clock: createVirtualClock(),
+    underWay,
+    connection: connection(),
+    onGone: () => undefined,
+  });
+  const stream = subscriber?.stream.getReader();
+  const decoder = new TextDecoder();
+  let got = "";
+  while (got.length < text.length) {
+    const value = (await stream?.read())?.value ?? new Uint8Array();
+    expect(value.length).toBeLessThanOrEqual(65_536);
+    got += decoder.decode(value, { stream: true });
+  }
+  expect(got).toBe(text);
+});

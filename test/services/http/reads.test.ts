@@ -1,0 +1,146 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { Unavailable } from "../../../src/services/http/contract/status-source.ts";
+import { serve } from "./served.ts";
+
+test("a wrong parameter is a 400 that names it and its value's fault", async () => {
+  const { json } = await serve();
+  for (const [query, name] of [
+    ["limit=ten", "limit"],
+    ["limit=-1", "limit"],
+    ["limit=1.5", "limit"],
+    ["limit=", "limit"],
+    ["limit=1&limit=2", "limit"],
+    ["offset=-5", "offset"],
+    ["offset=1e3", "offset"],
+    ["offset=99999999999999999999", "offset"],
+    ["status=sleeping", "status"],
+    ["status=", "status"],
+  ] as const) {
+    const body = await json(`/v1/tasks?${query}`, 400);
+    expect({ query, ...body }).toEqual({ query, status: 400, error: expect.stringContaining(`${name}: `) });
+  }
+});
+
+test("a limit above 200 is 200, and directory and batch are filters too", async () => {
+  const { json, source } = await serve();
+  for (let launched = 0; launched < 210; launched += 1) source.launch();
+  source.launch({ directory: "/elsewhere", batchId: "release" });
+  const { tasks, ...page } = await json("/v1/tasks?limit=1000");
+  expect({ ...page, shown: (tasks as unknown[]).length }).toEqual({ total: 211, limit: 200, offset: 0, shown: 200 });
+  expect(await json("/v1/tasks?directory=/elsewhere")).toMatchObject({ total: 1 });
+  expect(await json("/v1/tasks?batch=release")).toMatchObject({ total: 1 });
+  expect(await json("/v1/tasks?batch=release&directory=/project")).toMatchObject({ total: 0 });
+});
+
+test("nothing is remembered from one answer to the next", async () => {
+  const { json, source } = await serve();
+  const { sessionID } = source.launch();
+  expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({ status: "running" });
+  source.end(sessionID, "completed", { elsewhere: true });
+  expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({
+    status: "completed",
+    allowed: ["RESUME", "RETRIEVED"],
+  });
+  expect(await json("/v1/tasks?status=completed")).toMatchObject({ total: 1 });
+});
+
+test("the journal, the charts and one of them can be read; what is not there is a 404", async () => {
+  const { json, source } = await serve();
+  const { sessionID } = source.launch();
+  expect(await json(`/v1/tasks/${sessionID}/events`)).toEqual([
+    { type: "SLOT_GRANTED", at: 1 },
+    { type: "PROMPT_ACCEPTED", at: 2 },
+  ]);
+  expect(await json("/v1/machines")).toEqual(source.machines());
+  expect(await json("/v1/machines/outbox")).toEqual(source.machines().outbox);
+  for (const path of ["/v1/tasks/ses_9/events", "/v1/machines/toString", "/v1/machines/nothing", "/v2/tasks"]) {
+    expect(await json(path, 404)).toMatchObject({ status: 404 });
+  }
+});
+
+test("a wrong method is a 405 that says which are right, and HEAD is answered without a body", async () => {
+  const { fetch, json } = await serve();
+  for (const [method, path, allowed] of [
+    ["POST", "/v1/tasks", "GET, HEAD, OPTIONS"],
+    ["DELETE", "/v1/tasks/ses_1", "GET, HEAD, OPTIONS"],
+    ["GET", "/v1/tasks/ses_1/cancel", "POST, OPTIONS"],
+    ["PUT", "/v1/openapi.json", "GET, HEAD, OPTIONS"],
+    ["POST", "/v1/events", "GET, OPTIONS"],
+  ] as const) {
+    const body = await json(path, 405, { method });
+    expect(body.error).toContain(allowed);
+    expect((await fetch(path, { method })).headers.get("allow")).toBe(allowed);
+  }
+  const head = await fetch("/v1/tasks", { method: "HEAD" });
+  expect({ status: head.status, body: await head.text() }).toEqual({ status: 200, body: "" });
+  expect((await fetch("/v1/events", { method: "HEAD" })).status).toBe(405);
+});
+
+test("a host that gives no messages is a 502 with its reason; a source that fails is a 500 without", async () => {
+  const { json, source, errors } = await serve();
+  const { sessionID } = source.launch();
+  source.refusal = "connection refused";
+  const body = await json(`/v1/tasks/${sessionID}/logs`, 502);
+  expect(body).toEqual({ status: 502, error: "OpenCode does not give the messages: connection refused" });
+  source.tallies = () => {
+    throw new Error("/home/me/tasks.db is damaged");
+  };
+  expect(JSON.stringify(await json("/v1/stats", 500))).not.toContain("damaged");
+  expect(errors.join()).toContain("/home/me/tasks.db is damaged");
+});
+
+test("a source that can show nothing for now is a 503 with its reason, on the stream too", async () => {
+  const { json, source } = await serve();
+  const failing = () => {
+    throw new Unavailable("OpenCode is ending.");
+  };
+  source.tallies = failing;
+  source.latestChange = failing;
+  for (const path of ["/v1/stats", "/v1/health", "/v1/events"]) {
+    expect(await json(path, 503)).toEqual({ status: 503, error: "OpenCode is ending." });
+  }
+});
+
+test("an answer of another shape is sent all the same, and logged", async () => {
+  const { json, source, errors } = await serve();
+  const task = source.launch();
+  const { sessionID } = task;
+  source.task = () => ({ ...task, startedAt: "yesterday" });
+  expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({ startedAt: "yesterday" });
+  expect(errors.join()).toContain("startedAt");
+});
+
+test("openapi.json describes every route with the schemas of its answers", async () => {
+  const { json, fetch, source } = await serve();
+  source.launch();
+  const { paths, components, openapi } = z
+    .object({
+      openapi: z.string(),
+      paths: z.record(z.string(), z.record(z.string(), z.object({ responses: z.record(z.string(), z.unknown()) }))),
+      components: z.object({ schemas: z.record(z.string(), z.looseObject({})) }),
+    })
+    .parse(await json("/v1/openapi.json"));
+  expect(openapi).toBe("3.1.0");
+  expect(Object.keys(paths).toSorted()).toEqual([
+    "/v1/events",
+    "/v1/health",
+    "/v1/machines",
+    "/v1/machines/{name}",
+    "/v1/stats",
+    "/v1/task-groups/{id}",
+    "/v1/tasks",
+    "/v1/tasks/{id}",
+    "/v1/tasks/{id}/answers",
+    "/v1/tasks/{id}/cancel",
+    "/v1/tasks/{id}/events",
+    "/v1/tasks/{id}/logs",
+    "/v1/tasks/{id}/resume",
+  ]);
+  expect(JSON.stringify(paths["/v1/tasks/{id}"])).toContain("#/components/schemas/Task");
+  expect(Object.keys(components.schemas).toSorted()).toEqual(expect.arrayContaining(["Error", "Stats", "Task"]));
+  for (const path of Object.keys(paths)) {
+    const method = paths[path]?.get ? "DELETE" : "PUT";
+    expect((await fetch(path.replace(/\{\w+\}/, "ses_0001"), { method })).status).toBe(405);
+  }
+});

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import type { Reads } from "../../../src/services/http/access/admission.ts";
+import type { LivePage } from "../../../src/services/http/live/pages.ts";
+import type { Limits } from "../../../src/services/http/server/listener.ts";
+import { type StatusServer, startStatusServer } from "../../../src/services/http/server/status-server.ts";
+import { createFakeSource, type FakeSource } from "../../fakes/status-source.ts";
+import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { occupy } from "./ports.ts";
+import { type Events, readEvents } from "./sse.ts";
+
+/** Milliseconds after which a request of a test is given up. */
+const PATIENCE = 10_000;
+
+/** The status API over a source in memory, on a real socket. */
+export interface Served {
+  source: FakeSource;
+  clock: VirtualClock;
+  server: StatusServer;
+  /** Where `server.json` is. */
+  folder: string;
+  /** What was logged as an error, newest last. */
+  errors: string[];
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** The JSON of an answer, that must have this status; 200 by default. */
+  json(path: string, status?: number, init?: RequestInit): Promise<Record<string, unknown>>;
+  /** Subscribes to the events, or to those of a page. */
+  events(path?: string): Promise<Events>;
+}
+
+/** A folder for one test. */
+export const temporaryFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "taskchart-http-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** Starts the server for one test, on a port that nobody else uses. */
+export const serve = async ({
+  env = {},
+  allowedOrigins = [],
+  pages = [],
+  reads,
+  limits,
+  source: given,
+}: {
+  env?: Record<string, string>;
+  allowedOrigins?: string[];
+  pages?: LivePage[];
+  reads?: Reads;
+  limits?: Limits;
+  /** Default: a new one. */
+  source?: (clock: VirtualClock) => FakeSource;
+} = {}): Promise<Served> => {
+  const clock = createVirtualClock();
+  const source = (given ?? createFakeSource)(clock);
+  const errors: string[] = [];
+  const log = {
+    info: () => undefined,
+    error: (message: string, extra?: Record<string, unknown>) =>
+      void errors.push(`${message} ${JSON.stringify(extra ?? {})}`),
+  };
+  const folder = temporaryFolder();
+  // A port of its own for each test: clients keep connections to the ports that they know.
+  const port = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
+  const parts = {
+    source,
+    folder,
+    env: { ...port, ...env },
+    log,
+    clock,
+    version: "1.2.3",
+    allowedOrigins,
+    pages,
+    ...(reads ? { reads } : {}),
+    ...(limits ? { limits } : {}),
+  };
+  const server = await startStatusServer(parts);
+  if (!server) throw new Error(`the server did not start: ${errors.join("; ")}`);
+  onTestFinished(() => server.stop());
+
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(`${server.url}${path}`, { ...init, signal: init.signal ?? AbortSignal.timeout(PATIENCE) });
+  return {
+    source,
+    clock,
+    server,
+    folder,
+    errors,
+    fetch: ask,
+    json: async (path, status = 200, init = {}) => {
+      const answer = await ask(path, init);
+      expect(answer.headers.get("content-type")).toContain("application/json");
+      const body = await answer.json();
+      expect({ path, status: answer.status, body }).toMatchObject({ status });
+      return body as Record<string, unknown>;
+    },
+    events: async (path = "/v1/events") => {
+      const leaving = new AbortController();
+      onTestFinished(() => leaving.abort());
+      return readEvents(await ask(path, { signal: leaving.signal }), leaving);
+    },
+  };
+};

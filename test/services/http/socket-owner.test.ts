@@ -1,0 +1,124 @@
+import { connect, createServer } from "node:net";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { type End, type Ends, ownerIn, remoteUid } from "../../../src/services/http/access/socket-owner.ts";
+
+const HEAD =
+  "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     ";
+
+/** A line as the kernel writes it. */
+const line = (local: string, remote: string, { uid = 1_000, inode = 4_711, number = 0 } = {}): string =>
+  `${String(number).padStart(4)}: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1                     `;
+
+const table = (...lines: string[]): string => `${[HEAD, ...lines].join("\n")}\n`;
+
+const loopback = (port: number): End => ({ address: "127.0.0.1", port });
+const ENDS: Ends = { remote: loopback(51_234), local: loopback(5_165) };
+
+const THEIRS = "0100007F:C822";
+const OURS = "0100007F:142D";
+const MAPPED = "0000000000000000FFFF0000";
+
+test("the other end's line tells the user, not this end's, nor another connection's", () => {
+  const lines = [
+    line(OURS, "00000000:0000", { uid: 1 }),
+    line(OURS, THEIRS, { uid: 2 }),
+    line("0100007F:C823", OURS, { uid: 3 }),
+    line(THEIRS, "0100007F:142E", { uid: 4 }),
+    line(THEIRS, OURS, { uid: 5 }),
+  ];
+  expect(ownerIn(table(...lines), ENDS, true)).toBe(5);
+  expect(ownerIn(table(...lines.slice(0, -1)), ENDS, true)).toBeUndefined();
+});
+
+test("an IPv6 socket on an IPv4 address is found, however the address is written", () => {
+  const text = table(line(`${MAPPED}${THEIRS}`, `${MAPPED}${OURS}`, { uid: 7 }));
+  for (const address of ["127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1"]) {
+    expect(ownerIn(text, { remote: { address, port: 51_234 }, local: loopback(5_165) }, true)).toBe(7);
+  }
+});
+
+test("an IPv6 address is found", () => {
+  const text = table(
+    line("00000000000000000000000001000000:C822", "00000000000000000000000001000000:142D", { uid: 8 }),
+  );
+  const ends = { remote: { address: "::1", port: 51_234 }, local: { address: "::1", port: 5_165 } };
+  expect(ownerIn(text, ends, true)).toBe(8);
+});
+
+test("a socket that no process has open any more is nobody's, though it stands there as root's", () => {
+  const orphan = line(THEIRS, OURS, { uid: 0, inode: 0 });
+  expect(ownerIn(table(orphan), ENDS, true)).toBeUndefined();
+  expect(ownerIn(table(orphan, line(THEIRS, OURS, { uid: 9, number: 1 })), ENDS, true)).toBe(9);
+});
+
+test("a machine of the other byte order spells addresses the other way round", () => {
+  expect(ownerIn(table(line("7F000001:C822", "7F000001:142D", { uid: 6 })), ENDS, false)).toBe(6);
+  expect(ownerIn(table(line("7F000001:C822", "7F000001:142D", { uid: 6 })), ENDS, true)).toBeUndefined();
+});
+
+test("what is cut off, empty or no address tells nothing, and throws nothing", () => {
+  for (const text of ["", HEAD, `   0: ${THEIRS} ${OURS} 01`, table(line(THEIRS, OURS)).slice(0, 120)]) {
+    expect(ownerIn(text, ENDS, true)).toBeUndefined();
+  }
+  expect(
+    ownerIn(table(line(THEIRS, OURS)), { ...ENDS, remote: { address: "nowhere", port: 1 } }, true),
+  ).toBeUndefined();
+});
+
+const hex = (bytes: number[]): string => bytes.map((byte) => byte.toString(16).padStart(2, "0").toUpperCase()).join("");
+const reversedWords = (bytes: number[]): number[] =>
+  Array.from({ length: bytes.length / 4 }, (_, word) => bytes.slice(4 * word, 4 * word + 4).reverse()).flat();
+const spelled = (bytes: number[], port: number) =>
+  `${hex(reversedWords(bytes))}:${port.toString(16).padStart(4, "0").toUpperCase()}`;
+
+test("whatever the addresses and ports, the line is found among others, and its user read", () => {
+  const port = fc.integer({ min: 1, max: 65_535 });
+  const ipv4 = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((bytes) => [...bytes]);
+  const ipv6 = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => [...bytes]);
+  const pair = fc.oneof(fc.tuple(ipv4, ipv4), fc.tuple(ipv6, ipv6));
+  const text = (bytes: number[]) =>
+    bytes.length === 4
+      ? bytes.join(".")
+      : Array.from({ length: 8 }, (_, word) => hex(bytes.slice(2 * word, 2 * word + 2)).toLowerCase()).join(":");
+  const uid = fc.integer({ min: 0, max: 4_294_967_294 });
+  fc.assert(
+    fc.property(pair, port, port, uid, fc.boolean(), ([theirs, ours], theirPort, ourPort, user, isMapped) => {
+      const prefix = isMapped && theirs.length === 4 ? [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255] : [];
+      const [their, our] = [spelled([...prefix, ...theirs], theirPort), spelled([...prefix, ...ours], ourPort)];
+      const ends = {
+        remote: { address: text(theirs), port: theirPort },
+        local: { address: text(ours), port: ourPort },
+      };
+      const others = [line(our, "00000000:0000", { uid: 1 }), line(our, `${their}0`, { uid: 2 })];
+      expect(ownerIn(table(...others, line(their, our, { uid: user, number: 2 })), ends, true)).toBe(user);
+      expect(ownerIn(table(...others), ends, true)).toBeUndefined();
+    }),
+    { seed: 5_165 },
+  );
+});
+
+test.runIf(process.platform === "linux")(
+  "the kernel tells whose a real connection is, by IPv4 and by IPv6 sockets",
+  async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    for (const host of ["127.0.0.1", "::ffff:127.0.0.1"]) {
+      const accepted = new Promise<Ends>((resolve) => {
+        server.once("connection", (socket) =>
+          resolve({
+            remote: { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 },
+            local: { address: socket.localAddress ?? "", port: socket.localPort ?? 0 },
+          }),
+        );
+      });
+      const socket = connect(address.port, host);
+      onTestFinished(() => void socket.destroy());
+      expect({ host, uid: await remoteUid(await accepted) }).toEqual({ host, uid: process.geteuid?.() });
+    }
+    expect(await remoteUid({ remote: loopback(1), local: loopback(2) })).toBeUndefined();
+  },
+);

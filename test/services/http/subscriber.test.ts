@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { createUnderWay, type UnderWay } from "../../../src/services/http/events/bytes-in-flight.ts";
+import { bytes, createSubscriber, MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
+import { tellsBackpressure } from "../../../src/services/http/server/bun.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+
+const PART = 64 * 1024;
+
+const subscribe = ({
+  mostBytes,
+  underWay = createUnderWay(Number.POSITIVE_INFINITY),
+  snapshot = "snapshot",
+}: Given = {}) => {
+  const clock = createVirtualClock();
+  const told: string[] = [];
+  const subscriber = createSubscriber(bytes(snapshot), {
+    clock,
+    underWay,
+    connection: {
+      drop: () => told.push("dropped"),
+      keepOpen: () => undefined,
+      unsent: () => 0,
+      ends: undefined,
+      mostBytes,
+    },
+    onGone: () => told.push("gone"),
+  });
+  if (!subscriber) throw new Error("there is no room");
+  return { subscriber, told, clock };
+};
+
+interface Given {
+  mostBytes?: number;
+  underWay?: UnderWay;
+  snapshot?: string;
+}
+
+test("who reads nothing is dropped once the bound is passed, and no heart beats for it any more", () => {
+  const { subscriber, told, clock } = subscribe();
+  let sent = 0;
+  for (; told.length === 0; sent += PART) subscriber.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+  expect(sent).toBe(MOST_UNREAD + PART);
+  expect(clock.pending()).toBe(0);
+  subscriber.send(new Uint8Array(PART));
+  subscriber.end();
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("who reads is not dropped, however much it is, nor for one event that is longer than the bound", async () => {
+  const { subscriber, told } = subscribe();
+  const reader = subscriber.stream.getReader();
+  expect((await reader.read()).value).toEqual(bytes("snapshot"));
+  for (let sent = 0; sent < 40; sent += 1) {
+    subscriber.send(new Uint8Array(MOST_UNREAD * 2));
+    expect((await reader.read()).value?.length).toBe(MOST_UNREAD * 2);
+  }
+  expect(told).toEqual([]);
+  await reader.cancel();
+  expect(told).toEqual(["gone"]);
+});
+
+test("where nobody can tell how much was read, all that was sent is what counts", async () => {
+  const { subscriber, told } = subscribe({ mostBytes: 3 * PART });
+  const reader = subscriber.stream.getReader();
+  await reader.read();
+  for (let sent = 0; sent < 4; sent += 1) {
+    subscriber.send(new Uint8Array(PART));
+    await reader.read();
+  }
+  expect(told).toEqual([]);
+  subscriber.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("the versions of Bun that tell how much was read are known", () => {
+  expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(tellsBackpressure)).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+});

@@ -1,0 +1,184 @@
+import { Buffer } from "node:buffer";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createAdmissions, type Reads } from "../../../src/services/http/access/admission.ts";
+import { startStatusServer } from "../../../src/services/http/server/status-server.ts";
+import { occupy } from "./ports.ts";
+import { request, send } from "./raw.ts";
+import { type Served, serve } from "./served.ts";
+
+/** All that can be read but whether the server is there. */
+const PATHS = [
+  "/v1/tasks",
+  "/v1/tasks/ses_0001",
+  "/v1/tasks/ses_0001/logs",
+  "/v1/tasks/ses_0001/events",
+  "/v1/task-groups/msg_turn",
+  "/v1/events",
+  "/v1/stats",
+  "/v1/machines",
+  "/v1/openapi.json",
+];
+
+const NOBODY = 65_534;
+
+/** Asks in a process of its own: prints the statuses of the answers. */
+const ASKING = `
+  const [url, authorization, ...paths] = JSON.parse(process.argv.at(-1));
+  const headers = authorization ? { authorization } : {};
+  const statuses = [];
+  for (const path of paths) {
+    const leaving = new AbortController();
+    const answer = await fetch(url + path, { headers, signal: leaving.signal });
+    statuses.push(answer.status);
+    leaving.abort();
+  }
+  console.log(JSON.stringify(statuses));
+`;
+
+/** What a process of that user is answered. */
+const statusesFor = async (uid: number, { server }: Served, paths: string[], token = ""): Promise<number[]> => {
+  const authorization = token === "" ? "" : `Bearer ${token}`;
+  const argument = JSON.stringify([server.url, authorization, ...paths]);
+  const child = spawn(process.execPath, ["-e", ASKING, argument], {
+    uid,
+    cwd: "/",
+    env: { HOME: "/nonexistent", PATH: "/usr/bin:/bin" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (part) => {
+    said += part;
+  });
+  await once(child, "close");
+  return JSON.parse(said);
+};
+
+const all = (status: number) => PATHS.map(() => status);
+
+const isRoot = process.getuid?.() === 0 && process.platform === "linux";
+if (!isRoot) console.warn("these tests are not root on Linux: nothing is asked in the name of another user");
+
+test.runIf(isRoot)(
+  "another user of the machine reads nothing without the token, but that the server is there",
+  async () => {
+    const served = await serve();
+    served.source.launch();
+    expect(await statusesFor(NOBODY, served, PATHS)).toEqual(all(401));
+    expect(await statusesFor(NOBODY, served, ["/v1/health"])).toEqual([200]);
+    expect(await statusesFor(NOBODY, served, PATHS, served.server.token)).toEqual(all(200));
+    expect(await statusesFor(process.getuid?.() ?? 0, served, PATHS)).toEqual(all(200));
+  },
+);
+
+test.runIf(isRoot)(
+  "every user reads with api.reads open, and nobody without the token with api.reads token",
+  async () => {
+    const open = await serve({ reads: "open" });
+    open.source.launch();
+    expect(await statusesFor(NOBODY, open, ["/v1/tasks"])).toEqual([200]);
+    await open.server.stop();
+    const closed = await serve({ reads: "token" });
+    closed.source.launch();
+    expect(await statusesFor(0, closed, PATHS)).toEqual(all(401));
+    expect(await statusesFor(0, closed, PATHS, closed.server.token)).toEqual(all(200));
+  },
+);
+
+const unreadable: [string, Parameters<typeof serve>[0]][] = [
+  ["api.reads is token", { reads: "token" }],
+  ["OPENCODE_SERVER_PASSWORD is set", { env: { OPENCODE_SERVER_PASSWORD: "secret" } }],
+  ["OPENCODE_SERVER_PASSWORD is set, and api.reads is open", { env: { OPENCODE_SERVER_PASSWORD: "s" }, reads: "open" }],
+];
+
+test.each(unreadable)("where %s the token is needed, and its absence is said", async (_, options) => {
+  const served = await serve(options);
+  served.source.launch();
+  for (const path of PATHS) {
+    const { status, error } = await served.json(path, 401);
+    expect({ status, error }).toEqual({ status: 401, error: expect.stringContaining("the token in server.json") });
+  }
+  const { token } = served.server;
+  const found = JSON.parse(readFileSync(join(served.folder, "server.json"), "utf8")).token;
+  expect(found).toBe(token);
+  const read = async (authorization: string) =>
+    (await served.fetch("/v1/tasks", { headers: { authorization } })).status;
+  const basic = (password: string) => `Basic ${Buffer.from(`me:${password}`).toString("base64")}`;
+  expect(await Promise.all([`Bearer ${token}`, basic(token)].map(read))).toEqual([200, 200]);
+  const wrong = [
+    `Bearer ${token.slice(0, -1)}`,
+    `Bearer ${token[0]}`,
+    basic(""),
+    basic(token.slice(1)),
+    "Basic x",
+    token,
+  ];
+  expect(await Promise.all(wrong.map(read))).toEqual(wrong.map(() => 401));
+  expect((await served.fetch("/v1/health")).status).toBe(200);
+  expect((await served.fetch("/v1/tasks", { method: "HEAD" })).status).toBe(401);
+  expect((await served.fetch("/v1/tasks", { method: "OPTIONS" })).status).toBe(204);
+});
+
+test("who opens a page in a browser is asked for the token as a password", async () => {
+  const { fetch } = await serve({ reads: "token" });
+  expect((await fetch("/inspect")).headers.get("www-authenticate")).toBe('Basic realm="opencode-taskchart"');
+  expect((await fetch("/v1/tasks")).headers.get("www-authenticate")).toBe("Bearer");
+});
+
+test("of all open directories the strictest rule counts, and every origin, until the directory is closed", async () => {
+  const admissions = createAdmissions();
+  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({ reads: "user", origins: [] });
+  const add = (reads: Reads, ...allowedOrigins: string[]) => admissions.add({ reads, allowedOrigins });
+  const leaveOpen = add("open", "https://one.example");
+  expect(admissions.reads()).toBe("open");
+  const leaveUser = add("user", "https://two.example");
+  const leaveToken = add("token");
+  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({
+    reads: "token",
+    origins: ["https://one.example", "https://two.example"],
+  });
+  leaveToken();
+  expect(admissions.reads()).toBe("user");
+  leaveUser();
+  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({
+    reads: "open",
+    origins: ["https://one.example"],
+  });
+  leaveOpen();
+  expect(admissions.reads()).toBe("user");
+});
+
+test("what the second directory allows counts too, for as long as it is open", async () => {
+  const served = await serve({ allowedOrigins: ["https://one.example"] });
+  const { source, folder, clock } = served;
+  const from = async (origin: string) => (await served.fetch("/v1/tasks", { headers: { origin } })).status;
+  const origins = ["https://one.example", "https://two.example"];
+  expect(await Promise.all(origins.map(from))).toEqual([200, 403]);
+  const log = { info: () => undefined, error: () => undefined };
+  const env = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
+  const parts = { source, folder, env, log, clock, version: "1", reads: "token" as const };
+  const second = await startStatusServer({ ...parts, allowedOrigins: ["https://two.example"] });
+  expect(await Promise.all(origins.map(from))).toEqual([401, 401]);
+  await second?.stop();
+  expect(await Promise.all(origins.map(from))).toEqual([200, 403]);
+});
+
+test("what a page of another site asks for without an origin is refused: an image, a frame, a link", async () => {
+  const { server } = await serve({ allowedOrigins: ["https://dash.example"] });
+  const status = async (headers: Record<string, string>) =>
+    (await send(server.port, request("GET", "/v1/tasks", headers))).status;
+  for (const site of ["cross-site", "same-site"]) {
+    expect({ site, status: await status({ "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors" }) }).toEqual({
+      site,
+      status: 403,
+    });
+  }
+  for (const site of ["none", "same-origin"]) {
+    expect({ site, status: await status({ "Sec-Fetch-Site": site }) }).toEqual({ site, status: 200 });
+  }
+  expect(await status({ "Sec-Fetch-Site": "cross-site", Origin: "https://dash.example" })).toBe(200);
+  expect(await status({ "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" })).toBe(403);
+});

@@ -1,0 +1,136 @@
+import { expect, test, vi } from "vitest";
+import { poisonedAsk } from "../../fakes/poison.ts";
+import { createStage, PARENT } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+import { createWatchedStage } from "./watched.ts";
+
+/** What a page must never get: each is the text of a conversation. */
+const SAID = [
+  "secret-prompt",
+  "secret-description",
+  "secret-result",
+  "secret-question",
+  "secret-error",
+  "secret-reply",
+];
+
+test("a launch is told step by step, in the order in which the events were sent", async () => {
+  const stage = createWatchedStage();
+  await stage.launch();
+  expect(stage.lines()).toEqual([
+    "outside → supervisor: xstate.init, open",
+    "outside → supervisor: LAUNCH",
+    "supervisor → outbox: xstate.init, idle open",
+    "supervisor → outbox: PARENT_PRESENT, ignored",
+    "supervisor → ses_0001: xstate.init, queued none none",
+    "supervisor → ses_0001: SLOT_GRANTED, launching",
+    "ses_0001 → supervisor: EFFECT prompt",
+    "outside → supervisor: HOST message",
+    "outside → supervisor: HOST busy",
+    "outside → supervisor: HOST message",
+    "outside → supervisor: TASK PROMPT_ACCEPTED",
+    "supervisor → ses_0001: PROMPT_ACCEPTED, working",
+  ]);
+});
+
+test("a task that was told of is gone, and shown as it was; asked once more, it is the same actor", async () => {
+  const stage = createWatchedStage();
+  const id = await stage.complete("There are 12.");
+  await stage.clock.advance(1_000);
+  const task = () => stage.showing().actors.filter((actor) => actor.id === id);
+  expect(task()).toMatchObject([
+    {
+      gone: true,
+      states: ["lifecycle.completed", "notice.none", "attention.none"],
+      moved: { event: "NOTICE_ACKNOWLEDGED" },
+    },
+  ]);
+  expect(stage.lines().at(-1)).not.toContain("ignored");
+
+  await stage.call("task", { resume: id, prompt: "Go on." });
+  await settled();
+  expect(task()).toMatchObject([
+    { gone: false, states: ["lifecycle.resumed.working", "notice.none", "attention.none"] },
+  ]);
+});
+
+test("what an actor has no use for is told as ignored", async () => {
+  const stage = createWatchedStage();
+  const id = await stage.launch();
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_none" });
+  expect(stage.lines().at(-1)).toBe(`supervisor → ${id}: REQUEST_ANSWERED, ignored`);
+});
+
+test("nothing of what was said is kept: no prompt, no result, no notice, no question, no error", async () => {
+  const stage = createWatchedStage({ maxResultChars: 10_000 });
+  const { host, clock } = stage;
+  const launch = () => stage.launch({ description: "secret-description", prompt: "secret-prompt" });
+  const [done, failed, asking, resumed] = [await launch(), await launch(), await launch(), await launch()];
+  host.emit({
+    type: "asked",
+    sessionID: asking,
+    request: { id: "que_1", kind: "question", what: "secret-question", since: 1 },
+  });
+  host.finish(done, "secret-result");
+  host.fail(failed, { name: "APIError", message: "secret-error" });
+  host.finish(resumed, "secret-result");
+  await clock.advance(5_000);
+  await stage.call("task", { resume: resumed, prompt: "secret-prompt" });
+  host.failNext("prompt", { kind: "refused", name: "BadRequest", message: "secret-error" });
+  await launch();
+  host.converse(PARENT);
+  host.finish(asking, "secret-reply");
+  await clock.advance(60_000);
+  expect(
+    stage
+      .notices()
+      .flat()
+      .map(({ text }) => text)
+      .join(),
+  ).toContain("secret-result");
+
+  const shown = JSON.stringify(stage.showing());
+  expect(shown).toContain("LOOKED_FAILED");
+  expect(shown).toContain("REQUEST_ASKED");
+  for (const text of SAID) expect(shown).not.toContain(text);
+  expect(shown).not.toContain("secret");
+});
+
+test("an actor that threw is gone; the one that makes its end known is the same task", async () => {
+  const stage = createWatchedStage();
+  const id = await stage.launch();
+  stage.engine.onHostEvent({ type: "asked", sessionID: id, request: null } as never);
+  await settled();
+  const lines = stage.lines();
+  const thrown = lines.findIndex((line) => line.startsWith(`${id} → supervisor: xstate.error.actor.`));
+  expect(thrown).toBeGreaterThan(0);
+  expect(lines.slice(thrown)).toContainEqual(`supervisor → ${id}: BROKEN, error due`);
+  await stage.clock.advance(1_000);
+  expect(stage.showing().actors.filter((actor) => actor.id === id)).toMatchObject([{ gone: true }]);
+});
+
+test("a supervisor that threw takes all it had with it; what the next one takes over is shown as before", async () => {
+  const stage = createWatchedStage();
+  const id = await stage.launch();
+  stage.engine.onHostEvent(poisonedAsk(id));
+  expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
+    { kind: "supervisor", gone: false, states: ["open"] },
+    { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },
+    { kind: "task", gone: false, states: ["lifecycle.running.working", "notice.none", "attention.none"] },
+  ]);
+  stage.host.finish(id, "There are 12.");
+  await stage.clock.advance(1_000);
+  expect(stage.lines()).toContain(`supervisor → ${id}: LOOKED_ANSWERED, completed due`);
+});
+
+test("a watcher that throws harms nothing: it is told no more, and that is logged", async () => {
+  const inspect = vi.fn(() => {
+    throw new Error("a fault in the watcher");
+  });
+  const stage = createStage({ inspect });
+  const id = await stage.complete("There are 12.");
+  await stage.clock.advance(1_000);
+  expect(stage.task(id)).toMatchObject({ status: "completed" });
+  expect(inspect).toHaveBeenCalledTimes(1);
+  expect(stage.logged.filter((line) => line.includes("a fault in the watcher"))).toHaveLength(1);
+});

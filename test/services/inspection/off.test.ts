@@ -1,0 +1,51 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { type ActorOptions, type AnyActorLogic, createActor } from "xstate";
+import { createWatching } from "../../../src/services/http/live/live-charts.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { createStage } from "../../fakes/stage.ts";
+
+vi.mock("xstate", async (original) => {
+  const xstate = await original<typeof import("xstate")>();
+  return { ...xstate, createActor: vi.fn(xstate.createActor) };
+});
+
+const loaded = vi.hoisted(() => ({ stately: 0 }));
+vi.mock("../../../src/services/inspection/stately-adapter.ts", async (original) => {
+  loaded.stately += 1;
+  return await original();
+});
+
+const log = { info: () => undefined, error: () => undefined };
+const start = async (option: boolean | "stately") => {
+  const watching = createWatching(systemClock, () => "");
+  const watch = await watching.watch(option, "/project", log);
+  createStage(watch ? { inspect: watch.inspect } : {});
+  const given = vi.mocked(createActor).mock.calls.map(([, options]) => options as ActorOptions<AnyActorLogic>);
+  return { watching, given };
+};
+
+afterEach(() => {
+  vi.mocked(createActor).mockClear();
+});
+
+test("off, XState is given nobody to tell, Stately's package is not loaded, and no page is on", async () => {
+  const { watching, given } = await start(false);
+  expect(given).toEqual([{}]);
+  expect(loaded.stately).toBe(0);
+  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([false, false]);
+  expect(watching.pages.map(({ watched }) => watched.since(0).upTo)).toEqual([0, 0]);
+});
+
+test("on, it is given one, and that page alone is on", async () => {
+  const { watching, given } = await start(true);
+  expect(given).toEqual([{ inspect: expect.any(Function) }]);
+  expect(loaded.stately).toBe(0);
+  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([true, false]);
+});
+
+test("Stately's package is loaded by its own option", async () => {
+  const { watching, given } = await start("stately");
+  expect(given).toEqual([{ inspect: expect.any(Function) }]);
+  expect(loaded.stately).toBe(1);
+  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([false, true]);
+});

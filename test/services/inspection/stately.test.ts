@@ -1,0 +1,90 @@
+import type { StatelyInspectionEvent } from "@statelyai/inspect";
+import { expect, test } from "vitest";
+import { MOST_STEPS } from "../../../src/services/inspection/protocol.ts";
+import { createStatelyInspection } from "../../../src/services/inspection/stately-recorder.ts";
+import { createStage } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+const watched = async () => {
+  const stately = createStatelyInspection();
+  const watch = await stately.watch();
+  const stage = createStage({ inspect: watch.inspect });
+  // The package puts each message off to a timer of no length.
+  const messages = async (after = 0) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return stately.since(after).messages;
+  };
+  return { stately, watch, stage, messages };
+};
+
+const of = <Type extends StatelyInspectionEvent["type"]>(messages: StatelyInspectionEvent[], type: Type) =>
+  messages.filter((message): message is Extract<StatelyInspectionEvent, { type: Type }> => message.type === type);
+
+test("each actor is introduced with its whole chart, as deep as it goes", async () => {
+  const { stage, messages } = await watched();
+  const id = await stage.launch();
+  const actors = of(await messages(), "@xstate.actor");
+  expect(actors.map(({ name }) => name)).toEqual(["supervisor", "outbox:ses_parent", id]);
+  const { states } = JSON.parse(actors[2]?.definition ?? "");
+  expect(states.lifecycle.states.running.states.stopping.states.aborting.on.STOPPED).toMatchObject({
+    target: "#cancelled",
+    actions: "noteEnd",
+  });
+  expect(actors[2]?.parentId).toBe(actors[0]?.sessionId);
+});
+
+test("a page that opens late gets each living actor as it stands, and what happened to it", async () => {
+  const { stage, messages } = await watched();
+  const done = await stage.complete("There are 12.");
+  await stage.clock.advance(1_000);
+  const id = await stage.launch();
+  const all = await messages();
+  const actors = of(all, "@xstate.actor");
+  expect(actors.map(({ name }) => name)).toContain(id);
+  expect(actors.map(({ name }) => name)).not.toContain(done);
+  const task = actors.find(({ name }) => name === id);
+  expect(task?.snapshot).toMatchObject({ status: "active", value: { lifecycle: { running: "working" } } });
+  const its = all.filter(({ sessionId }) => sessionId === task?.sessionId);
+  expect(of(its, "@xstate.event").map(({ event }) => event.type)).toEqual([
+    "xstate.init",
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+  ]);
+});
+
+test("what comes later is told from where it was read; only the newest messages are kept", async () => {
+  const { stately, stage, messages } = await watched();
+  const id = await stage.launch();
+  await messages();
+  const { upTo } = stately.since(0);
+  stage.host.emit({ type: "idle", sessionID: id });
+  expect(of(await messages(upTo), "@xstate.event").map(({ event }) => event.type)).toContain("HOST_IDLE");
+  for (let count = 0; count < MOST_STEPS; count += 1) stage.host.emit({ type: "busy", sessionID: id });
+  expect((await messages(upTo)).length).toBe(MOST_STEPS);
+});
+
+test("nothing of what was said is sent: contexts and what events carry stay here", async () => {
+  const { stage, messages } = await watched();
+  const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
+  stage.host.emit({
+    type: "asked",
+    sessionID: id,
+    request: { id: "que_1", kind: "question", what: "secret-question", since: 1 },
+  });
+  stage.host.finish(id, "secret-result");
+  await settled();
+  const [first] = await messages();
+  const shown = JSON.stringify([first, ...(await messages(1))]);
+  expect(shown).toContain("LOOKED_ANSWERED");
+  expect(shown).toContain("REQUEST_ASKED");
+  expect(shown).not.toContain("secret");
+});
+
+test("closed, nothing is kept", async () => {
+  const { stately, watch, stage, messages } = await watched();
+  await stage.launch();
+  stage.engine.stop();
+  watch.end();
+  expect(stately.isOn()).toBe(false);
+  expect(await messages()).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { eventName } from "../../../src/services/inspection/event-name.ts";
+import { MOST_STEPS } from "../../../src/services/inspection/protocol.ts";
+import { statePaths } from "../../../src/services/inspection/state-paths.ts";
+import { createSteps, type Steps } from "../../../src/services/inspection/step-log.ts";
+
+const introduce = (steps: Steps, key: string) => steps.introduce({ key, kind: "task", id: key, directory: "/project" });
+
+const happen = (steps: Steps, to: string, event: string, states: string[], taken = true) =>
+  steps.settle(steps.send({ at: 7, from: null, to, event }), states, taken);
+
+test("the innermost states of all regions are told as paths", () => {
+  expect(statePaths("open")).toEqual(["open"]);
+  expect(statePaths({ lifecycle: { running: { stopping: "aborting" } }, notice: "none", attention: {} })).toEqual([
+    "lifecycle.running.stopping.aborting",
+    "notice.none",
+    "attention",
+  ]);
+});
+
+test("an event is named by its type and by that of what it carries, and by nothing else", () => {
+  expect(eventName({ type: "CANCEL" })).toBe("CANCEL");
+  expect(eventName({ type: "HOST", event: { type: "idle", sessionID: "secret" } })).toBe("HOST idle");
+  expect(eventName({ type: "EFFECT", effect: { type: "prompt", prompt: "secret" } })).toBe("EFFECT prompt");
+  expect(eventName({ type: "ODD", event: "secret", effect: { type: 7 } })).toBe("ODD");
+});
+
+test("a step tells what was entered and left; an actor remembers what brought it where it is", () => {
+  const steps = createSteps();
+  introduce(steps, "a");
+  happen(steps, "a", "INIT", ["lifecycle.queued", "notice.none"]);
+  happen(steps, "a", "GO", ["lifecycle.working", "notice.none"]);
+  happen(steps, "a", "NOISE", ["lifecycle.working", "notice.none"], false);
+  const { actors, steps: told } = steps.since(0);
+  expect(told.map(({ number, event, entered, left, taken }) => ({ number, event, entered, left, taken }))).toEqual([
+    { number: 1, event: "INIT", entered: ["lifecycle.queued", "notice.none"], left: [], taken: true },
+    { number: 2, event: "GO", entered: ["lifecycle.working"], left: ["lifecycle.queued"], taken: true },
+    { number: 3, event: "NOISE", entered: [], left: [], taken: false },
+  ]);
+  expect(actors).toEqual([
+    {
+      key: "a",
+      kind: "task",
+      id: "a",
+      directory: "/project",
+      states: ["lifecycle.working", "notice.none"],
+      moved: { number: 2, at: 7, event: "GO", entered: ["lifecycle.working"], left: ["lifecycle.queued"] },
+      newest: 3,
+      gone: false,
+    },
+  ]);
+});
+
+test("who has seen some is told the rest, and of those actors alone that took part in it", () => {
+  const steps = createSteps();
+  for (const key of ["a", "b"]) introduce(steps, key);
+  happen(steps, "a", "ONE", ["one"]);
+  const seen = steps.newest();
+  happen(steps, "b", "TWO", ["two"]);
+  const { actors, steps: told } = steps.since(seen);
+  expect(told.map(({ event }) => event)).toEqual(["TWO"]);
+  expect(actors.map(({ key }) => key)).toEqual(["b"]);
+  expect(steps.since(steps.newest())).toEqual({ actors: [], steps: [] });
+});
+
+test("the newest steps are kept, those who live, and those who are gone for as long as a step of theirs is kept", () => {
+  const steps = createSteps();
+  for (const key of ["lives", "gone", "noisy"]) introduce(steps, key);
+  happen(steps, "lives", "INIT", ["a"]);
+  happen(steps, "gone", "INIT", ["a"]);
+  steps.dismiss("gone");
+  const keys = () => steps.since(0).actors.map(({ key }) => key);
+  for (let count = 2; count < MOST_STEPS; count += 1) happen(steps, "noisy", "TICK", ["a"]);
+  expect(keys()).toEqual(["lives", "gone", "noisy"]);
+  for (let count = 0; count < 2; count += 1) happen(steps, "noisy", "TICK", ["a"]);
+  expect(keys()).toEqual(["lives", "noisy"]);
+  expect(steps.since(0).steps).toHaveLength(MOST_STEPS);
+  expect(steps.since(0).steps[0]?.number).toBe(3);
+});
+
+test("an actor that comes back is the one that it was", () => {
+  const steps = createSteps();
+  introduce(steps, "a");
+  happen(steps, "a", "END", ["completed"]);
+  steps.dismiss("a");
+  introduce(steps, "a");
+  expect(steps.since(0).actors).toMatchObject([{ key: "a", states: ["completed"], gone: false }]);
+});

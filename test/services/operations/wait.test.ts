@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { createWaiting } from "../../../src/services/operations/wait.ts";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+import { watched } from "../../fakes/watched.ts";
+
+/** A wait for a task that runs, over a runtime whose listeners are counted. */
+const waitFor = (timeoutMs: number | undefined) => {
+  const clock = createVirtualClock();
+  const store = createMemory().boot(clock);
+  const log = { info: () => undefined, error: () => undefined };
+  const parts = { clock, store, log, progress: createProgressLog(), onLost: () => undefined };
+  const runtime = createRuntime({ ...parts, perform: () => undefined });
+  const { facts, run } = taskInput("ses_1");
+  runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: { facts, run } });
+  let listeners = 0;
+  const subscribe: typeof runtime.subscribe = (listener) => {
+    listeners += 1;
+    const unsubscribe = runtime.subscribe(listener);
+    return () => {
+      listeners -= 1;
+      unsubscribe();
+    };
+  };
+  const waiting = createWaiting({ ...runtime, subscribe }, store, clock);
+  const turn = new AbortController();
+  const caller = { sessionID: PARENT, callID: "call_1", signal: turn.signal };
+  const wait = watched(waiting.wait({ ...caller, taskIds: ["ses_1"], timeoutMs }));
+  const end = () => {
+    runtime.send("ses_1", { type: "CANCEL", at: clock.now() });
+    runtime.send("ses_1", { type: "STOPPED", at: clock.now() });
+  };
+  return { clock, waiting, turn, wait, end, listeners: () => listeners };
+};
+
+test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
+  "a wait that is over listens no more: %s",
+  async (outcome) => {
+    const { clock, waiting, turn, wait, end, listeners } = waitFor(outcome === "timedOut" ? 1_000 : 3_600_000);
+    await settled();
+    expect(listeners()).toBeGreaterThan(0);
+    if (outcome === "ended") end();
+    if (outcome === "timedOut") await clock.advance(1_000);
+    if (outcome === "aborted") turn.abort();
+    if (outcome === "stopped") waiting.stop();
+    await settled();
+    expect(wait.value).toBe(outcome);
+    expect(listeners()).toBe(0);
+  },
+);
+
+test("a timeout of 0 is over at once, and is no wait without limit", async () => {
+  const { clock, wait } = waitFor(0);
+  await clock.advance(0);
+  expect(wait.value).toBe("timedOut");
+});
+
+const told = (stage: Stage, callID: string) =>
+  stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" });
+
+test("a run that begins after a wait has ended is not told by that wait: its notice comes", async () => {
+  const stage = createStage();
+  const id = await stage.complete("There are 12.");
+  const before = stage.notices().length;
+  await stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
+  told(stage, "call_1");
+  await stage.call("task", { resume: id, prompt: "And in b?" });
+  await settled();
+  stage.host.finish(id, "There are 3.");
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(before + 1);
+});
+
+test("a call id that is used again while its first answer is on its way: that answer counts as untold at once", async () => {
+  const stage = createStage();
+  const [first, second] = [await stage.launch(), await stage.launch()];
+  const read = async (id: string, answer: string) => {
+    const call = watched(stage.call("output", { task_id: id, block: true }, { callID: "call_1" }));
+    await settled();
+    stage.host.finish(id, answer);
+    await settled();
+    expect(call.value).toContain(answer);
+  };
+  await read(first, "one");
+  await stage.clock.advance(9_000);
+  expect(stage.notices()).toEqual([]);
+  await read(second, "two");
+  await stage.clock.advance(0);
+  expect(stage.notices()).toHaveLength(1);
+  // The first answer's time is over by then, and takes nothing of the second's away.
+  await stage.clock.advance(2_000);
+  told(stage, "call_1");
+  await stage.clock.advance(60_000);
+  const texts = stage
+    .notices()
+    .flat()
+    .map(({ text }) => text)
+    .join();
+  expect(stage.notices()).toHaveLength(1);
+  expect(texts).toContain("one");
+  expect(texts).not.toContain("two");
+});

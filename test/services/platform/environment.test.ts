@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { isRun } from "../../../src/services/platform/environment.ts";
+
+test.each([
+  [["run", "count the files"], true],
+  [["run"], true],
+  [["--print-logs", "--log-level", "INFO", "run", "go"], true],
+  [["serve", "--port", "0"], false],
+  [[], false],
+  [["--prompt", "run"], false],
+  [["--prompt=run"], false],
+  [["-m", "run/run"], false],
+  [["run-project"], false],
+  [["serve", "run"], false],
+])("opencode %j is a run: %s", (args, expected) => {
+  expect(isRun(["/usr/bin/opencode", "/$bunfs/root/opencode", ...args])).toBe(expected);
+});

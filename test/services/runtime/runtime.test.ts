@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+import { initialTransition, transition } from "xstate";
+import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
+import { taskMachine } from "../../../src/machines/task/machine.ts";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createStage } from "../../fakes/stage.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+
+/** `forms` says what each request to form is answered with; by default a prompt. */
+const setUp = (forms: (NoticePrompt | null)[] = []) => {
+  const clock = createVirtualClock();
+  const store = createMemory().boot(clock);
+  const logged: string[] = [];
+  const log = { info: (message: string) => logged.push(message), error: (message: string) => logged.push(message) };
+  const asked: string[] = [];
+  const actors: string[] = [];
+  const runtime = createRuntime({
+    inspect: (event) => {
+      if (event.type === "@xstate.actor") actors.push(String(Reflect.get(event.actorRef, "id")));
+    },
+    clock,
+    store,
+    progress: createProgressLog(),
+    onLost: () => undefined,
+    log,
+    perform: (effect) => {
+      asked.push(effect.type);
+      if (effect.type !== "form") return undefined;
+      const runs = effect.owed.map(({ taskId, run }) => ({ taskId, run }));
+      const formed: NoticePrompt = { messageID: "msg_n", parts: [], runs, toasts: [] };
+      const prompt = forms.length > 0 ? (forms.shift() as NoticePrompt) : formed;
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "FORMED", at: clock.now(), prompt } };
+    },
+  });
+  const at = clock.now();
+  const { facts, run } = taskInput("ses_1", {}, at);
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  const end = () => {
+    runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+    runtime.send("ses_1", { type: "HOST_IDLE", at });
+    runtime.send("ses_1", { type: "LOOKED_ANSWERED", at, look: 1, completedAt: at, result: "12" });
+  };
+  const acknowledge = () => {
+    const sender = { agent: "build", model: undefined };
+    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { type: "PARENT_READ", at, sender } });
+    runtime.dispatch({
+      type: "OUTBOX",
+      id: "ses_parent",
+      event: { type: "PARENT_ANSWERED", at, promptID: "msg_n", createdAt: at },
+    });
+  };
+  return { clock, store, runtime, asked, actors, logged, facts, run, at, end, acknowledge };
+};
+
+test("a task and its parent's outbox are reaped once it has ended and was told, and not before", () => {
+  const { runtime, end, acknowledge } = setUp();
+  end();
+  expect(runtime.live("ses_1")).toBeDefined();
+  acknowledge();
+  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.liveTasks()).toEqual([]);
+  expect(runtime.watches("ses_parent")).toBe(false);
+});
+
+test("subagents-and-subtasks › Primary Invariants › one live actor per task id, whatever is called twice", () => {
+  const { runtime, store, asked, actors, facts, run, at } = setUp();
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  const record = store.get("ses_1");
+  if (!record) throw new Error("it is not stored");
+  for (let time = 0; time < 2; time += 1) runtime.restore(record);
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
+  expect(asked.filter((effect) => effect === "prompt")).toHaveLength(1);
+  expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
+  expect(runtime.live("ses_1")?.value.lifecycle).toEqual({ running: "working" });
+});
+
+test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
+  const { runtime, store, at, end, acknowledge } = setUp();
+  end();
+  acknowledge();
+  runtime.send("ses_1", { type: "RETRIEVED", at: at + 5 });
+  expect(store.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(at + 5).toISOString());
+  expect(runtime.live("ses_1")).toBeUndefined();
+  runtime.send("ses_1", { type: "STOPPED", at });
+  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.watches("ses_parent")).toBe(false);
+});
+
+test("a throw inside an outbox is mended: what it owed is told by another", () => {
+  const { runtime, logged, end, acknowledge } = setUp([null]);
+  end();
+  acknowledge();
+  expect(logged).toContain("a fault in a machine");
+  expect(runtime.live("ses_1")?.value.notice).toBe("due");
+  acknowledge();
+  expect(runtime.live("ses_1")).toBeUndefined();
+});
+
+test("what an effect asks for is stored before it is done", () => {
+  const { runtime, store, at } = setUp();
+  const seen: unknown[] = [];
+  const { commit } = store;
+  store.commit = (change) => {
+    const lost = commit(change);
+    seen.push(store.get("ses_1")?.task.state);
+    return lost;
+  };
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  expect(seen).toEqual(["running.working"]);
+});
+
+test("the journal holds what the machine accepted, and replays to the stored snapshot", () => {
+  const { runtime, store, facts, run, at, end, acknowledge } = setUp();
+  runtime.send("ses_1", { type: "STOPPED", at });
+  end();
+  acknowledge();
+  const journal = store.journal("ses_1");
+  expect(journal.map(({ type }) => type)).toEqual([
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_IDLE",
+    "LOOKED_ANSWERED",
+    "NOTICE_FORMED",
+    "NOTICE_ACKNOWLEDGED",
+  ]);
+  let [replayed] = initialTransition(taskMachine, { facts, run });
+  for (const event of journal) [replayed] = transition(taskMachine, replayed, event);
+  expect({ value: replayed.value, context: replayed.context }).toEqual(store.get("ses_1")?.snapshot);
+});
+
+test("a listener that throws keeps no other from hearing", () => {
+  const { runtime, at, logged } = setUp();
+  const heard: string[] = [];
+  runtime.subscribe(() => {
+    throw new Error("kaboom");
+  });
+  runtime.subscribe(({ state }) => heard.push(state));
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  expect(heard).toEqual(["running.working"]);
+  expect(logged).toContain("a listener failed");
+});
+
+test("at rest, nothing ticks", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  stage.host.finish(id, "12");
+  await settled();
+  const before = stage.clock.pending();
+  await stage.clock.advance(3_600_000);
+  // Six watches: for silence, missed events, lost processes, requests, progress and outdated tasks. No alarm.
+  expect(before).toBe(6);
+  expect(stage.clock.pending()).toBe(6);
+});
+
+test("a step that the store refuses, since another process has the task, is neither carried out nor told of", () => {
+  const { runtime, store, asked, at } = setUp();
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  const told: string[] = [];
+  runtime.subscribe(({ state }) => void told.push(state));
+  const before = [...asked];
+  store.commit = () => ["ses_1"];
+  runtime.send("ses_1", { type: "HOST_IDLE", at });
+  expect(asked).toEqual(before);
+  expect(told).toEqual([]);
+  expect(runtime.live("ses_1")).toBeUndefined();
+});

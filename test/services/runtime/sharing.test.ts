@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createLogged } from "../store/places.ts";
+import { START, tell } from "../store/story.ts";
+
+/** A runtime that shares its store with another process. */
+const setUp = () => {
+  const clock = createVirtualClock(START);
+  const memory = createMemory();
+  memory.keepAlive();
+  const [store, other] = [memory.boot(clock), memory.boot(clock)];
+  const log = createLogged();
+  const lost: string[] = [];
+  const begun: string[] = [];
+  const runtime = createRuntime({
+    clock,
+    store,
+    log,
+    progress: createProgressLog(),
+    perform: () => undefined,
+    onLost: (tasks) => lost.push(...tasks.map(({ sessionID }) => sessionID)),
+    inspect: (event) => {
+      if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
+    },
+  });
+  return { store, other, runtime, log, lost, begun };
+};
+
+test("an event that a task at rest refuses leaves it free for any process", () => {
+  const { store, other, runtime } = setUp();
+  store.commit(tell("ses_1").whole());
+  runtime.send("ses_1", { type: "STOPPED", at: START });
+  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(other.isElsewhere("ses_1")).toBe(false);
+  expect(other.claim("ses_1")).toBe(true);
+});
+
+test("a task at rest that another process has claimed is not brought back here", () => {
+  const { store, other, runtime, begun } = setUp();
+  const story = tell("ses_1");
+  store.commit(story.whole());
+  expect(other.claim("ses_1")).toBe(true);
+  runtime.send("ses_1", { type: "RETRIEVED", at: START });
+  expect(begun).not.toContain("ses_1");
+  expect(other.get("ses_1")).toEqual(story.record());
+  other.letGo("ses_1");
+  runtime.send("ses_1", { type: "RETRIEVED", at: START });
+  expect(begun).toContain("ses_1");
+  expect(other.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(START).toISOString());
+});
+
+test("of tasks that another process takes over, those at work are to be stopped here, and those that ended are not", () => {
+  const { store, runtime, lost } = setUp();
+  const [ended, live] = [tell("ses_ended"), tell("ses_live")];
+  for (const chapter of [live.launch(), ended.launch(), ended.answer()]) store.commit(chapter);
+  for (const { record } of [ended, live]) runtime.restore(record());
+  runtime.lose(["ses_ended", "ses_live", "ses_unknown"]);
+  expect(lost).toEqual(["ses_live"]);
+  expect(runtime.liveTasks()).toEqual([]);
+});
+
+test("a task that breaks on what its breaking leads to, too, is given up, and no other is", () => {
+  const { store, runtime, log } = setUp();
+  const [poisoned, sound] = [tell("ses_1"), tell("ses_2")];
+  for (const story of [poisoned, sound]) store.commit(story.launch());
+  // A record in which a list is missing: whatever ends the run asks who waits for that.
+  const { get } = store;
+  store.get = (taskId) => {
+    const record = get(taskId);
+    if (taskId !== "ses_1" || !record) return record;
+    const context = { ...record.snapshot.context, waiters: null as never };
+    return { ...record, snapshot: { ...record.snapshot, context } };
+  };
+  for (const { id } of [poisoned, sound]) {
+    const record = store.get(id);
+    if (record) runtime.restore(record);
+  }
+  runtime.send("ses_1", { type: "SESSION_GONE", at: START });
+  expect(log.errors.filter((line) => line.includes("a fault in a machine"))).toHaveLength(2);
+  expect(runtime.live("ses_1")).toBeUndefined();
+  runtime.send("ses_2", { type: "HOST_IDLE", at: START });
+  expect(runtime.live("ses_2")?.value.lifecycle).toEqual({ running: "settling" });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { Store } from "../../../src/services/store/store.ts";
+import { createHouse } from "./shared-file.ts";
+import { tell } from "./story.ts";
+
+const launch = (store: Store, id: string) => {
+  const story = tell(id);
+  store.commit(story.launch());
+  return story;
+};
+
+/** It is launched, answered and told: nobody supervises it any more. */
+const launchToRest = (store: Store, id: string) => {
+  const story = launch(store, id);
+  store.commit(story.answer("12"));
+  store.commit(story.tell());
+};
+
+test("a task is attended while a living process supervises it, or has its directory open", () => {
+  const house = createHouse();
+  const [shop, other] = [house.move("shop", { directory: "/shop" }), house.move("other", { directory: "/other" })];
+  launch(shop.store, "ses_live");
+  launchToRest(shop.store, "ses_rest");
+  const attended = () => ["ses_live", "ses_rest"].map((id) => other.store.isAttended(id));
+  expect(attended()).toEqual([true, true]);
+  shop.kill();
+  expect(attended()).toEqual([false, false]);
+  const successor = house.move("successor", { directory: "/shop" });
+  expect(attended()).toEqual([true, true]);
+  successor.store.close();
+  expect(attended()).toEqual([false, false]);
+  // Of what is not there nothing is said here: whoever is asked for it says so.
+  expect(other.store.isAttended("ses_none")).toBe(true);
+});
+
+test("ids are found by how they begin, and ended tasks a part at a time", () => {
+  const { store } = createHouse().move("one");
+  for (const id of ["ses_b", "ses_a2", "ses_a1", "ses_A", "ses_a%"]) launchToRest(store, id);
+  expect(store.idsFrom("ses_a", 10)).toEqual(["ses_a%", "ses_a1", "ses_a2"]);
+  expect(store.idsFrom("ses_a", 2)).toEqual(["ses_a%", "ses_a1"]);
+  expect(store.idsFrom("ses_b", 10)).toEqual(["ses_b"]);
+  expect(store.idsFrom("ses_bb", 10)).toEqual([]);
+  const ids = (count: number, skip?: number) => store.newestEnded(count, skip).map(({ task }) => task.sessionID);
+  const all = ids(10);
+  expect(all).toHaveLength(5);
+  expect([...ids(2), ...ids(2, 2), ...ids(2, 4)]).toEqual(all);
+  expect(ids(2, 5)).toEqual([]);
+});

@@ -1,0 +1,30 @@
+/**
+ * `committer.ts <folder> <id> <tasks>`: a process that goes a step at each line on its standard input, and says on its
+ * standard output when it has: stores the lives of so many tasks; launches one more; lives until it is ended.
+ */
+import { createInterface } from "node:readline";
+import { openStore } from "../../../src/services/store/open-store.ts";
+import { thisProcess } from "../../../src/services/store/ownership.ts";
+import { tell } from "./story.ts";
+
+const [folder = "", id = "", tasks = "0"] = process.argv.slice(2);
+const say = (line: string) => process.stdout.write(`${line}\n`);
+// Where others write all the time, a change may have to wait: that is said, and no fault.
+const log = { info: () => undefined, error: () => undefined };
+const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+const store = await openStore({ folder, owner: thisProcess(id, "/project"), log });
+say("open");
+await input.next();
+for (let index = 0; index < Number(tasks); index += 1) {
+  const story = tell(`ses_${id}_${index}`, { after: index });
+  for (const chapter of [story.launch(), story.answer(), story.tell()]) {
+    if (store.commit(chapter).length > 0) say(`lost: ${story.id}`);
+  }
+}
+say("stored");
+await input.next();
+say(`lost: ${store.beat(Date.now()).length}`);
+store.commit(tell(`ses_${id}_live`).launch());
+say("launched");
+await input.next();

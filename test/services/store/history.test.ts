@@ -1,0 +1,319 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { REQUEST_LIFE } from "../../../src/services/store/resilient/commands-in-memory.ts";
+import { finderOf } from "../../../src/services/store/search/query.ts";
+import { createListing } from "../../../src/services/store/search/summary-index.ts";
+import { folded, type Listed } from "../../../src/services/store/search/task-summary.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
+import type { Store } from "../../../src/services/store/store.ts";
+import { noProgress } from "../../../src/task.ts";
+import { ownerOf } from "./owners.ts";
+import { temporaryFolder } from "./places.ts";
+import { openKept, readFile } from "./resilient.ts";
+import { createHouse } from "./shared-file.ts";
+import { START, type Story, tell } from "./story.ts";
+
+const openDatabase = await loadSqlite();
+const ALL = { limit: 100, offset: 0 };
+
+const pageOf = (store: Store, filter: { search?: string; offset?: number; limit?: number } = {}) => {
+  const { records, total } = store.page({ ...ALL, ...filter });
+  return { ids: records.map(({ task }) => task.sessionID), total };
+};
+
+const changesOf = (store: Store, since: number) =>
+  store.changedSince(since, 100).map(({ change, record }) => ({ change, id: record.task.sessionID }));
+
+const cancel = (id: string, taskId: string) => ({ id, taskId, request: { kind: "cancel" as const } });
+
+test("two processes see each other's tasks, changes and removals; numbers rise through both", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  const [mine, other] = [tell("ses_a"), tell("ses_b", { after: 1 })];
+  const steps = [
+    () => a.commit(mine.launch()),
+    () => b.commit(other.launch()),
+    () => a.noteProgress(new Map([["ses_a", noProgress("2026-01-01T00:00:00.000Z")]])),
+    () => b.commit(other.answer()),
+  ];
+  const numbers = steps.map((step) => {
+    step();
+    expect(a.latestChange()).toBe(b.latestChange());
+    expect([pageOf(a), a.tallies()]).toEqual([pageOf(b), b.tallies()]);
+    return a.latestChange();
+  });
+  expect(numbers).toEqual(numbers.toSorted((x, y) => x - y));
+  expect(new Set(numbers).size).toBe(4);
+  expect(changesOf(a, numbers[1] ?? 0)).toEqual(changesOf(b, numbers[1] ?? 0));
+  b.remove(["ses_a"]);
+  expect(pageOf(a)).toEqual({ ids: ["ses_b"], total: 1 });
+  b.remove(["ses_b"]);
+  a.commit(tell("ses_c").launch());
+  expect(pageOf(b)).toEqual({ ids: ["ses_c"], total: 1 });
+  expect(a.latestChange()).toBeGreaterThan(numbers[3] ?? 0);
+});
+
+test("what another process may not change gets no number", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  a.commit(tell("ses_1").launch());
+  const latest = a.latestChange();
+  b.noteProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
+  const trespass = tell("ses_1");
+  trespass.launch();
+  b.commit(trespass.answer());
+  expect(a.latestChange()).toBe(latest);
+  expect(a.tallies().byStatus.running).toBe(1);
+});
+
+test("a number is not given out again when its task is removed", () => {
+  const { store } = createHouse().move("a");
+  store.commit(tell("ses_1").launch());
+  const latest = store.latestChange();
+  store.remove(["ses_1"]);
+  store.commit(tell("ses_2").launch());
+  expect(changesOf(store, latest).map(({ id }) => id)).toEqual(["ses_2"]);
+});
+
+test("who has not looked for more removals than are remembered reads everything anew", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  const launches = Array.from({ length: 1_203 }, (_, index) => tell(`ses_${index}`, { after: index }).launch());
+  b.commit({
+    records: launches.flatMap(({ records }) => records),
+    journal: launches.flatMap(({ journal }) => journal),
+    prompts: [],
+  });
+  expect(pageOf(a).total).toBe(1_203);
+  b.remove(launches.flatMap(({ records }) => records.map(({ task }) => task.sessionID)).slice(2));
+  expect(pageOf(a)).toEqual({ ids: ["ses_1", "ses_0"], total: 2 });
+  expect(house.rows("SELECT * FROM removal")).toHaveLength(1_000);
+});
+
+test("a file of version 1 is brought up to date with everything that it has", () => {
+  const path = join(temporaryFolder(), "tasks.db");
+  const database = openDatabase(path);
+  migrate(database, migrations.slice(0, 1));
+  const stories = [
+    tell("ses_rested", { after: 5, description: "Fix the Übersicht", directory: "/a", agent: "explore" }),
+    tell("ses_live", { after: 1, batchId: "other" }),
+    tell("ses_resumed", { after: 9 }),
+  ];
+  const [rested, live, resumed] = stories;
+  rested?.whole();
+  live?.launch();
+  resumed?.whole();
+  resumed?.resume();
+  const insert = database.prepare(
+    `INSERT INTO task (id, parent, batch, agent, status, started_at, ended_at, owner, directory, progress, snapshot)
+     VALUES (?, ?, ?, ?, ?, ?, ?, NULL, '/owners', ?, ?)`,
+  );
+  for (const { record } of stories) {
+    const { task, snapshot } = record();
+    const { sessionID, parentSessionID, batchId, agent, status, startedAt, progress } = task;
+    const json = [JSON.stringify(progress), JSON.stringify(snapshot)] as const;
+    const endedAt = snapshot.context.completedAt ?? null;
+    insert.run(sessionID, parentSessionID, batchId, agent, status, Date.parse(startedAt), endedAt, ...json);
+  }
+  const first = openDatabase(path);
+  first.exec(
+    "INSERT INTO task SELECT 99, 'ses_spoilt', parent, batch, agent, status, started_at, ended_at, owner, directory, progress, 'no JSON', origin FROM task LIMIT 1",
+  );
+  first.close();
+  database.close();
+
+  const { store } = createHouse(path).move("a");
+  expect(store.page(ALL).records).toEqual([resumed, rested, live].map((story) => story?.record()));
+  expect(pageOf(store, { search: "über" })).toEqual({ ids: ["ses_rested"], total: 1 });
+  expect(store.page({ ...ALL, directory: "/a", agent: "explore" }).total).toBe(1);
+  expect(store.batch("other")).toEqual([live?.record()]);
+  expect(store.newestEnded(9)).toEqual([rested?.record()]);
+  expect(store.live()).toEqual([live?.record(), resumed?.record()]);
+  expect(store.tallies()).toEqual({
+    total: 3,
+    byStatus: { running: 1, completed: 1, error: 0, cancelled: 0, resumed: 1 },
+    byAgent: { explore: 1, general: 2 },
+    duration: { avg: 1_000, max: 1_000, min: 1_000 },
+  });
+  expect(changesOf(store, 0).map(({ id }) => id)).toEqual(["ses_rested", "ses_live", "ses_resumed"]);
+  store.commit(tell("ses_new").launch());
+  expect(changesOf(store, 3).map(({ id }) => id)).toEqual(["ses_new"]);
+});
+
+test("a request goes to the process that supervises the task, and its answer to who asked", () => {
+  const house = createHouse();
+  const [a, b, c] = [house.move("a").store, house.move("b").store, house.move("c").store];
+  a.commit(tell("ses_1").launch());
+  b.ask(cancel("req_1", "ses_1"), START);
+  expect([c.takeRequests(), b.takeRequests()]).toEqual([[], []]);
+  expect(a.takeRequests()).toEqual([cancel("req_1", "ses_1")]);
+  expect(a.takeRequests()).toEqual([]);
+  a.answer("req_1", { refused: "no" });
+  expect(b.takeAnswer("req_1")).toEqual({ refused: "no" });
+  expect(house.rows("SELECT * FROM request")).toEqual([]);
+});
+
+test("one for a task at rest goes to one process of its directory; once another has claimed it, to that", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a").store, house.move("b").store];
+  const elsewhere = house.move("c", { directory: "/elsewhere" }).store;
+  a.commit(tell("ses_1").whole());
+  elsewhere.ask(cancel("req_1", "ses_1"), START);
+  expect([elsewhere.takeRequests(), b.takeRequests().length, a.takeRequests()]).toEqual([[], 1, []]);
+  elsewhere.ask(cancel("req_2", "ses_1"), START);
+  b.claim("ses_1");
+  expect([a.takeRequests(), b.takeRequests().length]).toEqual([[], 1]);
+});
+
+test("a request goes with the task to the next owner, and for a task that is gone is answered by anybody", () => {
+  const house = createHouse();
+  const [a, b] = [house.move("a"), house.move("b").store];
+  a.store.commit(tell("ses_1").launch());
+  for (const [id, taskId] of [
+    ["req_1", "ses_1"],
+    ["req_2", "ses_1"],
+  ] as const)
+    b.ask(cancel(id, taskId), START);
+  a.kill();
+  b.adopt(START, () => true);
+  expect(b.takeRequests().map(({ id }) => id)).toEqual(["req_1", "req_2"]);
+  b.remove(["ses_1"]);
+  a.store.ask(cancel("req_3", "ses_1"), START);
+  expect(b.takeRequests()).toEqual([]);
+  expect(a.store.takeAnswer("req_3")?.refused).toContain("ses_1");
+});
+
+test("old requests are not given out any more, and neither they nor answers pile up", async () => {
+  const house = createHouse();
+  const { store } = house.move("a");
+  store.commit(tell("ses_1").launch());
+  for (const id of ["req_1", "req_2"]) store.ask(cancel(id, "ses_1"), START);
+  store.answer("req_2", {});
+  await house.clock.advance(REQUEST_LIFE + 1);
+  expect(store.takeRequests()).toEqual([]);
+  store.ask(cancel("req_3", "ses_1"), house.clock.now());
+  expect(house.rows<{ id: string }>("SELECT id FROM request").map(({ id }) => id)).toEqual(["req_3"]);
+});
+
+test("in an outage requests and answers wait, and are handed over when it is over", async () => {
+  const folder = temporaryFolder();
+  const [a, b] = [await openKept({ folder, owner: ownerOf("a") }), await openKept({ folder, owner: ownerOf("b") })];
+  a.store.commit(tell("ses_1").launch());
+  b.disk.failWrites("full");
+  b.store.ask(cancel("req_1", "ses_1"), START);
+  expect(a.store.takeRequests()).toEqual([]);
+  b.disk.heal();
+  b.store.beat(START);
+  expect(a.store.takeRequests()).toHaveLength(1);
+  a.disk.failWrites("busy");
+  a.store.answer("req_1", {});
+  expect(b.store.takeAnswer("req_1")).toBeUndefined();
+  a.disk.heal();
+  a.store.beat(START);
+  expect(b.store.takeAnswer("req_1")).toEqual({});
+});
+
+test("where there is no file, a request for a task of another process is refused with the reason", async () => {
+  const folder = temporaryFolder();
+  const other = openDatabase(join(folder, "tasks.db"));
+  other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+  const { store } = await openKept({ folder });
+  store.ask(cancel("req_1", "ses_elsewhere"), START);
+  expect(store.takeAnswer("req_1")?.refused).toContain("the file of tasks cannot be reached");
+  other.close();
+});
+
+test("who follows changes misses none over an outage, and sees what others stored meanwhile", async () => {
+  const folder = temporaryFolder();
+  const [a, b] = [await openKept({ folder, owner: ownerOf("a") }), await openKept({ folder, owner: ownerOf("b") })];
+  const [mine, other] = [tell("ses_a"), tell("ses_b")];
+  a.store.commit(mine.launch());
+  let seen = a.store.latestChange();
+  const follow = () => {
+    const changes = changesOf(a.store, seen);
+    expect(changes.every(({ change }) => change > seen)).toBe(true);
+    seen = changes.at(-1)?.change ?? seen;
+    return changes.map(({ id }) => id);
+  };
+  a.disk.failWrites("full");
+  a.store.commit(mine.answer());
+  expect([follow(), follow()]).toEqual([["ses_a"], []]);
+  b.store.commit(other.launch());
+  expect(follow()).toEqual(["ses_b"]);
+  a.store.commit(mine.tell());
+  b.store.commit(other.answer());
+  expect(follow()).toEqual(["ses_b", "ses_a"]);
+  a.disk.heal();
+  a.store.beat(START);
+  expect(follow()).toEqual(["ses_a"]);
+  expect(follow()).toEqual([]);
+});
+
+test("in a file that takes the place of a lost one, numbers go on above those that were read", async () => {
+  const { store, disk } = await openKept();
+  const story = tell("ses_1");
+  for (const chapter of [story.launch(), story.answer(), story.tell()]) store.commit(chapter);
+  const seen = store.latestChange();
+  disk.failReads("damaged");
+  store.get("ses_1");
+  disk.heal();
+  store.beat(START);
+  expect(store.latestChange()).toBeGreaterThanOrEqual(seen);
+  store.commit(tell("ses_2").launch());
+  expect(changesOf(store, seen).map(({ id }) => id)).toEqual(["ses_2"]);
+});
+
+test("tasks that changed in an outage are counted and found as they stand, beside those of the file", async () => {
+  const { store, disk, path } = await openKept();
+  const stories = Array.from({ length: 6 }, (_, after) => tell(`ses_${after}`, { after }));
+  const step = (story: Story | undefined, name: "launch" | "answer") => void (story && store.commit(story[name]()));
+  for (const story of stories.slice(0, 4)) step(story, "launch");
+  disk.failWrites("full");
+  step(stories[1], "answer");
+  step(stories[4], "launch");
+  store.remove(["ses_2"]);
+  const says = (of: Store) => ({
+    pages: [{}, { offset: 1, limit: 2 }, { search: "it" }].map((filter) => pageOf(of, filter)),
+    running: of.page({ ...ALL, status: "running" }).total,
+    tallies: of.tallies(),
+    live: of.live(),
+    ended: of.newestEnded(9),
+    batch: of.batch("batch"),
+  });
+  const said = says(store);
+  expect(said.pages[0]).toEqual({ ids: ["ses_4", "ses_3", "ses_1", "ses_0"], total: 4 });
+  disk.heal();
+  store.beat(START);
+  expect(says(store)).toEqual(said);
+  expect(readFile(path, says)).toEqual(said);
+});
+
+test("a listing of any order and size finds what a plain look through all tasks does", () => {
+  const entry = fc.record({
+    startedAt: fc.nat({ max: 400 }),
+    text: fc.constantFrom("a", "ab", "b a", "", "aab").map(folded),
+    isDropped: fc.boolean(),
+  });
+  const run = (rows: { startedAt: number; text: string; isDropped: boolean }[], offset: number, search: string) => {
+    const of = ({ startedAt, text }: (typeof rows)[number], born: number): Listed => ({
+      ...{ id: `ses_${born}`, born, startedAt, text, status: "running", agent: "a", directory: "/", batchId: "b" },
+    });
+    const all = rows.map(of);
+    const half = Math.floor(all.length / 2);
+    const listing = createListing(all.slice(0, half));
+    all.slice(half).forEach(listing.put);
+    all.filter((_, born) => rows[born]?.isDropped).forEach(listing.drop);
+    const left = all
+      .filter((_, born) => !rows[born]?.isDropped)
+      .sort((a, b) => b.startedAt - a.startedAt || b.born - a.born);
+    expect(listing.entries()).toEqual(left.toReversed());
+    const fitting = left.filter(({ text }) => text.includes(search)).map(({ id }) => id);
+    const found = { ids: fitting.slice(offset, offset + 5), total: fitting.length };
+    expect(finderOf(listing).page({ search, offset, limit: 5 })).toEqual(found);
+    expect(finderOf(listing).page({ search, offset, limit: 5, agent: "a" })).toEqual(found);
+  };
+  const rows = fc.array(entry, { maxLength: 3_000, size: "max" });
+  fc.assert(fc.property(rows, fc.nat({ max: 2_000 }), fc.constantFrom("", "a", "ab", "c"), run), { numRuns: 40 });
+});

@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { type Journals, openJournals } from "../../../src/services/store/sqlite/journal-reader.ts";
+import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
+import { temporaryFolder } from "./places.ts";
+import { createHouse } from "./shared-file.ts";
+import { tell } from "./story.ts";
+
+const KNOWN = migrations.length;
+const writable = await loadSqlite();
+const readonly = await loadSqlite({ readonly: true });
+
+const opened = (path: string): Journals => {
+  const journals = openJournals(path, readonly);
+  onTestFinished(journals.close);
+  return journals;
+};
+
+const stored = () => {
+  const house = createHouse();
+  const { store } = house.move("writer");
+  const story = tell("ses_one", { description: "the first" });
+  store.commit(story.whole());
+  return { house, store, story };
+};
+
+test("a journal is read beside the process that writes it, with all that it has stored so far", () => {
+  const { house, store, story } = stored();
+  const journals = opened(house.path);
+  expect(journals.journal("ses_one")?.events).toEqual(story.events());
+  store.commit(story.resume());
+  const { origin, events, snapshot } = journals.journal("ses_one") ?? {};
+  expect(events).toEqual(story.events());
+  expect(snapshot?.value).toEqual(story.record().snapshot.value);
+  expect(origin?.run.index).toBe(0);
+  store.commit(tell("ses_two").launch());
+  expect(journals.newest(5).map(({ id }) => id)).toEqual(["ses_two", "ses_one"]);
+});
+
+test("a journal is read when every process has closed the file, and the database is left as it was", () => {
+  const { house, store, story } = stored();
+  store.close();
+  const before = readFileSync(house.path);
+  const journals = openJournals(house.path, readonly);
+  expect(journals.journal("ses_one")?.events).toEqual(story.events());
+  journals.close();
+  expect(readFileSync(house.path).equals(before)).toBe(true);
+  const next = house.move("next").store;
+  expect(next.commit(story.resume())).toEqual([]);
+});
+
+test("a writer that comes and goes meanwhile is not disturbed, and is seen", () => {
+  const { house, store, story } = stored();
+  store.close();
+  const journals = opened(house.path);
+  const { store: next } = house.move("next");
+  expect(next.commit(story.resume())).toEqual([]);
+  next.close();
+  expect(journals.journal("ses_one")?.events).toEqual(story.events());
+});
+
+test("nothing can be written through it", () => {
+  const { house } = stored();
+  const database = readonly(house.path);
+  onTestFinished(database.close);
+  expect(() => database.exec("DELETE FROM task")).toThrow(/readonly/);
+});
+
+test("a task is found by its id, or by the beginning of ids, newest first", () => {
+  const { house, store } = stored();
+  store.commit(tell("ses_one_more").launch());
+  const journals = opened(house.path);
+  expect(journals.find("ses_one")).toEqual([
+    { id: "ses_one", status: "completed", startedAt: expect.any(Number), description: "the first" },
+  ]);
+  expect(journals.find("ses_o").map(({ id }) => id)).toEqual(["ses_one_more", "ses_one"]);
+  expect(journals.find("ses_%")).toEqual([]);
+  expect(journals.journal("ses_o")).toBeUndefined();
+});
+
+test("no file, and no folder, comes into being", () => {
+  const folder = join(temporaryFolder(), "none");
+  expect(() => openJournals(join(folder, "tasks.db"), readonly)).toThrow("there is no such file");
+  expect(existsSync(folder)).toBe(false);
+});
+
+test.each([
+  [1, `it has version 1, and this plugin reads version ${KNOWN}: OpenCode brings it up to date`],
+  [99, `it has version 99, and this plugin knows versions up to ${KNOWN}`],
+])("a file of version %i is refused in words, and left alone", (version, words) => {
+  const { house, store } = stored();
+  store.close();
+  const database = writable(house.path);
+  database.exec(`PRAGMA user_version = ${version}`);
+  database.close();
+  expect(() => openJournals(house.path, readonly)).toThrow(words);
+  expect(house.rows("PRAGMA user_version")).toEqual([{ user_version: version }]);
+});
+
+test("what is no database is refused, and neither set aside nor changed", () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "tasks.db");
+  writeFileSync(path, "no database ".repeat(1_000));
+  expect(() => openJournals(path, readonly)).toThrow(expect.objectContaining({ kind: "damaged" }));
+  expect(readdirSync(folder)).toEqual(["tasks.db"]);
+});

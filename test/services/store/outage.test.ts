@@ -1,0 +1,364 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { BEAT } from "../../../src/services/store/ownership.ts";
+import type { FaultKind } from "../../../src/services/store/sqlite/database.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import type { Store } from "../../../src/services/store/store.ts";
+import { noProgress } from "../../../src/task.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createFaultyDisk } from "./faulty-database.ts";
+import { ownerOf } from "./owners.ts";
+import { temporaryFolder } from "./places.ts";
+import { type Kept, openKept, readFile } from "./resilient.ts";
+import { noticePrompt, START, type Story, tell } from "./story.ts";
+
+const openDatabase = await loadSqlite();
+
+/** Everything that a store says of some tasks. */
+const saysOf = (ids: string[]) => (store: Store) => ({
+  records: ids.map((id) => store.get(id)),
+  // Launched here in any order, which is all the same to a store that only one process writes to.
+  list: store.list({}).toSorted((a, b) => a.sessionID.localeCompare(b.sessionID)),
+  journals: ids.map((id) => store.journal(id)),
+});
+
+const OUTAGE = "cannot be used for now";
+const OVER = "can be used again";
+
+test.each(["full", "busy", "readonly", "other"] as const)(
+  "changes on a disk that is %s are kept, and written in order with the next beat that succeeds",
+  async (kind) => {
+    const { store, disk, path, log } = await openKept();
+    const [before, story] = [tell("ses_0"), tell("ses_1")];
+    store.commit(before.launch());
+    disk.failWrites(kind);
+    store.beginLaunch({ messageID: "msg_ses_1", parentSessionID: "ses_parent", at: START, fork: false });
+    for (const chapter of [story.launch(), before.answer(), story.answer(), before.tell()]) {
+      expect(store.commit(chapter)).toEqual([]);
+    }
+    store.noteProgress(new Map([["ses_1", { ...noProgress(story.record().task.startedAt), toolCalls: 4 }]]));
+    store.beat(START);
+    const meant = saysOf(["ses_0", "ses_1"])(store);
+    expect(meant.records.map((record) => record?.task.progress.toolCalls)).toEqual([0, 4]);
+    expect(meant.journals).toEqual([before.events(), story.events()]);
+    expect(readFile(path, (file) => file.get("ses_1"))).toBeUndefined();
+    disk.heal();
+    expect(store.beat(START)).toEqual([]);
+    expect(readFile(path, saysOf(["ses_0", "ses_1"]))).toEqual(meant);
+    expect(log.errors).toHaveLength(1);
+    expect(log.errors[0]).toContain(OUTAGE);
+    expect(log.errors[0]).toContain(path);
+    expect(log.infos).toHaveLength(1);
+    expect(log.infos[0]).toContain(OVER);
+  },
+);
+
+test("each outage is said once, and its end once", async () => {
+  const { store, disk, log } = await openKept();
+  const story = tell("ses_1");
+  for (const chapter of [story.launch(), story.answer(), story.tell()]) {
+    disk.failWrites("full");
+    store.commit(chapter);
+    store.beat(START);
+    disk.heal();
+    store.beat(START);
+  }
+  expect([log.errors.length, log.infos.length]).toEqual([3, 3]);
+});
+
+test("an outage in which nothing is to be written is said once too, however long it is", async () => {
+  const { store, disk, clock, log } = await openKept();
+  disk.failWrites("busy");
+  for (let beat = 0; beat < 20; beat += 1) {
+    store.beat(clock.now());
+    await clock.advance(1_500);
+    store.noteProgress(new Map());
+    store.adopt(clock.now(), () => true);
+    await clock.advance(1_500);
+  }
+  expect([log.errors.length, log.infos.length]).toEqual([1, 0]);
+  disk.heal();
+  store.beat(clock.now());
+  expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
+});
+
+test("after an outage for all, the first to be over it leaves the others their tasks", async () => {
+  const folder = temporaryFolder();
+  const clock = createVirtualClock(START);
+  const first = await openKept({ folder, clock, owner: ownerOf("first") });
+  const second = await openKept({ folder, clock, owner: ownerOf("second") });
+  first.store.commit(tell("ses_1").launch());
+  const beat = ({ store }: Kept) => [store.beat(clock.now()), store.adopt(clock.now(), () => true).tasks];
+  for (const { disk } of [first, second]) disk.failWrites("full");
+  for (let beats = 0; beats < 10; beats += 1) {
+    await clock.advance(BEAT);
+    for (const kept of [first, second]) beat(kept);
+  }
+  second.disk.heal();
+  expect(beat(second)).toEqual([[], []]);
+  await clock.advance(BEAT - 1_000);
+  first.disk.heal();
+  expect(beat(first)).toEqual([[], []]);
+  for (let beats = 0; beats < 5; beats += 1) {
+    await clock.advance(BEAT);
+    for (const kept of [second, first]) expect(beat(kept)).toEqual([[], []]);
+  }
+  expect([first.store.isElsewhere("ses_1"), second.store.isElsewhere("ses_1")]).toEqual([false, true]);
+});
+
+test("a disk that is really full keeps nothing from going on", async () => {
+  const { store, disk, path, log } = await openKept();
+  const story = tell("ses_1", { prompt: "x".repeat(50_000) });
+  disk.database().exec("PRAGMA max_page_count = 1");
+  for (const chapter of [story.launch(), story.answer(), story.tell()]) expect(store.commit(chapter)).toEqual([]);
+  expect(store.get("ses_1")).toEqual(story.record());
+  expect(log.errors).toHaveLength(1);
+  expect(log.errors[0]).toContain("Make room on the disk.");
+  disk.database().exec("PRAGMA max_page_count = 100000");
+  store.beat(START);
+  expect(readFile(path, (file) => file.journal("ses_1"))).toEqual(story.events());
+});
+
+test("while another connection writes, a change waits; it is written with the first change a second later", async () => {
+  const { store, path, clock, log } = await openKept();
+  const other = openDatabase(path);
+  const [story, later, last] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+  other.exec("BEGIN IMMEDIATE");
+  expect(store.commit(story.launch())).toEqual([]);
+  expect(store.get("ses_1")).toEqual(story.record());
+  other.exec("ROLLBACK");
+  store.commit(later.launch());
+  expect(readFile(path, (file) => file.list({}))).toEqual([]);
+  await clock.advance(1_000);
+  store.commit(last.launch());
+  expect(readFile(path, (file) => file.list({}))).toHaveLength(3);
+  expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
+  other.close();
+});
+
+test("a file that is locked when it is opened is used as soon as it can be", async () => {
+  const folder = temporaryFolder();
+  const first = await openKept({ folder, owner: ownerOf("first") });
+  const other = openDatabase(first.path);
+  other.exec("BEGIN IMMEDIATE");
+  const { store, log, path } = await openKept({ folder });
+  const story = tell("ses_1");
+  store.commit(story.launch());
+  expect(store.list({})).toEqual([story.record().task]);
+  other.exec("ROLLBACK");
+  store.beat(START);
+  expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
+  expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
+  other.close();
+});
+
+test("a task that is removed while nothing can be written does not come back", async () => {
+  const { store, disk, path } = await openKept();
+  const [live, rested, brief] = [tell("ses_live"), tell("ses_rested"), tell("ses_brief")];
+  store.commit(live.launch());
+  store.commit(rested.whole());
+  disk.failWrites("full");
+  store.commit(brief.launch());
+  store.remove(["ses_live", "ses_rested", "ses_brief"]);
+  expect(store.commit(live.answer())).toEqual(["ses_live"]);
+  const nothing = { records: [undefined, undefined, undefined], list: [], journals: [[], [], []] };
+  expect(saysOf(["ses_live", "ses_rested", "ses_brief"])(store)).toEqual(nothing);
+  disk.heal();
+  store.beat(START);
+  expect(readFile(path, saysOf(["ses_live", "ses_rested", "ses_brief"]))).toEqual(nothing);
+});
+
+test("what another process took meanwhile is lost when the outage is over, and said to be", async () => {
+  const { store, disk, path } = await openKept();
+  const [contested, plain, claimed] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+  store.commit(contested.whole());
+  store.commit(claimed.whole());
+  disk.failWrites("full");
+  expect([store.claim("ses_1"), store.claim("ses_3")]).toEqual([true, true]);
+  store.commit(contested.resume());
+  store.commit(plain.launch());
+  const database = openDatabase(path);
+  database.exec("UPDATE task SET owner = 'somebody' WHERE id IN ('ses_1', 'ses_3')");
+  database.close();
+  disk.heal();
+  expect(store.beat(START).toSorted()).toEqual(["ses_1", "ses_3"]);
+  expect(store.isElsewhere("ses_1")).toBe(true);
+  expect(store.get("ses_1")?.task.status).toBe("completed");
+  expect(store.get("ses_2")).toEqual(plain.record());
+});
+
+test("a claim in an outage holds when it is over, and one that was given back does not", async () => {
+  const { store, disk, path } = await openKept();
+  for (const id of ["ses_1", "ses_2"]) store.commit(tell(id).whole());
+  disk.failWrites("busy");
+  expect([store.claim("ses_1"), store.claim("ses_2"), store.claim("ses_3")]).toEqual([true, true, false]);
+  store.letGo("ses_2");
+  disk.heal();
+  expect(store.beat(START)).toEqual([]);
+  expect(readFile(path, (file) => [file.isElsewhere("ses_1"), file.isElsewhere("ses_2")])).toEqual([true, false]);
+  disk.failWrites("busy");
+  store.letGo("ses_1");
+  expect(store.claim("ses_1")).toBe(true);
+  disk.heal();
+  expect(store.beat(START)).toEqual([]);
+  expect(readFile(path, (file) => file.isElsewhere("ses_1"))).toBe(true);
+});
+
+test("what is known to be another's cannot be claimed in an outage either", async () => {
+  const { store, disk, folder } = await openKept();
+  const other = await openKept({ folder, owner: ownerOf("other") });
+  other.store.commit(tell("ses_1").launch());
+  disk.failWrites("full");
+  expect(store.claim("ses_1")).toBe(false);
+  expect(store.isElsewhere("ses_1")).toBe(true);
+});
+
+test("nothing is said to be elsewhere, or taken over, while that cannot be known", async () => {
+  const { store, disk } = await openKept();
+  store.commit(tell("ses_1").launch());
+  disk.failReads("other");
+  disk.failWrites("other");
+  expect(store.isElsewhere("ses_1")).toBe(false);
+  expect(store.adopt(START, () => true)).toEqual({ tasks: [], prompts: [], launches: [] });
+  expect(store.get("ses_1")?.task.status).toBe("running");
+  expect(store.list({})).toHaveLength(1);
+  expect(store.journal("ses_1")).toHaveLength(2);
+});
+
+test("what cannot be written until the end is said to be lost", async () => {
+  const { store, disk, log } = await openKept();
+  disk.failWrites("full");
+  store.commit(tell("ses_1").launch());
+  store.close();
+  expect(log.errors.at(-1)).toContain("they are lost");
+});
+
+test("what can be written at the end is", async () => {
+  const { store, disk, log, path } = await openKept();
+  disk.failWrites("full");
+  const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
+  store.commit({ ...tell("ses_1").launch(), prompts });
+  disk.heal();
+  store.close();
+  expect(log.errors).toHaveLength(1);
+  const estate = readFile(path, (file) => file.adopt(START, () => true));
+  expect([estate.tasks.length, estate.prompts.length]).toEqual([1, 1]);
+});
+
+/** Something that a runtime does, or a disk. */
+type Act =
+  | { type: "step"; task: number }
+  | { type: "remove"; task: number }
+  | { type: "progress"; task: number; toolCalls: number }
+  | { type: "touch"; task: number }
+  | { type: "fail"; kind: FaultKind; after: number }
+  | { type: "heal" }
+  | { type: "beat" };
+
+const task = fc.nat({ max: 3 });
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant("step" as const), task }) },
+  fc.record({ type: fc.constant("remove" as const), task }),
+  fc.record({ type: fc.constant("progress" as const), task, toolCalls: fc.nat({ max: 9 }) }),
+  fc.record({ type: fc.constant("touch" as const), task }),
+  fc.record({
+    type: fc.constant("fail" as const),
+    kind: fc.constantFrom<FaultKind>("full", "busy", "other"),
+    after: fc.nat({ max: 6 }),
+  }),
+  fc.record({ type: fc.constant("heal" as const) }),
+  fc.record({ type: fc.constant("beat" as const) }),
+);
+
+test("whatever fails and when: in the end the file says what memory says, and so did the store all the time", async () => {
+  const folder = temporaryFolder();
+  let count = 0;
+  const ids = ["ses_0", "ses_1", "ses_2", "ses_3"];
+  const run = async (acts: Act[]) => {
+    count += 1;
+    const disk = createFaultyDisk(openDatabase);
+    const { store, path, clock } = await openKept({ folder: join(folder, String(count)) }, disk);
+    const memory = createMemory().boot(clock);
+    const lives = ids.map((id, after) => ({ story: tell(id, { after }), chapter: 0, removed: false }));
+    const both = (work: (to: Store) => unknown) => [store, memory].forEach((to) => void work(to));
+
+    const step = (life: (typeof lives)[number]) => {
+      if (life.removed || life.chapter > 3) return;
+      const chapters: (keyof Pick<Story, "launch" | "answer" | "tell" | "resume">)[] = [
+        "launch",
+        "answer",
+        "tell",
+        "resume",
+      ];
+      const name = chapters[life.chapter];
+      if (!name) return;
+      if (name === "resume") expect(store.claim(life.story.id)).toBe(true);
+      const change = life.story[name]();
+      life.chapter += 1;
+      both((to) => expect(to.commit(change)).toEqual([]));
+    };
+
+    const perform = (done: Act) => {
+      if (done.type === "fail") return disk.failWrites(done.kind, done.after);
+      if (done.type === "heal") return disk.heal();
+      if (done.type === "beat") return void expect(store.beat(clock.now())).toEqual([]);
+      const life = lives[done.task];
+      if (!life) return;
+      const { id } = life.story;
+      if (done.type === "step") return step(life);
+      if (done.type === "progress") {
+        const progress = { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: done.toolCalls };
+        return both((to) => to.noteProgress(new Map([[id, progress]])));
+      }
+      if (done.type === "remove") {
+        life.removed = true;
+        return both((to) => to.remove([id]));
+      }
+      if (life.removed || life.chapter !== 3) return;
+      expect(store.claim(id)).toBe(true);
+      store.letGo(id);
+    };
+
+    for (const done of acts) {
+      perform(done);
+      expect(saysOf(ids)(store)).toEqual(saysOf(ids)(memory));
+      await clock.advance(400);
+    }
+    disk.heal();
+    expect(store.beat(clock.now())).toEqual([]);
+    expect(readFile(path, saysOf(ids))).toEqual(saysOf(ids)(memory));
+    const live = lives
+      .filter(({ chapter, removed }) => !removed && chapter > 0 && chapter !== 3)
+      .map(({ story }) => story.id);
+    expect(ids.filter((id) => readFile(path, (file) => file.isElsewhere(id)))).toEqual(live);
+    store.close();
+  };
+  await fc.assert(fc.asyncProperty(fc.array(act, { maxLength: 25 }), run), { numRuns: 80 });
+});
+
+test("a request that was left in an outage is written when the process ends, for the one that it is meant for", async () => {
+  const { store, disk, folder, clock } = await openKept();
+  const other = await openKept({ folder, owner: ownerOf("other"), clock });
+  other.store.commit(tell("ses_1").launch());
+  disk.failWrites("busy");
+  store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, clock.now());
+  expect(other.store.takeRequests()).toEqual([]);
+  disk.heal();
+  store.close();
+  expect(other.store.takeRequests().map(({ id }) => id)).toEqual(["req_1"]);
+});
+
+test("a clock that is set back in an outage holds nothing up: what changes is written once that works again", async () => {
+  const clock = createVirtualClock(START);
+  let back = 0;
+  const { store, disk, path } = await openKept({ clock: { ...clock, now: () => clock.now() - back } });
+  const story = tell("ses_1");
+  disk.failWrites("full");
+  store.commit(story.launch());
+  back = 3_600_000;
+  disk.heal();
+  store.commit(story.answer());
+  expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
+});

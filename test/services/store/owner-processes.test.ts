@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isRunning, thisProcessName } from "../../../src/services/platform/process-identity.ts";
+import { isGone, LEASE, type SeenOwner, thisProcess } from "../../../src/services/store/ownership.ts";
+import { START } from "./story.ts";
+
+const me = thisProcess("me", "/project");
+
+/** A pid that no process has: one that had it has just ended. */
+const deadPid = () => spawnSync(process.execPath, ["--version"]).pid;
+
+const seen = (given: Partial<SeenOwner> = {}): SeenOwner => ({ ...me, id: "other", beatAt: START, ...given });
+
+/** When a process started, as Linux counts it: clock ticks since the boot. Elsewhere nobody compares it. */
+const startOf = (pid: number): number => {
+  if (process.platform !== "linux") return 0;
+  return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19]);
+};
+
+const judge = (owner: SeenOwner, later = 0) => isGone(owner, me, { now: START + later, since: 0 });
+
+const failing = (code: string) => {
+  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error(code), { code });
+  });
+  onTestFinished(() => kill.mockRestore());
+};
+
+describe("a process of this machine", () => {
+  test("that has ended is gone at once", () => {
+    expect(judge(seen({ pid: deadPid() }))).toBe(true);
+  });
+
+  test("that runs is not, nor is another start of the plugin in this very process", () => {
+    expect(judge(seen({ pid: process.ppid, startedAt: startOf(process.ppid) }))).toBe(false);
+    expect(judge(seen())).toBe(false);
+  });
+
+  test("that another user started counts as running: it may not be signalled, but it is there", () => {
+    failing("EPERM");
+    expect(isRunning(thisProcessName)).toBe(true);
+    expect(judge(seen({ pid: deadPid() }))).toBe(false);
+  });
+
+  test("that cannot be signalled since it is not there has ended", () => {
+    failing("ESRCH");
+    expect(isRunning(thisProcessName)).toBe(false);
+  });
+
+  test.runIf(process.platform === "linux")("that has the pid of one that ended is not taken for it", () => {
+    expect(isRunning(thisProcessName)).toBe(true);
+    expect(isRunning({ ...thisProcessName, startedAt: thisProcessName.startedAt - 1 })).toBe(false);
+    expect(judge(seen({ pid: process.ppid, startedAt: startOf(process.ppid) - 1 }))).toBe(true);
+  });
+});
+
+describe("a process of another machine", () => {
+  test.each([
+    ["another boot or container", "boot 00000000-0000-0000-0000-000000000000, pid:[1]"],
+    ["a version that noted the host name", hostname()],
+  ])("of %s is judged by its lease, whatever its pid means here", (_, machine) => {
+    for (const pid of [deadPid(), process.pid]) {
+      const owner = seen({ pid, machine, startedAt: 1 });
+      expect([judge(owner), judge(owner, LEASE), judge(owner, LEASE + 1)]).toEqual([false, false, true]);
+    }
+  });
+});

@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openStore, type StoreOptions } from "../../../src/services/store/open-store.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../../src/services/store/store.ts";
+import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { createFaultyDisk, type FaultyDisk } from "./faulty-database.ts";
+import { ownerOf } from "./owners.ts";
+import { createLogged, type Logged, temporaryFolder } from "./places.ts";
+import { START } from "./story.ts";
+
+const openDatabase = await loadSqlite();
+
+/** A kept store in a folder of its own, on a disk that fails when it is told to. */
+export interface Kept {
+  store: Store;
+  folder: string;
+  path: string;
+  disk: FaultyDisk;
+  log: Logged;
+  clock: VirtualClock;
+}
+
+export const openKept = async (
+  given: Partial<Omit<StoreOptions, "clock">> & { clock?: VirtualClock } = {},
+  disk = createFaultyDisk(openDatabase),
+): Promise<Kept> => {
+  const folder = given.folder ?? temporaryFolder();
+  const log = createLogged();
+  const clock = given.clock ?? createVirtualClock(START);
+  const parts = { owner: ownerOf("me"), log, load: async () => disk.open, ...given, clock, folder };
+  const store = await openStore(parts);
+  onTestFinished(() => store.close());
+  return { store, folder, path: join(folder, "tasks.db"), disk, log, clock };
+};
+
+/** What stands in a file, as another process sees it. */
+export const readFile = <T>(path: string, read: (store: Store) => T): T => {
+  const database = openDatabase(path);
+  migrate(database);
+  const store = createSqliteStore({ database, owner: ownerOf("reader", { pid: 1 }), now: () => START });
+  try {
+    return read(store);
+  } finally {
+    store.close();
+  }
+};

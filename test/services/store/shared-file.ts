@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Owner } from "../../../src/services/store/ownership.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { ownerOf } from "./owners.ts";
+import { temporaryFolder } from "./places.ts";
+import { START } from "./story.ts";
+
+const openDatabase = await loadSqlite();
+
+/** Several processes on one file, as far as a store can tell. */
+export const createHouse = (path = join(temporaryFolder(), "tasks.db")) => {
+  const clock = createVirtualClock(START);
+  const dead = new Set<number>();
+  let pids = 0;
+  return {
+    clock,
+    path,
+    move: (id: string, given: Partial<Owner> = {}) => {
+      pids += 1;
+      const owner = ownerOf(id, { pid: pids, ...given });
+      const database = openDatabase(path);
+      migrate(database);
+      const store = createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => !dead.has(pid) });
+      onTestFinished(() => store.close());
+      return { store, kill: () => void dead.add(owner.pid) };
+    },
+    /** What a query finds in the file. */
+    rows: <Row>(sql: string): Row[] => {
+      const database = openDatabase(path);
+      try {
+        return database.prepare<Row>(sql).all();
+      } finally {
+        database.close();
+      }
+    },
+  };
+};

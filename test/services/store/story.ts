@@ -1,0 +1,93 @@
+import { initialTransition, transition } from "xstate";
+import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import type { Change, TaskRecord } from "../../../src/services/store/store.ts";
+import { noProgress, type TaskFacts } from "../../../src/task.ts";
+import { START, taskInput } from "../../fakes/task-input.ts";
+
+export { START };
+
+/** A task's life, as a machine tells it: each chapter is the change that a runtime would store. */
+export interface Story {
+  id: string;
+  /** The newest record. */
+  record(): TaskRecord;
+  /** Every event so far. */
+  events(): TaskEvent[];
+  /** Launched, and at work. */
+  launch(): Change;
+  /** Answered; its parent is not told yet. */
+  answer(result?: string): Change;
+  /** Told: at rest. */
+  tell(): Change;
+  /** All of the above at once. */
+  whole(): Change;
+  resume(): Change;
+}
+
+export type StoryOptions = Partial<
+  Pick<TaskFacts, "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description">
+> & {
+  /** Milliseconds from `START` to the launch; the end comes a second later. */
+  after?: number;
+};
+
+const merged = (changes: Change[]): Change => ({
+  records: changes.flatMap(({ records }) => records).slice(-1),
+  journal: changes.flatMap(({ journal }) => journal),
+  prompts: [],
+});
+
+export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): Story => {
+  const at = START + after;
+  const { facts, run } = taskInput(id, given, at);
+  let snapshot: TaskSnapshot = initialTransition(taskMachine, { facts, run })[0];
+  const past: TaskEvent[] = [];
+
+  const record = (): TaskRecord => ({
+    task: toTask(snapshot, noProgress(facts.startedAt)),
+    snapshot: { value: snapshot.value, context: snapshot.context },
+  });
+
+  const chapter = (...events: TaskEvent[]): Change => {
+    for (const event of events) {
+      const [next] = transition(taskMachine, snapshot, event);
+      if (next === snapshot) throw new Error(`${event.type} was refused`);
+      snapshot = next;
+    }
+    past.push(...events);
+    return { records: [record()], journal: events.map((event) => ({ taskId: id, event })), prompts: [] };
+  };
+
+  const launch = () => chapter({ type: "SLOT_GRANTED", at }, { type: "PROMPT_ACCEPTED", at });
+  const answer = (result = "It is in a.ts.") => {
+    const begun = chapter({ type: "HOST_IDLE", at: at + 900 });
+    const { look } = snapshot.context;
+    const end = chapter({ type: "LOOKED_ANSWERED", at: at + 1_000, look, completedAt: at + 1_000, result });
+    return merged([begun, end]);
+  };
+  const told = () =>
+    chapter({ type: "NOTICE_FORMED", at: at + 1_000 }, { type: "NOTICE_ACKNOWLEDGED", at: at + 1_100 });
+
+  return {
+    id,
+    record,
+    events: () => [...past],
+    launch,
+    answer,
+    tell: told,
+    whole: () => merged([launch(), answer(), told()]),
+    resume: () =>
+      chapter({ type: "RESUME", at: at + 2_000, messageID: "msg_more", partID: "prt_more", prompt: "more" }),
+  };
+};
+
+/** A prompt that tells a parent of ends. */
+export const noticePrompt = (messageID: string): NoticePrompt => ({
+  messageID,
+  parts: [{ id: `prt_${messageID}`, text: "done", synthetic: false }],
+  runs: [],
+  toasts: [],
+});
