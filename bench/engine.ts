@@ -46,16 +46,16 @@ const inputOf = (index: number): TaskInput =>
 const answered = (effect: Effect): SupervisorEvent | undefined => {
   const at = START;
   switch (effect.type) {
-    case "read": {
+    case "readParent": {
       const sender = { agent: "build", model: undefined };
       return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "PARENT_READ", at, sender } };
     }
-    case "form": {
-      const runs = effect.owed.map(({ taskId, run }) => ({ taskId, run }));
+    case "composeNotice": {
+      const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
       const prompt = { messageID: `msg_notice_${runs[0]?.taskId}`, parts: [], runs, toasts: [] };
-      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "FORMED", at, prompt } };
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at, prompt } };
     }
-    case "send": {
+    case "sendNotice": {
       const promptID = effect.prompt.messageID;
       return {
         type: "OUTBOX",
@@ -87,8 +87,8 @@ const launch = (runtime: Runtime, index: number) => {
 const finish = (runtime: Runtime, index: number) => {
   const id = `ses_${index}`;
   runtime.send(id, { type: "HOST_IDLE", at: START });
-  runtime.send(id, { type: "LOOKED_ANSWERED", at: START, look: 1, completedAt: START, result: RESULT });
-  if (runtime.live(id)) throw new Error(`${id} was not reaped`);
+  runtime.send(id, { type: "CHECKED_ANSWERED", at: START, checkId: 1, completedAt: START, result: RESULT });
+  if (runtime.snapshotOf(id)) throw new Error(`${id} was not reaped`);
 };
 
 const withLive = async <T>(open: () => Promise<Store>, live: number, measure: (runtime: Runtime) => T): Promise<T> => {
@@ -103,12 +103,12 @@ const withLive = async <T>(open: () => Promise<Store>, live: number, measure: (r
 
 /** Hints and looks, round robin: what a busy host causes most. */
 const eventsPerSecond = (live: number, rounds: number) => (runtime: Runtime) => {
-  let look = 0;
+  let checkId = 0;
   const round = () => {
-    look += 1;
+    checkId += 1;
     for (let index = 0; index < live; index += 1) {
       runtime.send(`ses_${index}`, { type: "HOST_IDLE", at: START });
-      runtime.send(`ses_${index}`, { type: "LOOKED_BUSY", at: START, look });
+      runtime.send(`ses_${index}`, { type: "CHECKED_BUSY", at: START, checkId });
     }
   };
   round();
@@ -177,7 +177,7 @@ const bytesPerTask = async (): Promise<Figure> => {
 const replaySpeed = (): Figure => {
   const looks = Array.from({ length: 500 }, (_, index): TaskEvent[] => [
     { type: "HOST_IDLE", at: START },
-    { type: "LOOKED_BUSY", at: START, look: index + 1 },
+    { type: "CHECKED_BUSY", at: START, checkId: index + 1 },
   ]).flat();
   const journal: TaskEvent[] = [{ type: "SLOT_GRANTED", at: START }, { type: "PROMPT_ACCEPTED", at: START }, ...looks];
   const fold = () => {

@@ -110,8 +110,8 @@ const measure = (store: Store, other: Store): Figure[] => {
   const change = (round: number) => {
     const counted = (index: number) =>
       new Map([[`ses_${tasks + index}`, { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: round }]]);
-    other.noteProgress(counted((2 * round) % 20));
-    changes.push(timed(() => store.noteProgress(counted((2 * round + 1) % 20))));
+    other.storeProgress(counted((2 * round) % 20));
+    changes.push(timed(() => store.storeProgress(counted((2 * round + 1) % 20))));
   };
   const first = timed(() => void store.page({ limit: 50, offset: 0 }));
   const pages = Object.entries(PAGES).map(([what, filter]) =>
@@ -122,13 +122,13 @@ const measure = (store: Store, other: Store): Figure[] => {
     seen = store.changedSince(seen, 1_000).at(-1)?.change ?? seen;
   };
   const rest: Record<string, () => void> = {
-    tallies: () => void store.tallies(),
+    tallies: () => void store.stats(),
     "one task": () => void store.get(`ses_${tasks / 2}`),
     "the tasks of a batch": () => void store.batch("batch_9"),
     "the live tasks": () => void store.live(),
     "the newest change": () => void store.latestChange(),
     "what changed since the last look": follow,
-    "requests for this process": () => void store.takeRequests(),
+    "requests for this process": () => void store.takeCommands(),
   };
   const figures = Object.entries(rest).map(([what, ask]) => figureOf(what, ask, change));
   return [

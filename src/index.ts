@@ -8,19 +8,19 @@ import { createEngine } from "./services/engine.ts";
 import { type ClosableHost, closable } from "./services/host/closable-host.ts";
 import { readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/host/opencode-host.ts";
-import { createStatusSource } from "./services/http/engine-source.ts";
-import { createWatching } from "./services/http/live/live-charts.ts";
-import { createSites } from "./services/http/open-directories.ts";
+import { createEngineSource } from "./services/http/engine-source.ts";
+import { createLiveCharts } from "./services/http/live/live-charts.ts";
+import { createOpenDirectories } from "./services/http/open-directories.ts";
 import { type StatusServer, startStatusServer } from "./services/http/server/status-server.ts";
 import { systemClock } from "./services/platform/clock.ts";
-import { isDevelopment, isRun } from "./services/platform/environment.ts";
+import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
-import { type Log, reasonOf } from "./services/platform/log.ts";
-import { createOpenings } from "./services/recovery/reopened-directories.ts";
+import { errorMessage, type Log } from "./services/platform/log.ts";
+import { createDirectoryOpenings } from "./services/recovery/reopened-directories.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/sqlite/database-file.ts";
-import { commandLine } from "./services/text/shell-command.ts";
+import { shellCommand } from "./services/text/shell-command.ts";
 import { subagentsOf } from "./tools/subtasks/subagents.ts";
 import { subtasksToolset } from "./tools/subtasks/toolset.ts";
 import { fixedTools, toolNames } from "./tools/toolsets.ts";
@@ -31,15 +31,15 @@ const SERVICE = "opencode-taskchart";
 const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 /** The directories that this process has open: the host starts the plugin once for each, and the status API shows all. */
-const sites = createSites();
-const source = createStatusSource(sites, systemClock, randomUUID);
+const sites = createOpenDirectories();
+const source = createEngineSource(sites, systemClock, randomUUID);
 
 /** Outlives the plugin, which the host disposes of and starts again in the same process. */
-const openings = createOpenings(systemClock);
+const openings = createDirectoryOpenings(systemClock);
 
 /** The same place seen from here and from the bundle, which is in `dist` too. Read only when somebody opens the page. */
 const page = (name: string) => readFileSync(new URL(`../dist/${name}.html`, import.meta.url), "utf8");
-const watching = createWatching(systemClock, page);
+const watching = createLiveCharts(systemClock, page);
 
 /** Background tasks for OpenCode. Nothing here awaits the host: it waits for its plugins, so that would be a deadlock. */
 const server: Plugin = async (input, given) => {
@@ -62,7 +62,7 @@ const server: Plugin = async (input, given) => {
       },
     },
   });
-  const isHeadless = isRun();
+  const isHeadless = isOpencodeRun();
   const watch = await watching.watch(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
@@ -75,7 +75,7 @@ const server: Plugin = async (input, given) => {
       maxDepth: options.maxDepth,
       staleAfter: options.staleAfter,
       fork: options.fork,
-      attention: { timeout: options.attention.timeout, command: commandLine(CLI) },
+      attention: { timeout: options.attention.timeout, command: shellCommand(CLI) },
       recovery: options.recovery,
       retention: options.retention,
       isHeadless,
@@ -105,7 +105,7 @@ const server: Plugin = async (input, given) => {
   };
   let serving: ReturnType<typeof serve> | undefined;
   // A process that ends would leave behind the files that say where its server is.
-  opening.onceSure(() => {
+  opening.whenProcessStays(() => {
     serving = serve();
   });
   await serving;
@@ -118,7 +118,7 @@ const server: Plugin = async (input, given) => {
       if (odd.length > 0) log.error("agents have no subtask tool: their configuration cannot be read", { odd });
       return subtasksToolset(parts, subagents, options.subtasks.onParentCancel);
     } catch (error) {
-      log.error("there are no subtask tools", { reason: reasonOf(error) });
+      log.error("there are no subtask tools", { reason: errorMessage(error) });
       return {};
     }
   };
@@ -137,22 +137,22 @@ const server: Plugin = async (input, given) => {
         const told = readEvent(event as OpencodeEvent, clock.now());
         if (told) engine.onHostEvent(told);
       } catch (error) {
-        log.error("an event could not be handled", { type: event.type, reason: reasonOf(error) });
+        log.error("an event could not be handled", { type: event.type, reason: errorMessage(error) });
       }
     },
     "experimental.session.compacting": async ({ sessionID }, { context }) => {
       try {
-        const tasks = engine.contextOf(sessionID);
+        const tasks = engine.reminderFor(sessionID);
         if (tasks !== undefined) context.push(tasks);
       } catch (error) {
-        log.error("a compaction was not told of the tasks", { sessionID, reason: reasonOf(error) });
+        log.error("a compaction was not told of the tasks", { sessionID, reason: errorMessage(error) });
       }
     },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       try {
         engine.onModelRequest(messages);
       } catch (error) {
-        log.error("a model request could not be looked through", { reason: reasonOf(error) });
+        log.error("a model request could not be looked through", { reason: errorMessage(error) });
       }
     },
     dispose: async () => {

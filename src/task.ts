@@ -37,7 +37,7 @@ export const Question = z.object({
 export type Question = z.infer<typeof Question>;
 
 /** A permission or a question that waits for a person's answer. */
-export const OpenRequest = z.object({
+export const OpenUserRequest = z.object({
   id: z.string(),
   kind: z.enum(["permission", "question"]),
   /** What is asked, in words. */
@@ -48,7 +48,7 @@ export const OpenRequest = z.object({
   /** What is allowed from then on when a permission is given for always, as patterns; absent for a question. */
   always: z.array(z.string()).optional(),
 });
-export type OpenRequest = z.infer<typeof OpenRequest>;
+export type OpenUserRequest = z.infer<typeof OpenUserRequest>;
 
 /** What holds a task up: a request that waits for a person, or silence. */
 export const Attention = z.object({
@@ -57,7 +57,7 @@ export const Attention = z.object({
   what: z.string(),
   since: z.iso.datetime(),
   /** All that is asked, oldest first; the first one is told of above. Absent for `stale`. */
-  requests: z.array(OpenRequest).optional(),
+  requests: z.array(OpenUserRequest).optional(),
 });
 export type Attention = z.infer<typeof Attention>;
 

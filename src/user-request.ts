@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What a person answers to what a task asks. */
-export const Answer = z
+export const UserReply = z
   .strictObject({
     /** Which request: so that nobody answers what was asked meanwhile, and was not seen. */
     requestId: z.string().min(1),
@@ -22,4 +22,4 @@ export const Answer = z
     path: ["message"],
     error: "goes with reject only",
   });
-export type Answer = z.infer<typeof Answer>;
+export type UserReply = z.infer<typeof UserReply>;

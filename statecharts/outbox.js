@@ -5,17 +5,17 @@ export const outbox = createMachine({
   "description": "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
   "type": "parallel",
   "on": {
-    "OWE": {
-      "guard": "isNews",
-      "actions": "owe",
+    "NOTICE_DUE": {
+      "guard": "isNew",
+      "actions": "enqueue",
       "description": "A run has ended, and the parent is owed its notice."
     },
     "ADOPTED": {
-      "actions": "adopt",
+      "actions": "adoptPrompts",
       "description": "The process that had prompts to this parent under way is gone: they go on from here."
     },
     "PARENT_STORED": {
-      "guard": "current",
+      "guard": "isCurrentPrompt",
       "actions": "assign storedAt",
       "description": "The host has stored a user message in the parent."
     },
@@ -23,7 +23,7 @@ export const outbox = createMachine({
       "actions": "withdraw",
       "description": "The parent learned of a run's end in another way."
     },
-    "PARENT_GONE": {
+    "PARENT_CLOSED": {
       "target": [
         ".delivery.closed",
         ".parent.open"
@@ -43,16 +43,16 @@ export const outbox = createMachine({
               "guard": "hasAdopted",
               "target": "checking",
               "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
-              "actions": "takeAdopted"
+              "actions": "takeAdoptedPrompt"
             },
             {
-              "guard": "owes",
+              "guard": "hasQueued",
               "target": "gathering",
               "description": "Something is owed."
             }
           ],
           "on": {
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             }
@@ -65,10 +65,10 @@ export const outbox = createMachine({
               "guard": "hasAdopted",
               "target": "checking",
               "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
-              "actions": "takeAdopted"
+              "actions": "takeAdoptedPrompt"
             },
             {
-              "guard": "not owes",
+              "guard": "not hasQueued",
               "target": "idle",
               "description": "Nothing is owed any more."
             },
@@ -79,7 +79,7 @@ export const outbox = createMachine({
             }
           ],
           "on": {
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             }
@@ -88,9 +88,9 @@ export const outbox = createMachine({
         "reading": {
           "description": "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
           "entry": [
-            "sleep",
+            "clearDeadline",
             {
-              "type": "request"
+              "type": "emitEffect"
             }
           ],
           "on": {
@@ -103,7 +103,7 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             },
@@ -115,7 +115,7 @@ export const outbox = createMachine({
                 "actions": "assign sender"
               },
               {
-                "guard": "owes and in #open",
+                "guard": "hasQueued and in #open",
                 "target": "forming",
                 "actions": "assign sender",
                 "description": "The parent's agent and model are known."
@@ -127,7 +127,7 @@ export const outbox = createMachine({
             ],
             "READ_FAILED": {
               "target": "backingOff",
-              "actions": "assign tries, wakeAt",
+              "actions": "assign attempts, nextDeadline",
               "description": "The parent's agent and model could not be read."
             }
           }
@@ -135,21 +135,21 @@ export const outbox = createMachine({
         "forming": {
           "description": "Words, counts and ids are found for everything that is owed.",
           "entry": {
-            "type": "request"
+            "type": "emitEffect"
           },
           "on": {
-            "FORM_FAILED": {
+            "COMPOSE_FAILED": {
               "target": "backingOff",
-              "actions": "assign tries, wakeAt",
+              "actions": "assign attempts, nextDeadline",
               "description": "The prompt could not be formed."
             },
-            "FORMED": {
+            "COMPOSED": {
               "target": "sending",
               "actions": [
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 },
-                "assign tries, absences, refusals, refusal, storedAt, prompt, owed"
+                "assign attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
               ],
               "description": "The prompt has its words and ids."
             }
@@ -158,7 +158,7 @@ export const outbox = createMachine({
         "sending": {
           "description": "The prompt is on its way to the parent.",
           "entry": [
-            "assign tries, wakeAt",
+            "assign attempts, nextDeadline",
             "assign refusal",
             "enqueueActions"
           ],
@@ -176,34 +176,34 @@ export const outbox = createMachine({
               "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
               "actions": "assign refusal"
             },
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "actions": "assign refusal",
               "description": "The host did not find the parent session."
             },
             "SENT": {
-              "guard": "current",
+              "guard": "isCurrentPrompt",
               "target": "awaiting",
               "actions": [
                 "enqueueActions",
-                "assign absences"
+                "assign notFoundCount"
               ],
               "description": "The host took the prompt."
             },
             "SEND_REFUSED": [
               {
-                "guard": "current and retryable",
+                "guard": "isCurrentPrompt and retryable",
                 "target": "backingOff",
                 "description": "The host did not take the prompt."
               },
               {
-                "guard": "current and refusalsLeft",
+                "guard": "isCurrentPrompt and refusalsLeft",
                 "target": "backingOff",
                 "description": "The host did not take the prompt. For good, it says. It may be for an agent that is no more.",
                 "actions": "assign refusals"
               },
               {
-                "guard": "current",
+                "guard": "isCurrentPrompt",
                 "target": "idle",
                 "description": "The host did not take the prompt. It was refused often enough: the person is told.",
                 "actions": "enqueueActions"
@@ -214,7 +214,7 @@ export const outbox = createMachine({
         "awaiting": {
           "description": "The host took the prompt. The parent has not begun to answer it.",
           "entry": {
-            "type": "wakeAfter"
+            "type": "setDeadline"
           },
           "on": {
             "PARENT_ANSWERED": {
@@ -226,7 +226,7 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             },
@@ -237,7 +237,7 @@ export const outbox = createMachine({
             "PARENT_IDLE": {
               "description": "The host says that the parent is idle. It should have begun to answer: the host is asked after a moment.",
               "actions": {
-                "type": "wakeAfter",
+                "type": "setDeadline",
                 "params": 500
               }
             },
@@ -251,7 +251,7 @@ export const outbox = createMachine({
         "checking": {
           "description": "The host is asked whether the prompt was taken up.",
           "entry": [
-            "sleep",
+            "clearDeadline",
             "enqueueActions"
           ],
           "on": {
@@ -264,7 +264,7 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             },
@@ -274,7 +274,7 @@ export const outbox = createMachine({
             },
             "CHECKED": [
               {
-                "guard": "current and answered",
+                "guard": "isCurrentPrompt and answered",
                 "description": "The host was asked whether the parent has taken the prompt up, and answered. It has.",
                 "target": "idle",
                 "actions": [
@@ -283,35 +283,35 @@ export const outbox = createMachine({
                 ]
               },
               {
-                "guard": "current and pending",
+                "guard": "isCurrentPrompt and pending",
                 "target": "awaiting",
                 "description": "The host was asked whether the parent has taken the prompt up, and answered. It is about to.",
                 "actions": [
-                  "assign tries, wakeAt",
+                  "assign attempts, nextDeadline",
                   "assign storedAt"
                 ]
               },
               {
-                "guard": "current and refused and refusalsLeft",
+                "guard": "isCurrentPrompt and refused and refusalsLeft",
                 "target": "reading",
                 "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
                 "actions": "assign refusals"
               },
               {
-                "guard": "current and refused",
+                "guard": "isCurrentPrompt and refused",
                 "target": "idle",
                 "description": "The host was asked whether the parent has taken the prompt up, and answered. It was refused often enough: the person is told.",
                 "actions": "enqueueActions"
               },
               {
-                "guard": "current",
+                "guard": "isCurrentPrompt",
                 "target": "reading",
                 "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not: the prompt is sent again.",
                 "actions": "assign refusals"
               }
             ],
             "CHECK_FAILED": {
-              "guard": "current",
+              "guard": "isCurrentPrompt",
               "target": "awaiting",
               "description": "The host was asked, and did not say. It is asked again after a pause."
             }
@@ -320,7 +320,7 @@ export const outbox = createMachine({
         "backingOff": {
           "description": "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
           "entry": {
-            "type": "wakeAfter"
+            "type": "setDeadline"
           },
           "on": {
             "PARENT_ANSWERED": {
@@ -332,7 +332,7 @@ export const outbox = createMachine({
                 "enqueueActions"
               ]
             },
-            "PARENT_MISSING": {
+            "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
             },
@@ -346,9 +346,9 @@ export const outbox = createMachine({
         "missing": {
           "description": "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
           "entry": [
-            "assign absences",
+            "assign notFoundCount",
             {
-              "type": "wakeAfter"
+              "type": "setDeadline"
             }
           ],
           "on": {
@@ -382,9 +382,9 @@ export const outbox = createMachine({
         "searching": {
           "description": "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
           "entry": [
-            "sleep",
+            "clearDeadline",
             {
-              "type": "request"
+              "type": "emitEffect"
             }
           ],
           "on": {
@@ -429,17 +429,17 @@ export const outbox = createMachine({
           "description": "The parent session was deleted, or stopped for good. There is nobody to tell.",
           "entry": "enqueueActions",
           "on": {
-            "OWE": {
+            "NOTICE_DUE": {
               "description": "A run has ended, and the parent is owed its notice. Nobody is left to tell.",
               "actions": [
-                "owe",
+                "enqueue",
                 "enqueueActions"
               ]
             },
             "ADOPTED": {
               "description": "The process that had prompts to this parent under way is gone: they go on from here. Nobody is left to tell.",
               "actions": [
-                "adopt",
+                "adoptPrompts",
                 "enqueueActions"
               ]
             },
@@ -467,8 +467,8 @@ export const outbox = createMachine({
         },
         "settling": {
           "description": "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
-          "entry": "assign opensAt",
-          "exit": "assign opensAt",
+          "entry": "assign parentReadyAt",
+          "exit": "assign parentReadyAt",
           "on": {
             "PARENT_ERROR": {
               "target": "settling",
@@ -485,7 +485,7 @@ export const outbox = createMachine({
               "description": "The host says that the parent works."
             },
             "TICK": {
-              "guard": "settled",
+              "guard": "parentReady",
               "target": "open",
               "description": "Time has passed."
             }

@@ -24,13 +24,13 @@ export const task = createMachine({
               "target": ".stopping",
               "description": "The agent or a person wants the task stopped."
             },
-            "SESSION_GONE": {
+            "SESSION_DELETED": {
               "target": "#error",
               "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
               "actions": [
-                "noteEnd",
+                "recordEnd",
                 {
-                  "type": "noteError",
+                  "type": "recordError",
                   "params": {
                     "name": "SessionGone",
                     "kind": "sessionGone",
@@ -38,20 +38,20 @@ export const task = createMachine({
                   }
                 },
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ]
             },
-            "BROKEN": {
+            "SUPERVISION_FAILED": {
               "target": "#error",
               "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up. What still works on it is stopped.",
               "actions": [
-                "noteEnd",
+                "recordEnd",
                 {
-                  "type": "noteError"
+                  "type": "recordError"
                 },
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ]
             },
@@ -75,22 +75,22 @@ export const task = createMachine({
                 "CANCEL": {
                   "target": "#cancelled",
                   "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop.",
-                  "actions": "noteEnd"
+                  "actions": "recordEnd"
                 }
               }
             },
             "launching": {
               "description": "The prompt is on its way to the host.",
               "entry": [
-                "assign sends, hinted, missingSince, wakeAt",
+                "assign sendAttempts, idleHinted, missingSince, nextDeadline",
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ],
               "on": {
                 "PROMPT_ACCEPTED": [
                   {
-                    "guard": "hinted",
+                    "guard": "idleHinted",
                     "target": "settling",
                     "description": "The host took the prompt. It said idle or error before that."
                   },
@@ -101,7 +101,7 @@ export const task = createMachine({
                 ],
                 "PROMPT_REFUSED": [
                   {
-                    "guard": "retryable and sendsLeft",
+                    "guard": "retryable and sendAttemptsLeft",
                     "target": "backingOff",
                     "description": "The host did not take the prompt."
                   },
@@ -109,35 +109,35 @@ export const task = createMachine({
                     "target": "#error",
                     "description": "The host did not take the prompt. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "SESSION_MISSING": {
+                "SESSION_NOT_FOUND": {
                   "target": "missing",
-                  "actions": "noteMissing",
+                  "actions": "recordNotFound",
                   "description": "The host did not find the child session when it was sent the prompt."
                 },
                 "HOST_IDLE": {
                   "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 },
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. It is looked into once the prompt is accepted.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 }
               }
             },
             "backingOff": {
               "description": "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
               "entry": {
-                "type": "wakeAfter"
+                "type": "setDeadline"
               },
               "on": {
                 "TICK": {
@@ -151,7 +151,7 @@ export const task = createMachine({
                 },
                 "HOST_ERROR": {
                   "target": "settling",
-                  "actions": "noteHint",
+                  "actions": "recordIdleHint",
                   "description": "The host says that the child session met an error."
                 }
               }
@@ -167,9 +167,9 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
                   "actions": [
-                    "noteHint",
+                    "recordIdleHint",
                     {
-                      "type": "wakeAfter",
+                      "type": "setDeadline",
                       "params": 1000
                     }
                   ]
@@ -194,91 +194,91 @@ export const task = createMachine({
                   "target": "settling",
                   "reenter": true,
                   "description": "The host says that the child session met an error. It is asked anew.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 },
-                "LOOKED_BUSY": {
-                  "guard": "newestLook",
+                "CHECKED_BUSY": {
+                  "guard": "isCurrentCheck",
                   "target": "working",
-                  "actions": "assign sends, misses, missingSince, hostError",
+                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
-                "LOOKED_ANSWERED": {
-                  "guard": "newestLook",
+                "CHECKED_ANSWERED": {
+                  "guard": "isCurrentCheck",
                   "target": "#completed",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     "assign result, resultRetrievedAt"
                   ],
                   "description": "The host was asked: the run is answered."
                 },
-                "LOOKED_FAILED": {
-                  "guard": "newestLook",
+                "CHECKED_FAILED": {
+                  "guard": "isCurrentCheck",
                   "target": "#error",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     {
-                      "type": "noteError"
+                      "type": "recordError"
                     }
                   ],
                   "description": "The host was asked: the run failed."
                 },
-                "LOOKED_ABORTED": {
-                  "guard": "newestLook",
+                "CHECKED_ABORTED": {
+                  "guard": "isCurrentCheck",
                   "target": "aborted",
                   "description": "The host was asked: the run was aborted."
                 },
-                "LOOKED_MISSING": {
-                  "guard": "newestLook",
+                "CHECKED_NOT_FOUND": {
+                  "guard": "isCurrentCheck",
                   "target": "missing",
-                  "actions": "noteMissing",
+                  "actions": "recordNotFound",
                   "description": "The host was asked, and did not find the child session."
                 },
-                "LOOKED_UNANSWERED": [
+                "CHECKED_UNANSWERED": [
                   {
-                    "guard": "newestLook and sendsLeft",
+                    "guard": "isCurrentCheck and sendAttemptsLeft",
                     "target": "backingOff",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
-                    "actions": "assign misses"
+                    "actions": "assign failedChecks"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOK_FAILED": [
+                "CHECK_FAILED": [
                   {
-                    "guard": "newestLook and looksLeft",
+                    "guard": "isCurrentCheck and failedChecksLeft",
                     "target": "working",
                     "description": "The host was asked, and did not say. It is asked again after a pause.",
                     "actions": [
-                      "assign misses",
+                      "assign failedChecks",
                       {
-                        "type": "wakeAfter",
+                        "type": "setDeadline",
                         "params": 5000
                       }
                     ]
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
@@ -288,7 +288,7 @@ export const task = createMachine({
             "missing": {
               "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
               "entry": {
-                "type": "wakeAfter",
+                "type": "setDeadline",
                 "params": 5000
               },
               "on": {
@@ -299,7 +299,7 @@ export const task = createMachine({
                 },
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. It is looked into after the pause.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 }
               }
             },
@@ -308,7 +308,7 @@ export const task = createMachine({
               "entry": [
                 "assign abortedAt",
                 {
-                  "type": "wakeAfter",
+                  "type": "setDeadline",
                   "params": 500
                 }
               ],
@@ -317,7 +317,7 @@ export const task = createMachine({
                   "guard": "due",
                   "target": "#cancelled",
                   "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-                  "actions": "assign completedAt, wakeAt"
+                  "actions": "assign completedAt, nextDeadline"
                 }
               }
             },
@@ -331,47 +331,47 @@ export const task = createMachine({
                   "reenter": true,
                   "description": "Time has passed."
                 },
-                "LOOKED_BUSY": {
-                  "guard": "newestLook",
+                "CHECKED_BUSY": {
+                  "guard": "isCurrentCheck",
                   "target": "working",
-                  "actions": "assign sends, misses, missingSince, hostError",
+                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
-                "LOOKED_ANSWERED": {
-                  "guard": "newestLook",
+                "CHECKED_ANSWERED": {
+                  "guard": "isCurrentCheck",
                   "target": "#completed",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     "assign result, resultRetrievedAt"
                   ],
                   "description": "The host was asked: the run is answered."
                 },
-                "LOOKED_FAILED": {
-                  "guard": "newestLook",
+                "CHECKED_FAILED": {
+                  "guard": "isCurrentCheck",
                   "target": "#error",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     {
-                      "type": "noteError"
+                      "type": "recordError"
                     }
                   ],
                   "description": "The host was asked: the run failed."
                 },
-                "LOOKED_ABORTED": [
+                "CHECKED_ABORTED": [
                   {
-                    "guard": "newestLook and mayContinue",
+                    "guard": "isCurrentCheck and mayContinue",
                     "target": "launching",
                     "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
+                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: the run was aborted. It was cut off, and is not continued.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError",
+                        "type": "recordError",
                         "params": {
                           "name": "Interrupted",
                           "kind": "interrupted",
@@ -379,26 +379,26 @@ export const task = createMachine({
                         }
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOKED_UNANSWERED": [
+                "CHECKED_UNANSWERED": [
                   {
-                    "guard": "newestLook and mayContinue",
+                    "guard": "isCurrentCheck and mayContinue",
                     "target": "launching",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
+                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and is not continued.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError",
+                        "type": "recordError",
                         "params": {
                           "name": "Interrupted",
                           "kind": "interrupted",
@@ -406,45 +406,45 @@ export const task = createMachine({
                         }
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOKED_MISSING": {
-                  "guard": "newestLook",
+                "CHECKED_NOT_FOUND": {
+                  "guard": "isCurrentCheck",
                   "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
                   "actions": [
-                    "noteMissing",
+                    "recordNotFound",
                     {
-                      "type": "wakeAfter",
+                      "type": "setDeadline",
                       "params": 5000
                     }
                   ]
                 },
-                "LOOK_FAILED": [
+                "CHECK_FAILED": [
                   {
-                    "guard": "newestLook and looksLeft",
+                    "guard": "isCurrentCheck and failedChecksLeft",
                     "description": "The host was asked, and did not say. It is asked again after a pause.",
                     "actions": [
-                      "assign misses",
+                      "assign failedChecks",
                       {
-                        "type": "wakeAfter",
+                        "type": "setDeadline",
                         "params": 5000
                       }
                     ]
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
@@ -461,9 +461,9 @@ export const task = createMachine({
               },
               "initial": "aborting",
               "on": {
-                "SESSION_GONE": {
+                "SESSION_DELETED": {
                   "target": "#cancelled",
-                  "actions": "noteEnd",
+                  "actions": "recordEnd",
                   "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
                 },
                 "ADOPTED": {
@@ -475,20 +475,20 @@ export const task = createMachine({
                 "aborting": {
                   "description": "The abort is on its way.",
                   "entry": [
-                    "assign stops, wakeAt",
+                    "assign stopAttempts, nextDeadline",
                     {
-                      "type": "request"
+                      "type": "emitEffect"
                     }
                   ],
                   "on": {
                     "STOPPED": {
                       "target": "#cancelled",
-                      "actions": "noteEnd",
+                      "actions": "recordEnd",
                       "description": "The child session, and all below it, has stopped."
                     },
                     "NOT_STOPPED": [
                       {
-                        "guard": "stopsLeft",
+                        "guard": "stopAttemptsLeft",
                         "target": "pausing",
                         "description": "The child session did not stop."
                       },
@@ -496,9 +496,9 @@ export const task = createMachine({
                         "target": "#cancelled",
                         "description": "The child session did not stop. It was tried often enough; the task says why.",
                         "actions": [
-                          "noteEnd",
+                          "recordEnd",
                           {
-                            "type": "noteError"
+                            "type": "recordError"
                           }
                         ]
                       }
@@ -508,7 +508,7 @@ export const task = createMachine({
                 "pausing": {
                   "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
                   "entry": {
-                    "type": "wakeAfter",
+                    "type": "setDeadline",
                     "params": 300
                   },
                   "on": {
@@ -538,13 +538,13 @@ export const task = createMachine({
               "target": ".stopping",
               "description": "The agent or a person wants the task stopped."
             },
-            "SESSION_GONE": {
+            "SESSION_DELETED": {
               "target": "#error",
               "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
               "actions": [
-                "noteEnd",
+                "recordEnd",
                 {
-                  "type": "noteError",
+                  "type": "recordError",
                   "params": {
                     "name": "SessionGone",
                     "kind": "sessionGone",
@@ -552,20 +552,20 @@ export const task = createMachine({
                   }
                 },
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ]
             },
-            "BROKEN": {
+            "SUPERVISION_FAILED": {
               "target": "#error",
               "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up. What still works on it is stopped.",
               "actions": [
-                "noteEnd",
+                "recordEnd",
                 {
-                  "type": "noteError"
+                  "type": "recordError"
                 },
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ]
             },
@@ -589,22 +589,22 @@ export const task = createMachine({
                 "CANCEL": {
                   "target": "#cancelled",
                   "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop.",
-                  "actions": "noteEnd"
+                  "actions": "recordEnd"
                 }
               }
             },
             "prompting": {
               "description": "The prompt is on its way to the host.",
               "entry": [
-                "assign sends, hinted, missingSince, wakeAt",
+                "assign sendAttempts, idleHinted, missingSince, nextDeadline",
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ],
               "on": {
                 "PROMPT_ACCEPTED": [
                   {
-                    "guard": "hinted",
+                    "guard": "idleHinted",
                     "target": "settling",
                     "description": "The host took the prompt. It said idle or error before that."
                   },
@@ -615,7 +615,7 @@ export const task = createMachine({
                 ],
                 "PROMPT_REFUSED": [
                   {
-                    "guard": "retryable and sendsLeft",
+                    "guard": "retryable and sendAttemptsLeft",
                     "target": "backingOff",
                     "description": "The host did not take the prompt."
                   },
@@ -623,35 +623,35 @@ export const task = createMachine({
                     "target": "#error",
                     "description": "The host did not take the prompt. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "SESSION_MISSING": {
+                "SESSION_NOT_FOUND": {
                   "target": "missing",
-                  "actions": "noteMissing",
+                  "actions": "recordNotFound",
                   "description": "The host did not find the child session when it was sent the prompt."
                 },
                 "HOST_IDLE": {
                   "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 },
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. It is looked into once the prompt is accepted.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 }
               }
             },
             "backingOff": {
               "description": "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
               "entry": {
-                "type": "wakeAfter"
+                "type": "setDeadline"
               },
               "on": {
                 "TICK": {
@@ -665,7 +665,7 @@ export const task = createMachine({
                 },
                 "HOST_ERROR": {
                   "target": "settling",
-                  "actions": "noteHint",
+                  "actions": "recordIdleHint",
                   "description": "The host says that the child session met an error."
                 }
               }
@@ -681,9 +681,9 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
                   "actions": [
-                    "noteHint",
+                    "recordIdleHint",
                     {
-                      "type": "wakeAfter",
+                      "type": "setDeadline",
                       "params": 1000
                     }
                   ]
@@ -708,91 +708,91 @@ export const task = createMachine({
                   "target": "settling",
                   "reenter": true,
                   "description": "The host says that the child session met an error. It is asked anew.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 },
-                "LOOKED_BUSY": {
-                  "guard": "newestLook",
+                "CHECKED_BUSY": {
+                  "guard": "isCurrentCheck",
                   "target": "working",
-                  "actions": "assign sends, misses, missingSince, hostError",
+                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
-                "LOOKED_ANSWERED": {
-                  "guard": "newestLook",
+                "CHECKED_ANSWERED": {
+                  "guard": "isCurrentCheck",
                   "target": "#completed",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     "assign result, resultRetrievedAt"
                   ],
                   "description": "The host was asked: the run is answered."
                 },
-                "LOOKED_FAILED": {
-                  "guard": "newestLook",
+                "CHECKED_FAILED": {
+                  "guard": "isCurrentCheck",
                   "target": "#error",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     {
-                      "type": "noteError"
+                      "type": "recordError"
                     }
                   ],
                   "description": "The host was asked: the run failed."
                 },
-                "LOOKED_ABORTED": {
-                  "guard": "newestLook",
+                "CHECKED_ABORTED": {
+                  "guard": "isCurrentCheck",
                   "target": "aborted",
                   "description": "The host was asked: the run was aborted."
                 },
-                "LOOKED_MISSING": {
-                  "guard": "newestLook",
+                "CHECKED_NOT_FOUND": {
+                  "guard": "isCurrentCheck",
                   "target": "missing",
-                  "actions": "noteMissing",
+                  "actions": "recordNotFound",
                   "description": "The host was asked, and did not find the child session."
                 },
-                "LOOKED_UNANSWERED": [
+                "CHECKED_UNANSWERED": [
                   {
-                    "guard": "newestLook and sendsLeft",
+                    "guard": "isCurrentCheck and sendAttemptsLeft",
                     "target": "backingOff",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
-                    "actions": "assign misses"
+                    "actions": "assign failedChecks"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOK_FAILED": [
+                "CHECK_FAILED": [
                   {
-                    "guard": "newestLook and looksLeft",
+                    "guard": "isCurrentCheck and failedChecksLeft",
                     "target": "working",
                     "description": "The host was asked, and did not say. It is asked again after a pause.",
                     "actions": [
-                      "assign misses",
+                      "assign failedChecks",
                       {
-                        "type": "wakeAfter",
+                        "type": "setDeadline",
                         "params": 5000
                       }
                     ]
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
@@ -802,7 +802,7 @@ export const task = createMachine({
             "missing": {
               "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
               "entry": {
-                "type": "wakeAfter",
+                "type": "setDeadline",
                 "params": 5000
               },
               "on": {
@@ -813,7 +813,7 @@ export const task = createMachine({
                 },
                 "HOST_ERROR": {
                   "description": "The host says that the child session met an error. It is looked into after the pause.",
-                  "actions": "noteHint"
+                  "actions": "recordIdleHint"
                 }
               }
             },
@@ -822,7 +822,7 @@ export const task = createMachine({
               "entry": [
                 "assign abortedAt",
                 {
-                  "type": "wakeAfter",
+                  "type": "setDeadline",
                   "params": 500
                 }
               ],
@@ -831,7 +831,7 @@ export const task = createMachine({
                   "guard": "due",
                   "target": "#cancelled",
                   "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-                  "actions": "assign completedAt, wakeAt"
+                  "actions": "assign completedAt, nextDeadline"
                 }
               }
             },
@@ -845,47 +845,47 @@ export const task = createMachine({
                   "reenter": true,
                   "description": "Time has passed."
                 },
-                "LOOKED_BUSY": {
-                  "guard": "newestLook",
+                "CHECKED_BUSY": {
+                  "guard": "isCurrentCheck",
                   "target": "working",
-                  "actions": "assign sends, misses, missingSince, hostError",
+                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
                   "description": "The host was asked: the child is at work."
                 },
-                "LOOKED_ANSWERED": {
-                  "guard": "newestLook",
+                "CHECKED_ANSWERED": {
+                  "guard": "isCurrentCheck",
                   "target": "#completed",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     "assign result, resultRetrievedAt"
                   ],
                   "description": "The host was asked: the run is answered."
                 },
-                "LOOKED_FAILED": {
-                  "guard": "newestLook",
+                "CHECKED_FAILED": {
+                  "guard": "isCurrentCheck",
                   "target": "#error",
                   "actions": [
-                    "noteEnd",
+                    "recordEnd",
                     {
-                      "type": "noteError"
+                      "type": "recordError"
                     }
                   ],
                   "description": "The host was asked: the run failed."
                 },
-                "LOOKED_ABORTED": [
+                "CHECKED_ABORTED": [
                   {
-                    "guard": "newestLook and mayContinue",
+                    "guard": "isCurrentCheck and mayContinue",
                     "target": "prompting",
                     "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
+                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: the run was aborted. It was cut off, and is not continued.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError",
+                        "type": "recordError",
                         "params": {
                           "name": "Interrupted",
                           "kind": "interrupted",
@@ -893,26 +893,26 @@ export const task = createMachine({
                         }
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOKED_UNANSWERED": [
+                "CHECKED_UNANSWERED": [
                   {
-                    "guard": "newestLook and mayContinue",
+                    "guard": "isCurrentCheck and mayContinue",
                     "target": "prompting",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sends, misses, interruptions, lastStepAt, abortedAt"
+                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and is not continued.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError",
+                        "type": "recordError",
                         "params": {
                           "name": "Interrupted",
                           "kind": "interrupted",
@@ -920,45 +920,45 @@ export const task = createMachine({
                         }
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
                 ],
-                "LOOKED_MISSING": {
-                  "guard": "newestLook",
+                "CHECKED_NOT_FOUND": {
+                  "guard": "isCurrentCheck",
                   "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
                   "actions": [
-                    "noteMissing",
+                    "recordNotFound",
                     {
-                      "type": "wakeAfter",
+                      "type": "setDeadline",
                       "params": 5000
                     }
                   ]
                 },
-                "LOOK_FAILED": [
+                "CHECK_FAILED": [
                   {
-                    "guard": "newestLook and looksLeft",
+                    "guard": "isCurrentCheck and failedChecksLeft",
                     "description": "The host was asked, and did not say. It is asked again after a pause.",
                     "actions": [
-                      "assign misses",
+                      "assign failedChecks",
                       {
-                        "type": "wakeAfter",
+                        "type": "setDeadline",
                         "params": 5000
                       }
                     ]
                   },
                   {
-                    "guard": "newestLook",
+                    "guard": "isCurrentCheck",
                     "target": "#error",
                     "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
                     "actions": [
-                      "noteEnd",
+                      "recordEnd",
                       {
-                        "type": "noteError"
+                        "type": "recordError"
                       },
                       {
-                        "type": "request"
+                        "type": "emitEffect"
                       }
                     ]
                   }
@@ -975,9 +975,9 @@ export const task = createMachine({
               },
               "initial": "aborting",
               "on": {
-                "SESSION_GONE": {
+                "SESSION_DELETED": {
                   "target": "#cancelled",
-                  "actions": "noteEnd",
+                  "actions": "recordEnd",
                   "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
                 },
                 "ADOPTED": {
@@ -989,20 +989,20 @@ export const task = createMachine({
                 "aborting": {
                   "description": "The abort is on its way.",
                   "entry": [
-                    "assign stops, wakeAt",
+                    "assign stopAttempts, nextDeadline",
                     {
-                      "type": "request"
+                      "type": "emitEffect"
                     }
                   ],
                   "on": {
                     "STOPPED": {
                       "target": "#cancelled",
-                      "actions": "noteEnd",
+                      "actions": "recordEnd",
                       "description": "The child session, and all below it, has stopped."
                     },
                     "NOT_STOPPED": [
                       {
-                        "guard": "stopsLeft",
+                        "guard": "stopAttemptsLeft",
                         "target": "pausing",
                         "description": "The child session did not stop."
                       },
@@ -1010,9 +1010,9 @@ export const task = createMachine({
                         "target": "#cancelled",
                         "description": "The child session did not stop. It was tried often enough; the task says why.",
                         "actions": [
-                          "noteEnd",
+                          "recordEnd",
                           {
-                            "type": "noteError"
+                            "type": "recordError"
                           }
                         ]
                       }
@@ -1022,7 +1022,7 @@ export const task = createMachine({
                 "pausing": {
                   "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
                   "entry": {
-                    "type": "wakeAfter",
+                    "type": "setDeadline",
                     "params": 300
                   },
                   "on": {
@@ -1047,7 +1047,7 @@ export const task = createMachine({
           },
           "entry": "raise RUN_ENDED",
           "on": {
-            "RETRIEVED": {
+            "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
               "description": "The result was read."
             },
@@ -1070,7 +1070,7 @@ export const task = createMachine({
           },
           "entry": "raise RUN_ENDED",
           "on": {
-            "RETRIEVED": {
+            "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
               "description": "The result was read."
             }
@@ -1087,7 +1087,7 @@ export const task = createMachine({
           },
           "entry": "raise RUN_ENDED",
           "on": {
-            "RETRIEVED": {
+            "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
               "description": "The result was read."
             }
@@ -1103,14 +1103,14 @@ export const task = createMachine({
           "actions": "addWaiter",
           "description": "A tool call waits for the run's end, in order to tell it."
         },
-        "LET_GO": {
-          "guard": "waits",
-          "actions": "dropWaiter",
+        "WAIT_ABANDONED": {
+          "guard": "isWaiter",
+          "actions": "removeWaiter",
           "description": "A tool call waits no longer, and has told nothing."
         },
-        "TOLD": {
-          "guard": "waits",
-          "actions": "dropWaiter",
+        "WAIT_DELIVERED": {
+          "guard": "isWaiter",
+          "actions": "removeWaiter",
           "description": "A tool call's answer told the parent of the run's end."
         }
       },
@@ -1124,11 +1124,11 @@ export const task = createMachine({
                 "guard": "waitedFor",
                 "target": "held",
                 "description": "The lifecycle ended the run. It raises this for the other regions. A tool call waits for it.",
-                "actions": "noteRunEnd"
+                "actions": "recordRunResult"
               },
               {
                 "target": "due",
-                "actions": "noteRunEnd",
+                "actions": "recordRunResult",
                 "description": "The lifecycle ended the run. It raises this for the other regions."
               }
             ]
@@ -1142,17 +1142,17 @@ export const task = createMachine({
           },
           "description": "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
           "on": {
-            "TOLD": {
-              "guard": "waits",
+            "WAIT_DELIVERED": {
+              "guard": "isWaiter",
               "target": "none",
-              "actions": "dropWaiter",
+              "actions": "removeWaiter",
               "description": "A tool call's answer told the parent of the run's end."
             },
-            "LET_GO": {
-              "guard": "waits and onlyWaiter",
+            "WAIT_ABANDONED": {
+              "guard": "isWaiter and isOnlyWaiter",
               "target": "due",
               "description": "A tool call waits no longer, and has told nothing. It was the last one.",
-              "actions": "dropWaiter"
+              "actions": "removeWaiter"
             }
           }
         },
@@ -1165,7 +1165,7 @@ export const task = createMachine({
           "description": "The parent is owed the run's end.",
           "entry": "enqueueActions",
           "on": {
-            "NOTICE_FORMED": {
+            "NOTICE_COMPOSED": {
               "target": "sending",
               "description": "A prompt to the parent carries the notice."
             },
@@ -1184,7 +1184,7 @@ export const task = createMachine({
               "actions": [
                 "addWaiter",
                 {
-                  "type": "request"
+                  "type": "emitEffect"
                 }
               ]
             }
@@ -1207,7 +1207,7 @@ export const task = createMachine({
               "description": "Nobody is left to tell."
             },
             "ADOPTED": {
-              "guard": "notUnderWay",
+              "guard": "noNoticePending",
               "target": "due",
               "description": "The process that supervised the task is gone; this one takes over. The prompt went with the process that is gone."
             }
@@ -1221,13 +1221,13 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign requests, quietSince",
+          "actions": "assign userRequests, staleSince",
           "description": "The lifecycle ended the run. It raises this for the other regions."
         },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task is gone; this one takes over. What was asked went with the process that is gone.",
-          "actions": "assign requests, quietSince"
+          "actions": "assign userRequests, staleSince"
         }
       },
       "states": {
@@ -1238,17 +1238,17 @@ export const task = createMachine({
               {
                 "guard": "live and newQuestion",
                 "target": "#awaitingUser.question",
-                "actions": "noteRequest",
+                "actions": "addUserRequest",
                 "description": "The child asks a person for a permission, or a question."
               },
               {
                 "guard": "live and newRequest",
                 "target": "#awaitingUser.permission",
-                "actions": "noteRequest",
+                "actions": "addUserRequest",
                 "description": "The child asks a person for a permission, or a question."
               }
             ],
-            "WENT_QUIET": {
+            "BECAME_STALE": {
               "guard": "live",
               "target": "stale",
               "description": "The child has not been heard of for `staleAfter` milliseconds."
@@ -1257,24 +1257,24 @@ export const task = createMachine({
         },
         "stale": {
           "description": "The child has not been heard of for a while.",
-          "entry": "assign quietSince",
-          "exit": "assign quietSince",
+          "entry": "assign staleSince",
+          "exit": "assign staleSince",
           "on": {
             "REQUEST_ASKED": [
               {
                 "guard": "live and newQuestion",
                 "target": "#awaitingUser.question",
-                "actions": "noteRequest",
+                "actions": "addUserRequest",
                 "description": "The child asks a person for a permission, or a question."
               },
               {
                 "guard": "live and newRequest",
                 "target": "#awaitingUser.permission",
-                "actions": "noteRequest",
+                "actions": "addUserRequest",
                 "description": "The child asks a person for a permission, or a question."
               }
             ],
-            "HEARD": {
+            "ACTIVITY_SEEN": {
               "target": "none",
               "description": "The child gave a sign of life."
             }
@@ -1288,26 +1288,26 @@ export const task = createMachine({
             "REQUEST_ASKED": {
               "guard": "newRequest",
               "description": "The child asks a person for a permission, or a question. It waits for its turn.",
-              "actions": "noteRequest"
+              "actions": "addUserRequest"
             },
             "REQUEST_ANSWERED": [
               {
                 "guard": "onlyRequest",
                 "target": "none",
                 "description": "A request of the child was answered. It was the only one.",
-                "actions": "dropRequest"
+                "actions": "removeUserRequest"
               },
               {
                 "guard": "openRequest and questionNext",
                 "target": ".question",
                 "description": "A request of the child was answered. A question is next.",
-                "actions": "dropRequest"
+                "actions": "removeUserRequest"
               },
               {
                 "guard": "openRequest and not questionNext",
                 "target": ".permission",
                 "description": "A request of the child was answered. A permission is next.",
-                "actions": "dropRequest"
+                "actions": "removeUserRequest"
               }
             ]
           },

@@ -1,9 +1,9 @@
-import type { ShownActor } from "../../src/services/inspection/protocol.ts";
+import type { InspectedActor } from "../../src/services/inspection/protocol.ts";
 import { make } from "./element.ts";
 import type { Model } from "./model.ts";
 import { lastOf, nameOf, regionOf, stateName, telling, toneOf } from "./words.ts";
 
-const statesInWords = ({ states }: ShownActor): string =>
+const statesInWords = ({ states }: InspectedActor): string =>
   telling(states)
     .map((path) => (path.startsWith("lifecycle.") ? regionOf(path).state : stateName(path)))
     .join(", ");
@@ -15,12 +15,12 @@ const GROUPS = [
 ] as const;
 
 /** The newest task first, those that are gone last. */
-const inOrder = (actors: ShownActor[]): ShownActor[] =>
+const inOrder = (actors: InspectedActor[]): InspectedActor[] =>
   actors.toReversed().sort((one, other) => Number(one.gone) - Number(other.gone));
 
 /** Lists all actors; `onSelect` is called with the key of the one that is clicked. */
 export const createActorList = (place: HTMLElement, onSelect: (key: string) => void) => {
-  const item = (actor: ShownActor, { selected, actors }: Model): HTMLElement => {
+  const item = (actor: InspectedActor, { selected, actors }: Model): HTMLElement => {
     const severalDirectories = new Set([...actors.values()].map(({ directory }) => directory)).size > 1;
     const directory = severalDirectories ? [make("small", "directory", lastOf(actor.directory, "/"))] : [];
     const button = make(

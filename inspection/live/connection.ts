@@ -1,10 +1,10 @@
-import type { Showing } from "../../src/services/inspection/protocol.ts";
+import type { InspectorMessage } from "../../src/services/inspection/protocol.ts";
 
 /** What a page does with what it is told. */
 export interface Reader {
   /** All there is: whatever was known before counts no more. */
-  onBegin(showing: Showing): void;
-  onMore(showing: Showing): void;
+  onBegin(showing: InspectorMessage): void;
+  onMore(showing: InspectorMessage): void;
   onState(state: "live" | "lost"): void;
 }
 
@@ -14,7 +14,7 @@ const AGAIN = 2_000;
 /** Reads the events, and connects again whenever the connection is lost. */
 export const connect = (url: string, { onBegin, onMore, onState }: Reader): void => {
   const events = new EventSource(url);
-  const read = (handle: (showing: Showing) => void) => (message: MessageEvent<string>) =>
+  const read = (handle: (showing: InspectorMessage) => void) => (message: MessageEvent<string>) =>
     handle(JSON.parse(message.data));
   events.addEventListener("begin", read(onBegin));
   events.addEventListener("more", read(onMore));

@@ -1,16 +1,21 @@
-import { MOST_STEPS, type Showing, type ShownActor, type Step } from "../../src/services/inspection/protocol.ts";
+import {
+  type InspectedActor,
+  type InspectorMessage,
+  type InspectorStep,
+  MAX_STEPS,
+} from "../../src/services/inspection/protocol.ts";
 
 /** All that the page knows, and what the person looks at. */
 export interface Model {
-  actors: Map<string, ShownActor>;
+  actors: Map<string, InspectedActor>;
   /** Oldest first. */
-  steps: Step[];
+  steps: InspectorStep[];
   /** Key of the actor whose chart is shown. */
   selected: string | undefined;
   /** The person chose it: nothing else is shown by itself. */
   chosen: boolean;
   /** The moment that is shown; undefined: now. */
-  pinned: Step | undefined;
+  pinned: InspectorStep | undefined;
 }
 
 /** Nothing is known yet. */
@@ -32,9 +37,9 @@ const selectByItself = (model: Model) => {
 };
 
 /** Takes in what has come. As much is kept as the server keeps. */
-export const merge = (model: Model, { actors, steps }: Showing): void => {
+export const merge = (model: Model, { actors, steps }: InspectorMessage): void => {
   for (const actor of actors) model.actors.set(actor.key, actor);
-  model.steps = [...model.steps, ...steps].slice(-MOST_STEPS);
+  model.steps = [...model.steps, ...steps].slice(-MAX_STEPS);
   const oldest = model.steps[0]?.number ?? 0;
   for (const { key, gone, newest } of model.actors.values()) if (gone && newest < oldest) model.actors.delete(key);
   if (model.pinned && model.pinned.number < oldest) model.pinned = undefined;
@@ -42,7 +47,7 @@ export const merge = (model: Model, { actors, steps }: Showing): void => {
 };
 
 /** Begins anew: the server may be another one. */
-export const begin = (model: Model, showing: Showing): void => {
+export const begin = (model: Model, showing: InspectorMessage): void => {
   model.actors.clear();
   model.steps = [];
   model.pinned = undefined;
@@ -52,7 +57,7 @@ export const begin = (model: Model, showing: Showing): void => {
 /** Where an actor is, or was at the moment that is shown, and how it came there. */
 export const standing = (
   model: Model,
-): { actor: ShownActor; states: string[]; moved: ShownActor["moved"] } | undefined => {
+): { actor: InspectedActor; states: string[]; moved: InspectedActor["moved"] } | undefined => {
   const actor = model.selected === undefined ? undefined : model.actors.get(model.selected);
   if (!actor) return undefined;
   const { pinned } = model;

@@ -1,4 +1,4 @@
-import type { Step } from "../../src/services/inspection/protocol.ts";
+import type { InspectorStep } from "../../src/services/inspection/protocol.ts";
 import { find, make } from "./element.ts";
 import type { Model } from "./model.ts";
 import { nameOf, stateName, telling, timeOf, toneOf } from "./words.ts";
@@ -11,7 +11,7 @@ const laneWidth = (lanes: number): number => Math.min(LANE.widest, Math.max(LANE
 const KINDS = ["supervisor", "task", "outbox"] as const;
 
 /** Who is in the picture: what is outside first, then the actors by kind. */
-const lanesOf = ({ actors }: Model, steps: Step[]): string[] => {
+const lanesOf = ({ actors }: Model, steps: InspectorStep[]): string[] => {
   const involved = new Set(steps.flatMap(({ from, to }) => [from, to]));
   const all = [...actors.values()].filter(({ key }) => involved.has(key));
   return ["", ...KINDS.flatMap((kind) => all.filter((actor) => actor.kind === kind).map(({ key }) => key))];
@@ -24,7 +24,7 @@ const lanesOf = ({ actors }: Model, steps: Step[]): string[] => {
 export const createSequenceView = (
   place: HTMLElement,
   model: Model,
-  { onPick, onChange }: { onPick: (step: Step | undefined) => void; onChange: () => void },
+  { onPick, onChange }: { onPick: (step: InspectorStep | undefined) => void; onChange: () => void },
 ) => {
   const scroll = find<HTMLElement>(".scroll", place);
   const list = find<HTMLElement>(".events", place);
@@ -34,14 +34,14 @@ export const createSequenceView = (
   let lanes: string[] = [];
   let rows = new Map<number, HTMLElement>();
 
-  const shown = (): Step[] =>
+  const shown = (): InspectorStep[] =>
     only.checked ? model.steps.filter(({ from, to }) => [from, to].includes(model.selected ?? "")) : model.steps;
 
   const isAtEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
 
   const goToEnd = () => scroll.scrollTo({ top: scroll.scrollHeight, behavior: "instant" });
 
-  const arrow = ({ from, to }: Step): HTMLElement => {
+  const arrow = ({ from, to }: InspectorStep): HTMLElement => {
     const [start, end] = [Math.max(0, lanes.indexOf(from ?? "")), lanes.indexOf(to)];
     const line = make("i", start < end ? "arrow right" : start > end ? "arrow left" : "arrow self");
     const width = laneWidth(lanes.length);
@@ -50,7 +50,7 @@ export const createSequenceView = (
     return line;
   };
 
-  const row = (step: Step, before: Step | undefined): HTMLElement => {
+  const row = (step: InspectorStep, before: InspectorStep | undefined): HTMLElement => {
     const { number, at, event, entered, taken, to } = step;
     const time = timeOf(at);
     const label = make("span", "label", make("b", "", event));
@@ -120,7 +120,7 @@ export const createSequenceView = (
     toNewest.hidden = isAtEnd();
   };
 
-  const pick = (step: Step | undefined) => {
+  const pick = (step: InspectorStep | undefined) => {
     onPick(step);
     if (step) rows.get(step.number)?.scrollIntoView({ block: "nearest" });
     else goToEnd();

@@ -1,4 +1,4 @@
-import type { ShownActor } from "../../src/services/inspection/protocol.ts";
+import type { InspectedActor } from "../../src/services/inspection/protocol.ts";
 
 /** Characters of an id that are shown: its end, since ids of one hour begin alike. */
 const SHOWN = 6;
@@ -6,7 +6,7 @@ const SHOWN = 6;
 const short = (id: string): string => (id.length > SHOWN + 2 ? `…${id.slice(-SHOWN)}` : id);
 
 /** An actor in a word or two. */
-export const nameOf = ({ kind, id }: Pick<ShownActor, "kind" | "id">): string =>
+export const nameOf = ({ kind, id }: Pick<InspectedActor, "kind" | "id">): string =>
   kind === "supervisor" ? kind : `${kind} ${short(id)}`;
 
 /** The last part of a path. */
@@ -43,7 +43,7 @@ export const timeOf = (at: number): string => {
 };
 
 /** How an actor fares, in one word that colours it. */
-export const toneOf = ({ kind, states, gone }: ShownActor): string => {
+export const toneOf = ({ kind, states, gone }: InspectedActor): string => {
   const at = (region: string) => states.find((state) => state.startsWith(`${region}.`)) ?? "";
   if (kind === "task") {
     const status = regionOf(at("lifecycle")).state.split(".")[0] ?? "";

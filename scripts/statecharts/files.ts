@@ -1,9 +1,9 @@
-import { charts } from "../../src/machines/chart-json.ts";
-import { outboxEventMeanings } from "../../src/machines/outbox/events.ts";
+import { chartsAsJson } from "../../src/machines/chart-json.ts";
+import { outboxEventDescriptions } from "../../src/machines/outbox/events.ts";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
-import { supervisorEventMeanings } from "../../src/machines/supervisor/events.ts";
+import { supervisorEventDescriptions } from "../../src/machines/supervisor/events.ts";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
-import { taskEventMeanings } from "../../src/machines/task/events.ts";
+import { taskEventDescriptions } from "../../src/machines/task/events.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { chartOf } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
@@ -12,9 +12,9 @@ import { svgOf } from "./svg.ts";
 
 /** The charts that are shown, and what their events mean. */
 export const shown: Explained[] = [
-  { chart: chartOf(taskMachine), meanings: taskEventMeanings },
-  { chart: chartOf(outboxMachine), meanings: outboxEventMeanings },
-  { chart: chartOf(supervisorMachine), meanings: supervisorEventMeanings },
+  { chart: chartOf(taskMachine), meanings: taskEventDescriptions },
+  { chart: chartOf(outboxMachine), meanings: outboxEventDescriptions },
+  { chart: chartOf(supervisorMachine), meanings: supervisorEventDescriptions },
 ];
 
 /** A chart as a module that Stately Studio imports by paste. */
@@ -23,7 +23,7 @@ const moduleOf = (name: string, json: string): string =>
 
 /** The files of `statecharts/` by name, made from the machines alone. */
 export const statechartFiles = async (): Promise<Record<string, string>> => {
-  const configs = charts();
+  const configs = chartsAsJson();
   const files: Record<string, string> = { "README.md": readmeOf(shown) };
   for (const { chart } of shown) {
     const json = JSON.stringify(configs[chart.name], null, 2);

@@ -1,4 +1,4 @@
-import type { Screen } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** What a command's exit code says. */
 export const EXIT = {
@@ -20,7 +20,7 @@ export interface Command {
   /** All that there is to say of it. */
   help: string;
   /** Throws `CommandError` when it cannot be done. */
-  run(args: string[], screen: Screen): ExitCode | Promise<ExitCode>;
+  run(args: string[], screen: Terminal): ExitCode | Promise<ExitCode>;
 }
 
 /** What was wrong, and what to do instead: for the person, without a stack. */

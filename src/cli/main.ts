@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { reasonOf } from "../services/platform/log.ts";
+import { errorMessage } from "../services/platform/log.ts";
 import { escapeUnprintable } from "../services/text/printable.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./run-command.ts";
-import { openScreen } from "./terminal.ts";
+import { openTerminal } from "./terminal.ts";
 
 // Node says of its SQLite that it is experimental. That is nothing that a person who asks for a task could act on.
 const { emitWarning } = process;
@@ -18,9 +18,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  process.exitCode = await runCommand(process.argv.slice(2), openScreen(process.stdout, process.env));
+  process.exitCode = await runCommand(process.argv.slice(2), openTerminal(process.stdout, process.env));
 } catch (error) {
   process.exitCode = EXIT.failed;
-  const reason = error instanceof CommandError ? error.message : `A fault in opencode-taskchart: ${reasonOf(error)}`;
+  const reason =
+    error instanceof CommandError ? error.message : `A fault in opencode-taskchart: ${errorMessage(error)}`;
   process.stderr.write(`${escapeUnprintable(reason)}\n`);
 }

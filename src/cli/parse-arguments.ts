@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { reasonOf } from "../services/platform/log.ts";
+import { errorMessage } from "../services/platform/log.ts";
 import { CommandError } from "./command.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -18,6 +18,6 @@ const attempt = <T>(work: () => T): T => {
     return work();
   } catch (error) {
     // What follows the first sentence is about quoting on the command line, which is seldom what was meant.
-    throw new CommandError(`${reasonOf(error).split(". ")[0]?.replace(/\.$/, "")}.`);
+    throw new CommandError(`${errorMessage(error).split(". ")[0]?.replace(/\.$/, "")}.`);
   }
 };

@@ -3,7 +3,7 @@ import { type Command, CommandError, EXIT, type ExitCode } from "./command.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { exportCommand } from "./commands/export.ts";
 import { replayCommand } from "./commands/replay.ts";
-import type { Screen } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   answer: answerCommand,
@@ -30,7 +30,7 @@ const commandNamed = (name: string): Command => {
 };
 
 /** Does what a command line asks for. Throws `CommandError` when that cannot be done. */
-export const runCommand = async ([name, ...args]: string[], screen: Screen): Promise<ExitCode> => {
+export const runCommand = async ([name, ...args]: string[], screen: Terminal): Promise<ExitCode> => {
   if (name === "--version") {
     screen.say(manifest.version);
     return EXIT.ok;

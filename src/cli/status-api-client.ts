@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { isLoopback } from "../services/http/access/request-check.ts";
 import { createDiscoveryFiles } from "../services/http/discovery/files.ts";
-import { reasonOf } from "../services/platform/log.ts";
+import { errorMessage } from "../services/platform/log.ts";
 import { dataFolder } from "../services/store/sqlite/database-file.ts";
-import { plain } from "../services/text/single-line.ts";
+import { toSingleLine } from "../services/text/single-line.ts";
 import { Task } from "../task.ts";
-import type { Answer } from "../user-request.ts";
+import type { UserReply } from "../user-request.ts";
 import { CommandError } from "./command.ts";
 
 /** A task, as far as commands show it. */
@@ -20,11 +20,11 @@ const Shown = Task.pick({
 export type Shown = z.infer<typeof Shown>;
 
 /** What a command asks of the OpenCode that runs. */
-export interface StatusApi {
+export interface StatusApiClient {
   /** All tasks that have not ended, newest first. */
   live(): Promise<Shown[]>;
   /** The task as it stands after the answer. */
-  answer(taskId: string, answer: Answer): Promise<Shown>;
+  answer(taskId: string, answer: UserReply): Promise<Shown>;
 }
 
 const Page = z.object({ tasks: z.array(z.unknown()), total: z.number() });
@@ -34,13 +34,13 @@ const Fault = z.object({ error: z.string() });
 const PAGE = 200;
 
 /** Milliseconds that OpenCode has to answer: another of its processes may have to be asked. */
-const PATIENCE = 30_000;
+const TIMEOUT_MS = 30_000;
 
 const causeOf = (error: unknown): string =>
-  error instanceof Error && error.cause ? reasonOf(error.cause) : reasonOf(error);
+  error instanceof Error && error.cause ? errorMessage(error.cause) : errorMessage(error);
 
 /** The status API of the running OpenCode whose plugin keeps its files in that folder. Throws `CommandError`. */
-export const openStatusApi = (folder = dataFolder()): StatusApi => {
+export const connectStatusApi = (folder = dataFolder()): StatusApiClient => {
   const server = createDiscoveryFiles(folder).readServer();
   if (!server) {
     throw new CommandError(
@@ -50,7 +50,7 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
   const { url, token = "" } = server;
   // It holds a token that nobody else is to have.
   if (!URL.canParse(url) || !isLoopback(new URL(url).host)) {
-    throw new CommandError(`server.json in ${folder} does not lead to this machine, but to ${plain(url)}.`);
+    throw new CommandError(`server.json in ${folder} does not lead to this machine, but to ${toSingleLine(url)}.`);
   }
 
   const call = async <S extends z.ZodType>(schema: S, path: string, init: RequestInit = {}): Promise<z.infer<S>> => {
@@ -58,16 +58,16 @@ export const openStatusApi = (folder = dataFolder()): StatusApi => {
     let body: unknown;
     try {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", connection: "close" };
-      const response = await fetch(url + path, { ...init, headers, signal: AbortSignal.timeout(PATIENCE) });
+      const response = await fetch(url + path, { ...init, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
       status = response.status;
       body = await response.json();
     } catch (error) {
-      throw new CommandError(`OpenCode at ${url} does not answer as it should: ${plain(causeOf(error))}.`);
+      throw new CommandError(`OpenCode at ${url} does not answer as it should: ${toSingleLine(causeOf(error))}.`);
     }
     const read = schema.safeParse(body);
     if (status === 200 && read.success) return read.data;
     const fault = Fault.safeParse(body).data?.error ?? `OpenCode at ${url} answered with status ${status}`;
-    throw new CommandError(plain(fault));
+    throw new CommandError(toSingleLine(fault));
   };
 
   /** A task that another version shows in another way is left out. */

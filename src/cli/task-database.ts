@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Journal } from "../machines/task/journal.ts";
-import { reasonOf } from "../services/platform/log.ts";
+import { errorMessage } from "../services/platform/log.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";
 import { dataFolder } from "../services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../services/store/sqlite/driver.ts";
-import { type Journals, type NamedTask, openJournals } from "../services/store/sqlite/journal-reader.ts";
-import { plain } from "../services/text/single-line.ts";
+import { type JournalReader, type NamedTask, openJournalReader } from "../services/store/sqlite/journal-reader.ts";
+import { toSingleLine } from "../services/text/single-line.ts";
 import { CommandError } from "./command.ts";
 import { clockTime, date } from "./format/times.ts";
 
@@ -17,7 +17,7 @@ const load = async (): Promise<OpenDatabase> => {
     return await loadSqlite({ readonly: true });
   } catch (error) {
     throw new CommandError(
-      `This runtime has no SQLite (${reasonOf(error)}). Use Bun, or Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,
+      `This runtime has no SQLite (${errorMessage(error)}). Use Bun, or Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,
     );
   }
 };
@@ -28,12 +28,12 @@ const adviceOn = (kind: FaultKind, folder: string | undefined): string[] => {
 };
 
 /** Reads from the tasks in a data folder, the plugin's own by default. What goes wrong is said with the file's name. */
-export const readTasks = async <T>(folder: string | undefined, read: (journals: Journals) => T): Promise<T> => {
+export const withJournals = async <T>(folder: string | undefined, read: (journals: JournalReader) => T): Promise<T> => {
   const openDatabase = await load();
   const path = join(folder ?? dataFolder(), "tasks.db");
-  let journals: Journals | undefined;
+  let journals: JournalReader | undefined;
   try {
-    journals = openJournals(path, openDatabase);
+    journals = openJournalReader(path, openDatabase);
     return read(journals);
   } catch (error) {
     if (error instanceof CommandError) throw error;
@@ -45,10 +45,10 @@ export const readTasks = async <T>(folder: string | undefined, read: (journals: 
 };
 
 const line = ({ id, status, startedAt, description }: NamedTask): string =>
-  `  ${id}  ${status.padEnd(9)}  ${date(startedAt).slice(0, 10)} ${clockTime(startedAt).slice(0, 8)}  ${plain(description)}`;
+  `  ${id}  ${status.padEnd(9)}  ${date(startedAt).slice(0, 10)} ${clockTime(startedAt).slice(0, 8)}  ${toSingleLine(description)}`;
 
 /** The task that is meant by an id or by the beginning of one. */
-const taskNamed = (journals: Journals, id: string): NamedTask => {
+const taskNamed = (journals: JournalReader, id: string): NamedTask => {
   const found = journals.find(id);
   const [task, ...others] = found;
   if (task && others.length === 0) return task;
@@ -60,12 +60,12 @@ const taskNamed = (journals: Journals, id: string): NamedTask => {
     );
   }
   const newest = journals.newest(LISTED);
-  if (newest.length === 0) throw new CommandError(`There is no task "${plain(id)}", nor any other.`);
-  throw new CommandError([`There is no task "${plain(id)}". The newest are:`, ...shown(newest)].join("\n"));
+  if (newest.length === 0) throw new CommandError(`There is no task "${toSingleLine(id)}", nor any other.`);
+  throw new CommandError([`There is no task "${toSingleLine(id)}". The newest are:`, ...shown(newest)].join("\n"));
 };
 
 /** The journal of the task that is meant by an id or by the beginning of one. */
-export const journalOf = (journals: Journals, id: string): Journal => {
+export const journalOf = (journals: JournalReader, id: string): Journal => {
   const task = taskNamed(journals, id);
   const journal = journals.journal(task.id);
   if (!journal) throw new CommandError(`Task ${task.id} was just cleared.`);

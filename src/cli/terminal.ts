@@ -4,7 +4,7 @@ import { escapeUnprintable } from "../services/text/printable.ts";
 export type Style = Parameters<typeof styleText>[0];
 
 /** Where a command's output goes. */
-export interface Screen {
+export interface Terminal {
   /** Columns of the terminal; `UNKNOWN_WIDTH` for a file or a pipe. */
   columns: number;
   /** Gives a text a style, where styles are shown. */
@@ -19,7 +19,7 @@ const UNKNOWN_WIDTH = 100;
 const SEQUENCE = new RegExp(`(${String.fromCharCode(0x1b)}\\[[0-9;]+m)`);
 
 /** Plain where nobody looks, and where somebody wants it so: https://no-color.org */
-export const openScreen = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Screen => {
+export const openTerminal = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal => {
   const isPainted = out.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
   /** The sequences with which styles begin and end. */
   const styles = new Set<string>();

@@ -52,7 +52,7 @@ const named = (key: string, value: unknown): unknown => {
 const toJSON = ({ config }: { config: unknown }): unknown => JSON.parse(JSON.stringify(config, named));
 
 /** The statecharts by name. */
-export const charts = (): Record<string, unknown> => ({
+export const chartsAsJson = (): Record<string, unknown> => ({
   task: toJSON(taskMachine),
   outbox: toJSON(outboxMachine),
   supervisor: toJSON(supervisorMachine),

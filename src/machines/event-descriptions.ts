@@ -26,5 +26,5 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
  * A chart whose transitions say why they are taken: first what their event means, which is the same in every state, then
  * what the transition says of itself. Nothing else changes.
  */
-export const described = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
+export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
   withMeanings(meanings, chart as State) as Chart;

@@ -1,7 +1,7 @@
 import { tool } from "@opencode-ai/plugin";
 import type { z } from "zod";
-import { type Outcome, refuse } from "../services/platform/result.ts";
-import { inShort } from "../services/text/single-line.ts";
+import { fail, type Outcome } from "../services/platform/result.ts";
+import { truncateLine } from "../services/text/single-line.ts";
 
 /** What a tool takes, by name: the model is shown it, and what the model sends is read by it. */
 export type Shape = z.ZodRawShape;
@@ -34,7 +34,7 @@ export const wholeNumber = (least: number) => {
 
 /** A value in an error: as JSON, on one line, cut where it is long. */
 export const quoted = (value: unknown): string =>
-  inShort(typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined"), REPEATED);
+  truncateLine(typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined"), REPEATED);
 
 type Kind = z.core.$ZodTypeDef["type"];
 
@@ -115,10 +115,10 @@ export const readArguments = <S extends Shape>(
   { refusesBlank = false, ignoresUnknown = false }: Reading = {},
 ): Outcome<Arguments<S>> => {
   const given = sent ?? {};
-  if (!isRecord(given)) return refuse(`The arguments are ${quoted(given)}, but must be an object.`);
+  if (!isRecord(given)) return fail(`The arguments are ${quoted(given)}, but must be an object.`);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(shape, name));
   const strange = unknown.length > 0 ? unknownOf(unknown, shape) : "";
-  if (strange && !ignoresUnknown) return refuse(strange);
+  if (strange && !ignoresUnknown) return fail(strange);
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(shape)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
@@ -128,5 +128,5 @@ export const readArguments = <S extends Shape>(
   const read = tool.schema.object(shape).safeParse(values, { error: ruleOf });
   if (read.success) return { ok: true, value: read.data as Arguments<S> };
   const faults = read.error.issues.slice(0, NAMED).map((issue) => faultOf(issue, values));
-  return refuse([...faults, strange].filter(Boolean).join(" "));
+  return fail([...faults, strange].filter(Boolean).join(" "));
 };

@@ -1,4 +1,4 @@
-import { cut, cutStart } from "../services/text/truncate.ts";
+import { truncate, truncateStart } from "../services/text/truncate.ts";
 
 /**
  * Bytes of a tool's JSON answer at most. The host cuts what is longer than 50 kB (50,000 or 51,200 bytes), and half a
@@ -10,9 +10,9 @@ const MOST = 49_000;
 const BESIDE = 2_000;
 
 /** A text beside the text that matters, cut where it is longer than that. */
-export const beside = (text: string | undefined): string | undefined => {
+export const truncateField = (text: string | undefined): string | undefined => {
   if (text === undefined || text.length <= BESIDE) return text;
-  const start = cut(text, BESIDE);
+  const start = truncate(text, BESIDE);
   return `${start}… [The first ${start.length} of ${text.length} characters.]`;
 };
 
@@ -27,21 +27,21 @@ export interface Piece {
 }
 
 /** The result with as much of the text in that field as the host passes on whole, and how to read the rest. */
-export const fitting = <Field extends string, Result extends Partial<Record<Field, string | undefined>>>(
+export const truncateToLimit = <Field extends string, Result extends Partial<Record<Field, string | undefined>>>(
   result: Result,
   field: Field,
   { offset, readOn }: Piece,
 ): Result => {
   const whole: string | undefined = result[field];
   if (whole === undefined) return result;
-  const text = cutStart(whole, offset);
+  const text = truncateStart(whole, offset);
   const rest: Result = {
     ...result,
     [field]: text === "" && whole !== "" ? `[It has ${whole.length} characters.]` : text,
   };
   if (bytes(rest) <= MOST) return rest;
   const withText = (length: number): Result => {
-    const piece = cut(text, length);
+    const piece = truncate(text, length);
     const end = whole.length - text.length + piece.length;
     const mark = `[Characters ${end - piece.length} to ${end} of ${whole.length}. ${readOn(end)}]`;
     return { ...result, [field]: `${piece}\n${mark}` };

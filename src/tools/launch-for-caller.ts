@@ -2,7 +2,7 @@ import type { Launched } from "../services/launch/launch.ts";
 import type { LaunchRequest } from "../services/launch/launch-plan.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../services/text/single-line.ts";
-import type { CallContext, ToolParts } from "./tool-context.ts";
+import type { CallContext, ToolDeps } from "./tool-context.ts";
 
 /** What a tool's caller asks to have done; who asks is known. */
 type Wanted = Pick<LaunchRequest, "description" | "prompt" | "agent"> &
@@ -22,7 +22,7 @@ const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | und
  * `general`, which would write files for it. A person who names an agent in a prompt has allowed it.
  * @throws Error in the host's words when it may not.
  */
-export const permit = async (context: CallContext, agent: string, description: string): Promise<void> => {
+export const requirePermission = async (context: CallContext, agent: string, description: string): Promise<void> => {
   if (context.extra?.bypassAgentCheck) return;
   const metadata = { description: shortDescription(description), subagent_type: agent };
   await context.ask({ permission: "task", patterns: [agent], always: ["*"], metadata });
@@ -32,9 +32,9 @@ export const permit = async (context: CallContext, agent: string, description: s
  * Launches a task for the caller; undefined when its turn was aborted before that was done: then nothing is left of it.
  * @throws Error when the caller may not use the agent.
  */
-export const launchFor = async (
+export const launchForCaller = async (
   context: CallContext,
-  engine: ToolParts["engine"],
+  engine: ToolDeps["engine"],
   wanted: Wanted,
 ): Promise<Outcome<Launched> | undefined> => {
   const request: LaunchRequest = {
@@ -46,13 +46,13 @@ export const launchFor = async (
     parentMessageID: context.messageID,
     parentAgent: context.agent,
     directory: context.directory,
-    permit: () => permit(context, wanted.agent, wanted.description),
+    permit: () => requirePermission(context, wanted.agent, wanted.description),
     signal: context.abort,
   };
   const launch = engine.launch(request);
   const launched = await untilAborted(context.abort, launch);
   if (launched) return launched;
   // It is undone by itself, unless the abort came when it was just done.
-  launch.then((late) => late.ok && engine.cancelUntold(late.value.task.sessionID)).catch(() => undefined);
+  launch.then((late) => late.ok && engine.cancelSilently(late.value.task.sessionID)).catch(() => undefined);
   return undefined;
 };

@@ -4,7 +4,7 @@ import type { Clock } from "../services/platform/clock.ts";
 import type { Outcome } from "../services/platform/result.ts";
 
 /** What every tool is made of. */
-export interface ToolParts {
+export interface ToolDeps {
   /** All but `answer`: no model answers for a person. */
   engine: Omit<Engine, "answer">;
   clock: Clock;
@@ -27,7 +27,7 @@ export const orThrow = <T>(outcome: Outcome<T>): T => {
 };
 
 /** What a call says that waits when the plugin is disposed of: nothing of what it waited for is told by it. */
-export const closing = (taskIds: string[]): Error =>
+export const shutdownError = (taskIds: string[]): Error =>
   new Error(
     `OpenCode is closing. Nothing is lost: ${taskIds.join(", ")} will go on when OpenCode is there again, and a notice comes of each end.`,
   );

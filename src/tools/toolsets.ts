@@ -4,7 +4,7 @@ import type { ToolNames } from "../services/text/tool-names.ts";
 import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
 import { subtasksNames } from "./subtasks/toolset.ts";
 import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
-import type { ToolParts } from "./tool-context.ts";
+import type { ToolDeps } from "./tool-context.ts";
 
 /** What the tools are called, of which texts speak: each by the first toolset that has it. */
 export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
@@ -20,7 +20,7 @@ export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
 };
 
 /** The tools that there are whatever agents the configuration has. */
-export const fixedTools = (toolsets: Toolset[], parts: ToolParts): Record<string, ToolDefinition> => ({
+export const fixedTools = (toolsets: Toolset[], parts: ToolDeps): Record<string, ToolDefinition> => ({
   ...(toolsets.includes("tasks") ? tasksToolset(parts) : {}),
   ...(toolsets.includes("elisha") ? elishaToolset(parts) : {}),
 });

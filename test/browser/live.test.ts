@@ -70,7 +70,7 @@ describeInChromium("the page that shows the charts live", () => {
       "supervisor → outbox …parent: PARENT_PRESENT (ignored)",
       `supervisor → task ${id}: xstate.init`,
       `supervisor → task ${id}: SLOT_GRANTED`,
-      `task ${id} → supervisor: EFFECT prompt`,
+      `task ${id} → supervisor: EFFECT sendPrompt`,
       "outside → supervisor: HOST message",
       "outside → supervisor: HOST busy",
       "outside → supervisor: HOST message",

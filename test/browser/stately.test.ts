@@ -48,7 +48,7 @@ describeInChromium("the page that shows Stately's own", () => {
     const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
     stage.host.finish(id, "secret-result");
     await settled();
-    await until(async () => JSON.stringify(await received())).toContain("LOOKED_ANSWERED");
+    await until(async () => JSON.stringify(await received())).toContain("CHECKED_ANSWERED");
     expect(JSON.stringify(await received())).not.toContain("secret");
     expect(new Set(requested)).toEqual(new Set([`${url}/inspect/stately`, `${url}/inspect/stately/events`, STATELY]));
   });

@@ -1,6 +1,6 @@
 import { buildPage } from "../../scripts/pages.ts";
 import type { Options } from "../../src/options.ts";
-import { createWatching } from "../../src/services/http/live/live-charts.ts";
+import { createLiveCharts } from "../../src/services/http/live/live-charts.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
 import { serve } from "../fakes/served.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
@@ -15,7 +15,7 @@ export interface WatchedStage {
 
 /** Starts it with the option `inspect` as given, on a port that is free. */
 export const watchedStage = async (inspect: Options["inspect"], port?: number): Promise<WatchedStage> => {
-  const watching = createWatching(systemClock, buildPage);
+  const watching = createLiveCharts(systemClock, buildPage);
   const log = { info: () => undefined, error: (message: string, extra: unknown) => console.error(message, extra) };
   const watch = await watching.watch(inspect, "/home/me/project", log);
   const stage = createStage(watch ? { inspect: watch.inspect } : {});

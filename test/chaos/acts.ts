@@ -51,7 +51,7 @@ const launch = async (world: World, sessionID: string, more: { turn?: string; fo
 };
 
 /** What a tool call may do to a task. */
-const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RETRIEVED"]);
+const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RESULT_READ"]);
 
 /** Somebody who is not its parent asks something of a task. */
 const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
@@ -175,7 +175,7 @@ export const acts: Acts = {
   },
   reply: (world, { task }) => {
     const sessionID = pick(tasks(world), task)?.sessionID;
-    const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.requests[0];
+    const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.userRequests[0];
     if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
   },
   hint: (world, { session, says }) => {

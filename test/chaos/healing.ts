@@ -21,7 +21,7 @@ export const finish = ({ host }: World, sessionID: string, how: { idles?: number
 const answerAll = (world: World) => {
   const { host, stage } = world;
   for (const id of host.sessionIDs()) {
-    const { requests } = stage.store.get(id)?.snapshot.context ?? { requests: [] };
+    const { userRequests: requests } = stage.store.get(id)?.snapshot.context ?? { userRequests: [] };
     for (const { id: requestID } of requests) host.emit({ type: "replied", sessionID: id, requestID });
     if (host.at(id).busy) finish(world, id);
   }

@@ -89,13 +89,13 @@ const call = fc.constantFrom<CallFault["call"]>(
   "deleteSession",
   "agents",
   "fork",
-  "inherited",
+  "forkedMessages",
   "conversation",
-  "configure",
+  "updateSession",
   "sessionsSince",
   "allSessions",
   "toolCall",
-  "reject",
+  "rejectUserRequest",
   "toast",
 );
 

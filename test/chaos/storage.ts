@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TaskInput } from "../../src/machines/task/events.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import type { Owner } from "../../src/services/store/ownership.ts";
-import { createKeptStore } from "../../src/services/store/resilient/resilient-store.ts";
+import { createResilientStore } from "../../src/services/store/resilient/resilient-store.ts";
 import { createConnector } from "../../src/services/store/sqlite/connect.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { createStoreFile } from "../../src/services/store/sqlite/database-file.ts";
@@ -90,7 +90,7 @@ export const createFileStorage = (log: Log): Storage => {
     boot: (clock) => {
       const file = createStoreFile(path);
       const connector = createConnector({ file, openDatabase, owner: ownerOf(stores.length + 1), clock, log });
-      const store = createKeptStore({ connector, connection: connector.connect(), clock, log, path });
+      const store = createResilientStore({ connector, connection: connector.connect(), clock, log, path });
       stores.push(store);
       return store;
     },

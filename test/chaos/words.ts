@@ -1,4 +1,4 @@
-import type { HostEvent, SeenMessage } from "../../src/machines/supervisor/events.ts";
+import type { HostEvent, MessageInfo } from "../../src/machines/supervisor/events.ts";
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { CallFault, HostCall } from "./calls.ts";
 import type { WireFault } from "./wire.ts";
@@ -9,7 +9,7 @@ const ROUTINE: ReadonlySet<string> = new Set<HostCall>(["busy", "toast", "agents
 /** True for a call that is not worth a line. */
 export const isRoutine = (name: HostCall): boolean => ROUTINE.has(name);
 
-const messageWords = ({ role, id, finish, error }: SeenMessage): string =>
+const messageWords = ({ role, id, finish, error }: MessageInfo): string =>
   [role, "message", id, error?.name ?? finish ?? ""].filter(Boolean).join(" ");
 
 const whatWords = (event: HostEvent): string => {

@@ -2,21 +2,21 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { clockTime, date } from "../../src/cli/format/times.ts";
-import { commandLine } from "../../src/services/text/shell-command.ts";
-import type { OpenRequest } from "../../src/task.ts";
+import { shellCommand } from "../../src/services/text/shell-command.ts";
+import type { OpenUserRequest } from "../../src/task.ts";
 import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 import { commandHere, opencodeTaskchart } from "./command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";
 
-const PERMISSION: OpenRequest = {
+const PERMISSION: OpenUserRequest = {
   id: "per_1",
   kind: "permission",
   what: "bash: rm -rf build",
   since: SINCE,
   always: ["rm *"],
 };
-const QUESTION: OpenRequest = {
+const QUESTION: OpenUserRequest = {
   id: "que_1",
   kind: "question",
   what: "Which one? How many?",
@@ -27,7 +27,7 @@ const QUESTION: OpenRequest = {
   ],
 };
 
-const asking = ({ source }: Served, ...requests: OpenRequest[]) => {
+const asking = ({ source }: Served, ...requests: OpenUserRequest[]) => {
   const [first] = requests;
   if (!first) throw new Error("nothing is asked");
   return source.launch({ attention: { kind: first.kind, what: first.what, since: SINCE, requests } }).sessionID;
@@ -35,7 +35,7 @@ const asking = ({ source }: Served, ...requests: OpenRequest[]) => {
 
 const answer = ({ folder }: Served, ...args: string[]) => commandHere(["answer", ...args, "--data", folder]);
 
-const COMMAND = commandLine(process.argv[1] ?? "");
+const COMMAND = shellCommand(process.argv[1] ?? "");
 
 /** The local time of a request, as it is shown. */
 const LOCAL = `${date(Date.parse(SINCE)).slice(0, 10)} ${clockTime(Date.parse(SINCE)).slice(0, 8)}`;
@@ -186,8 +186,8 @@ test("where no OpenCode runs, or something else listens, it says so, and nobody 
 });
 
 test("the command is shown as it was called, as a shell takes it", () => {
-  expect(commandLine("/home/me/taskchart/dist/cli.js", "linux")).toBe("node /home/me/taskchart/dist/cli.js");
-  expect(commandLine("/home/me/it's $HOME/cli.js", "linux")).toBe(`node '/home/me/it'\\''s $HOME/cli.js'`);
-  expect(commandLine("C:\\plugins\\cli.js", "win32")).toBe("node C:\\plugins\\cli.js");
-  expect(commandLine("C:\\my plugins\\cli.js", "win32")).toBe('node "C:\\my plugins\\cli.js"');
+  expect(shellCommand("/home/me/taskchart/dist/cli.js", "linux")).toBe("node /home/me/taskchart/dist/cli.js");
+  expect(shellCommand("/home/me/it's $HOME/cli.js", "linux")).toBe(`node '/home/me/it'\\''s $HOME/cli.js'`);
+  expect(shellCommand("C:\\plugins\\cli.js", "win32")).toBe("node C:\\plugins\\cli.js");
+  expect(shellCommand("C:\\my plugins\\cli.js", "win32")).toBe('node "C:\\my plugins\\cli.js"');
 });

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { CommandError, EXIT } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
-import type { Screen } from "../../src/cli/terminal.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -18,7 +18,7 @@ export interface Ended {
 /** Does what a command line asks for, in this process: as `opencode-taskchart` does, but sooner. */
 export const commandHere = async (args: string[]): Promise<Ended> => {
   const out: string[] = [];
-  const screen: Screen = { columns: 100, paint: (_, text) => text, say: (...lines) => void out.push(...lines) };
+  const screen: Terminal = { columns: 100, paint: (_, text) => text, say: (...lines) => void out.push(...lines) };
   const ended = (code: number, error: string) => ({ code, out: out.map((line) => `${line}\n`).join(""), error });
   try {
     return ended(await runCommand(args, screen), "");

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { openScreen } from "../../src/cli/terminal.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
 import { createHouse } from "../services/store/shared-file.ts";
 import { tell } from "../services/store/story.ts";
 import { opencodeTaskchart } from "./command-line.ts";
@@ -38,7 +38,7 @@ test("an export with all its text escapes such characters, and is the same text 
 test("on a terminal only the styles that are ours are obeyed", () => {
   const written: string[] = [];
   const out = { isTTY: true, columns: 80, write: (text: string) => written.push(text) };
-  const { say, paint } = openScreen(out as unknown as NodeJS.WriteStream, {});
+  const { say, paint } = openTerminal(out as unknown as NodeJS.WriteStream, {});
   const red = paint("red", "x");
   say(`${red} \u001b[8m hidden \u001b[2J \u009b \u202e`, "next");
   expect(red).not.toBe("x");

@@ -39,13 +39,13 @@ ses_counting: resumed, agent general, resumed once
                                             effect     prompt msg_ses_counting
 00:00:00.000           PROMPT_ACCEPTED      lifecycle  running.launching → running.working
 00:00:00.900   +900ms  HOST_IDLE            lifecycle  running.working → running.settling
-                                            effect     look 1
-00:00:01.000   +100ms  LOOKED_ANSWERED      with       look 1, result "It is in a.ts."
+                                            effect     check 1
+00:00:01.000   +100ms  CHECKED_ANSWERED     with       checkId 1, result "It is in a.ts."
                                             lifecycle  running.settling → completed
                                             raises     RUN_ENDED, outcome completed
                                             notice     none → due
-                                            effect     tell run 0, completed
-00:00:01.000           NOTICE_FORMED        notice     due → sending
+                                            effect     queue the notice of run 0, completed
+00:00:01.000           NOTICE_COMPOSED      notice     due → sending
 00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none
 
 00:00:02.000   +900ms  RESUME               with       messageID msg_more, prompt more
@@ -132,7 +132,7 @@ attention none.
     for (let turn = 0; turn < 400; turn += 1) {
       store.commit({
         records: [story.record()],
-        journal: [{ taskId: story.id, event: { type: "HEARD", at: turn } }],
+        journal: [{ taskId: story.id, event: { type: "ACTIVITY_SEEN", at: turn } }],
         prompts: [],
       });
     }

@@ -38,7 +38,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.commit(live.launch());
     store.commit(rested.whole());
     const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
-    store.noteProgress(new Map([["ses_1", progress]]));
+    store.storeProgress(new Map([["ses_1", progress]]));
     const counting = { ...live.record(), task: { ...live.record().task, progress } };
     expect(store.page({ limit: 9, offset: 0 }).records).toEqual([rested.record(), counting]);
     expect(store.live()).toEqual([counting]);
@@ -105,26 +105,26 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
   test("tallies count every task by status and agent, and the newest runs of those that ended", async () => {
     const store = await open();
     const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 } };
-    expect(store.tallies()).toEqual(nothing);
+    expect(store.stats()).toEqual(nothing);
     const stories = [tell("ses_1"), tell("ses_2", { agent: "explore" }), tell("ses_3", { agent: "constructor" })];
     for (const story of stories) store.commit(story.launch());
-    expect(store.tallies()).toEqual({
+    expect(store.stats()).toEqual({
       ...nothing,
       total: 3,
       byStatus: { ...NONE, running: 3 },
       byAgent: { general: 1, explore: 1, constructor: 1 },
     });
     for (const story of stories.slice(0, 2)) store.commit(story.answer());
-    expect(store.tallies()).toMatchObject({
+    expect(store.stats()).toMatchObject({
       byStatus: { ...NONE, running: 1, completed: 2 },
       duration: { avg: 1_000, max: 1_000, min: 1_000 },
     });
     for (const story of stories.slice(0, 2)) store.commit(story.tell());
     expect(store.claim("ses_1")).toBe(true);
     store.commit(stories[0]?.resume() ?? { records: [], journal: [], prompts: [] });
-    expect(store.tallies().byStatus).toEqual({ ...NONE, running: 1, completed: 1, resumed: 1 });
+    expect(store.stats().byStatus).toEqual({ ...NONE, running: 1, completed: 1, resumed: 1 });
     store.remove(["ses_2"]);
-    expect(store.tallies()).toEqual({
+    expect(store.stats()).toEqual({
       ...nothing,
       total: 2,
       byStatus: { ...NONE, running: 1, resumed: 1 },
@@ -163,19 +163,19 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.commit(a.answer());
     const since = store.changedSince(first, 9);
     expect(since.map(({ record }) => record)).toEqual([b.record(), a.record()]);
-    expect(since.map(({ born }) => born > first)).toEqual([true, false]);
+    expect(since.map(({ createdChange: born }) => born > first)).toEqual([true, false]);
     expect(since.at(-1)?.change).toBe(store.latestChange());
     expect(store.changedSince(first, 1)).toEqual(since.slice(0, 1));
     expect(store.changedSince(since[0]?.change ?? 0, 1)).toEqual(since.slice(1));
     const last = store.latestChange();
-    store.noteProgress(
+    store.storeProgress(
       new Map([
         ["ses_b", noProgress(new Date(START).toISOString())],
         ["ses_unknown", noProgress("")],
       ]),
     );
     const [counted, ...more] = store.changedSince(last, 9);
-    expect([counted?.born, counted?.record, more]).toEqual([since[0]?.born, b.record(), []]);
+    expect([counted?.createdChange, counted?.record, more]).toEqual([since[0]?.createdChange, b.record(), []]);
     expect(store.latestChange()).toBeGreaterThanOrEqual(counted?.change ?? Number.POSITIVE_INFINITY);
     store.remove(["ses_b"]);
     expect(store.changedSince(last, 9)).toEqual([]);
@@ -187,21 +187,21 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
   test("a request is given out once, and so is its answer", async () => {
     const store = await open();
     store.commit(tell("ses_1").launch());
-    expect([store.takeRequests(), store.takeAnswer("req_1")]).toEqual([[], undefined]);
+    expect([store.takeCommands(), store.takeOutcome("req_1")]).toEqual([[], undefined]);
     const asked = [
       { id: "req_1", taskId: "ses_1", request: { kind: "cancel" as const } },
       { id: "req_2", taskId: "ses_1", request: { kind: "resume" as const, prompt: "and %this" } },
     ];
-    for (const one of asked) store.ask(one, Date.now());
-    expect(store.takeRequests()).toEqual(asked);
-    expect(store.takeRequests()).toEqual([]);
-    expect(store.takeAnswer("req_1")).toBeUndefined();
-    store.answer("req_1", {});
-    store.answer("req_2", { refused: "it is asleep" });
-    store.answer("req_unknown", {});
-    expect([store.takeAnswer("req_2"), store.takeAnswer("req_2")]).toEqual([{ refused: "it is asleep" }, undefined]);
-    expect([store.takeAnswer("req_1"), store.takeAnswer("req_1")]).toEqual([{}, undefined]);
-    expect(store.takeAnswer("req_unknown")).toBeUndefined();
+    for (const one of asked) store.submitCommand(one, Date.now());
+    expect(store.takeCommands()).toEqual(asked);
+    expect(store.takeCommands()).toEqual([]);
+    expect(store.takeOutcome("req_1")).toBeUndefined();
+    store.storeOutcome("req_1", {});
+    store.storeOutcome("req_2", { refused: "it is asleep" });
+    store.storeOutcome("req_unknown", {});
+    expect([store.takeOutcome("req_2"), store.takeOutcome("req_2")]).toEqual([{ refused: "it is asleep" }, undefined]);
+    expect([store.takeOutcome("req_1"), store.takeOutcome("req_1")]).toEqual([{}, undefined]);
+    expect(store.takeOutcome("req_unknown")).toBeUndefined();
   });
 
   test.runIf(writes)(
@@ -209,10 +209,10 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     async () => {
       const store = await open();
       store.commit(tell("ses_1").whole());
-      store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, Date.now());
-      store.ask({ id: "req_2", taskId: "ses_gone", request: { kind: "cancel" } }, Date.now());
-      expect(store.takeRequests().map(({ id }) => id)).toEqual(["req_1"]);
-      expect(store.takeAnswer("req_2")).toEqual({ refused: "task ses_gone is not there any more" });
+      store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, Date.now());
+      store.submitCommand({ id: "req_2", taskId: "ses_gone", request: { kind: "cancel" } }, Date.now());
+      expect(store.takeCommands().map(({ id }) => id)).toEqual(["req_1"]);
+      expect(store.takeOutcome("req_2")).toEqual({ refused: "task ses_gone is not there any more" });
     },
   );
 
@@ -221,15 +221,15 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.commit(tell("ses_1").launch());
     store.close();
     store.page({ limit: 50, offset: 0, search: "find" });
-    store.tallies();
+    store.stats();
     store.batch("batch");
     store.live();
     store.newestEnded(9);
     store.latestChange();
     store.changedSince(0, 9);
-    store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, START);
-    store.takeRequests();
-    store.answer("req_1", {});
-    store.takeAnswer("req_1");
+    store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, START);
+    store.takeCommands();
+    store.storeOutcome("req_1", {});
+    store.takeOutcome("req_1");
   });
 };

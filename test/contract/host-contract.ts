@@ -110,10 +110,10 @@ export const describeHost = (subject: () => Subject): void => {
       await host.message(id, "msg_000000000000nowhere"),
       await host.prompt(prompt),
       await host.toolCall(id, "call_nowhere"),
-      await host.answer(permission, { reply: "once" }),
-      await host.reject(permission, "no"),
-      await host.answer(question, { answers: [["a"]] }),
-      await host.reject(question, "no"),
+      await host.answerUserRequest(permission, { reply: "once" }),
+      await host.rejectUserRequest(permission, "no"),
+      await host.answerUserRequest(question, { answers: [["a"]] }),
+      await host.rejectUserRequest(question, "no"),
     ]) {
       expect(result).toMatchObject({ ok: false, failure: { kind: "notFound" } });
     }

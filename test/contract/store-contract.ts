@@ -49,7 +49,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(store.list({ parentSessionID: "ses_parent" })).toEqual([]);
     expect(store.journal("ses_1")).toEqual([]);
     expect(store.claim("ses_1")).toBe(false);
-    expect(store.isElsewhere("ses_1")).toBe(false);
+    expect(store.isOwnedElsewhere("ses_1")).toBe(false);
   });
 
   test("a list holds what fits all of its filter, in the order of launch", async () => {
@@ -91,7 +91,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     store.commit(story.launch());
     store.commit(rested.whole());
     const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
-    store.noteProgress(new Map(["ses_1", "ses_2", "ses_unknown"].map((id) => [id, progress])));
+    store.storeProgress(new Map(["ses_1", "ses_2", "ses_unknown"].map((id) => [id, progress])));
     expect(store.list({}).map((task) => task.progress.toolCalls)).toEqual([3, 3]);
     expect(store.get("ses_1")).toEqual({ ...story.record(), task: { ...story.record().task, progress } });
     store.commit(story.answer());
@@ -104,8 +104,8 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     store.commit(story.whole());
     for (let round = 0; round < 2; round += 1) {
       expect(store.claim("ses_1")).toBe(true);
-      expect(store.isElsewhere("ses_1")).toBe(false);
-      store.letGo("ses_1");
+      expect(store.isOwnedElsewhere("ses_1")).toBe(false);
+      store.release("ses_1");
     }
     expect(store.get("ses_1")).toEqual(story.record());
   });
@@ -114,7 +114,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     const store = await open();
     store.commit(tell("ses_1").launch());
     store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: true });
-    expect(store.beat(START)).toEqual([]);
+    expect(store.heartbeat(START)).toEqual([]);
     expect(store.adopt(START, () => true)).toEqual({ tasks: [], prompts: [], launches: [] });
     store.endLaunch("msg_2");
     expect(store.get("ses_1")).toBeDefined();
@@ -127,15 +127,15 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     store.close();
     store.close();
     store.commit(story.answer());
-    store.noteProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
+    store.storeProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
     store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: false });
     store.endLaunch("msg_2");
-    store.letGo("ses_1");
-    store.beat(START);
+    store.release("ses_1");
+    store.heartbeat(START);
     store.adopt(START, () => true);
     store.sweep({ count: 0 }, START);
     store.claim("ses_1");
-    store.isElsewhere("ses_1");
+    store.isOwnedElsewhere("ses_1");
     store.get("ses_1");
     store.list({});
     store.journal("ses_1");

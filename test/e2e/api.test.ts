@@ -32,7 +32,7 @@ test("a task that an agent launched is listed, with its whole conversation", asy
   const { body: logs } = await get(`/v1/tasks/${id}/logs`);
   expect(logs).toEqual(await lab.messages(id));
   const { body: journal } = await get(`/v1/tasks/${id}/events`);
-  expect(JSON.stringify(journal)).toContain("LOOKED_ANSWERED");
+  expect(JSON.stringify(journal)).toContain("CHECKED_ANSWERED");
 });
 
 test("what happens to a task comes as events, after a snapshot", async () => {

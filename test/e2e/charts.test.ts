@@ -6,7 +6,7 @@ import type { Journal } from "../../src/machines/task/journal.ts";
 import { statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { openJournals } from "../../src/services/store/sqlite/journal-reader.ts";
+import { openJournalReader } from "../../src/services/store/sqlite/journal-reader.ts";
 import { RAISED } from "../model/task-paths.ts";
 import { takenBy, transitionsOf } from "../model/transitions.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
@@ -68,7 +68,7 @@ const script = (word: string) => {
 
 /** Every task of this lab, as it was written down. */
 const journals = async (): Promise<Journal[]> => {
-  const file = openJournals(join(folder(), "tasks.db"), await loadSqlite({ readonly: true }));
+  const file = openJournalReader(join(folder(), "tasks.db"), await loadSqlite({ readonly: true }));
   const all = file.newest(100).flatMap(({ id }) => file.journal(id) ?? []);
   file.close();
   return all;

@@ -50,7 +50,7 @@ test("the built plugin serves the page in the real OpenCode, and every step of a
   expect(await page.text()).toContain('<template data-chart="task"><svg');
   const steps = await beginning("/inspect/events");
   expect(steps).toContain(id);
-  expect(steps).toContain("LOOKED_ANSWERED");
+  expect(steps).toContain("CHECKED_ANSWERED");
   expect(steps).not.toContain("secret");
 });
 

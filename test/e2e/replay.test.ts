@@ -28,7 +28,7 @@ test("the built command replays and exports a task while OpenCode runs, on both 
   for (const runtime of ["node", "bun"]) {
     // A difference, or a fault, ends with another code than 0: then this rejects.
     const { stdout, stderr } = await run(join(BIN, runtime), [CLI, "replay", id, ...data]);
-    expect(stdout).toContain("LOOKED_ANSWERED");
+    expect(stdout).toContain("CHECKED_ANSWERED");
     expect(stdout).toContain("The journal replays to the stored snapshot: ");
     expect(stderr).toBe("");
   }

@@ -64,7 +64,7 @@ const resultOf = (sessionID: string, tool: string) =>
 
 /** Waits until the end of a task counts as told by the answer of the call that waited: of one that is lost it would not. */
 const toldByAnswer = (taskId: string) =>
-  lab.until(async () => (await api.get(`/v1/tasks/${taskId}/events`)).body.at(-1)?.type === "TOLD", {
+  lab.until(async () => (await api.get(`/v1/tasks/${taskId}/events`)).body.at(-1)?.type === "WAIT_DELIVERED", {
     what: "its end counts as told",
     // Well before the ten seconds after which an answer counts as lost.
     timeoutMs: 5_000,

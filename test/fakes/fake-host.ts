@@ -13,7 +13,7 @@ import type {
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
-import type { Answer } from "../../src/user-request.ts";
+import type { UserReply } from "../../src/user-request.ts";
 
 /**
  * What a session does with a prompt that reaches it.
@@ -45,7 +45,7 @@ interface FakeSession extends HostSession {
 
 type Call = keyof Host;
 
-type Reply = Omit<Answer, "requestId">;
+type Reply = Omit<UserReply, "requestId">;
 
 /** A scripted host with the contract of the real one, and its bad habits on demand. */
 export interface FakeHost extends Host {
@@ -422,8 +422,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         session(forked).messages = (end < 0 ? messages : messages.slice(0, end)).map((stored) => ({ ...stored }));
         return ok({ id: forked });
       }),
-    inherited: (id) =>
-      call("inherited", () =>
+    forkedMessages: (id) =>
+      call("forkedMessages", () =>
         sessions.has(id)
           ? ok(
               session(id).messages.map((stored) => ({
@@ -444,8 +444,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
             )
           : notFound("session"),
       ),
-    rewrite: (id, messageID, part) =>
-      call("rewrite", () => {
+    rewritePart: (id, messageID, part) =>
+      call("rewritePart", () => {
         const found = session(id);
         found.messages = found.messages.map((stored) =>
           stored.id === messageID ? { ...stored, text: part.text } : stored,
@@ -458,8 +458,8 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         found.messages = found.messages.filter((stored) => stored.id !== messageID);
         return ok(undefined);
       }),
-    configure: (id, { title, permission, metadata }) =>
-      call("configure", () => {
+    updateSession: (id, { title, permission, metadata }) =>
+      call("updateSession", () => {
         Object.assign(session(id), { title, permission, metadata });
         return ok(undefined);
       }),
@@ -544,11 +544,13 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         const parts = sessions.get(id)?.parts.get(messageID) ?? [];
         return found ? ok({ ...found, partIDs: parts.map((part) => part.id) }) : notFound("message");
       }),
-    answer: ({ id }, { reply, answers: given }) =>
-      call("answer", () => settleRequest(id, { ...(reply ? { reply } : {}), ...(given ? { answers: given } : {}) })),
+    answerUserRequest: ({ id }, { reply, answers: given }) =>
+      call("answerUserRequest", () =>
+        settleRequest(id, { ...(reply ? { reply } : {}), ...(given ? { answers: given } : {}) }),
+      ),
     // As in the real host: with words the child goes on, without them its turn stops.
-    reject: ({ id, kind }, message) =>
-      call("reject", () => {
+    rejectUserRequest: ({ id, kind }, message) =>
+      call("rejectUserRequest", () => {
         rejected.push(id);
         const isQuestion = kind === "question";
         return settleRequest(id, { reply: "reject", ...(isQuestion ? {} : { message }) }, isQuestion);

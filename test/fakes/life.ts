@@ -24,7 +24,7 @@ export interface Life {
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /** Calls of a store that change nothing: dying in them is dying right after what came before. */
-const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal", "isElsewhere"]);
+const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal", "isOwnedElsewhere"]);
 
 /** A life that ends at its `lastPoint`-th point, counted from 1; by default it does not. */
 export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {

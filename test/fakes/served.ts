@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createStatusSource } from "../../src/services/http/engine-source.ts";
+import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import type { LivePage } from "../../src/services/http/live/pages.ts";
-import { createSites } from "../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
 import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
 import type { Stage } from "./stage.ts";
@@ -24,10 +24,10 @@ export const serve = async (
   { pages = [], port }: { pages?: readonly LivePage[]; port?: number } = {},
 ): Promise<Served> => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-served-"));
-  const sites = createSites();
+  const sites = createOpenDirectories();
   sites.add({ engine, store, host });
   const server = await startStatusServer({
-    source: createStatusSource(sites, systemClock, randomUUID),
+    source: createEngineSource(sites, systemClock, randomUUID),
     folder,
     env: port === undefined ? {} : { ASYNCAGENTS_API_PORT: String(port) },
     log: { info: () => undefined, error: (message) => console.error(message) },

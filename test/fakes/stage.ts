@@ -4,10 +4,10 @@ import { closable } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
-import { createOpenings } from "../../src/services/recovery/reopened-directories.ts";
+import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
-import { isTaskContext } from "../../src/services/text/task-reminder.ts";
+import { isTaskReminder } from "../../src/services/text/task-reminder.ts";
 import type { Task } from "../../src/task.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/subtask.ts";
@@ -108,7 +108,7 @@ export const createStage = ({
     logged.push(`${message} ${JSON.stringify(extra ?? {})}`);
   };
   const log: Log = { info: write, error: write };
-  let openings = createOpenings(clock);
+  let openings = createDirectoryOpenings(clock);
   const begin = (now: Life) => {
     const store = openStore(clock);
     const engine = createEngine({
@@ -201,7 +201,7 @@ export const createStage = ({
       process.life.die();
       await settled();
       host.crash();
-      openings = createOpenings(clock);
+      openings = createDirectoryOpenings(clock);
       process = begin(next);
     },
     reopen: async (next = createLife()) => {
@@ -211,6 +211,6 @@ export const createStage = ({
       process = begin(next);
     },
     notices: (parent = PARENT) =>
-      [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskContext(text))),
+      [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskReminder(text))),
   };
 };

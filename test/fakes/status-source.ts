@@ -1,13 +1,13 @@
-import { beginning, type StoredSnapshot } from "../../src/machines/task/machine.ts";
+import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
 import type { Host } from "../../src/services/host/host.ts";
 import type { ShownTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
-import { createStatusSource } from "../../src/services/http/engine-source.ts";
-import { createSites } from "../../src/services/http/open-directories.ts";
-import { createFulfilling } from "../../src/services/operations/remote-commands.ts";
+import { createEngineSource } from "../../src/services/http/engine-source.ts";
+import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
+import { createRemoteCommands } from "../../src/services/operations/remote-commands.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
-import { refuse } from "../../src/services/platform/result.ts";
+import { fail } from "../../src/services/platform/result.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
@@ -74,19 +74,22 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   return {
     value: { lifecycle: STATES[task.status], notice: "none", attention: "none" },
     context: {
-      ...beginning({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
+      ...initialSnapshot({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
       completedAt: ms(task.completedAt),
       resultRetrievedAt: ms(task.resultRetrievedAt),
       result: task.result,
       error: task.error,
-      requests: (task.attention?.requests ?? []).map((request) => ({ ...request, since: Date.parse(request.since) })),
-      quietSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
+      userRequests: (task.attention?.requests ?? []).map((request) => ({
+        ...request,
+        since: Date.parse(request.since),
+      })),
+      staleSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
     },
   };
 };
 
 export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeSource => {
-  const sites = createSites();
+  const sites = createOpenDirectories();
   const listeners = new Set<() => void>();
   let count = 0;
 
@@ -120,10 +123,10 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
 
   const asked = (what: string, id: string) => {
     source.asked.push(`${what} ${id}`);
-    return source.refusal === undefined ? undefined : refuse(source.refusal, source.refusedBy);
+    return source.refusal === undefined ? undefined : fail(source.refusal, source.refusedBy);
   };
 
-  const fulfil = createFulfilling({
+  const fulfil = createRemoteCommands({
     store,
     log: { info: () => undefined, error: (message) => console.error(message) },
     get: (taskId) => store.get(taskId)?.task,
@@ -137,8 +140,8 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
   });
 
-  const engine: Pick<Engine, "fulfilRequests" | "subscribe"> = {
-    fulfilRequests: () => {
+  const engine: Pick<Engine, "runRemoteCommands" | "subscribe"> = {
+    runRemoteCommands: () => {
       if (!source.isBusy) fulfil();
     },
     subscribe: (listener) => {
@@ -164,7 +167,7 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
     },
   };
   let requests = 0;
-  const real = createStatusSource(sites, impatient, () => {
+  const real = createEngineSource(sites, impatient, () => {
     requests += 1;
     return `request ${requests}`;
   });

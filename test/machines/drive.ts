@@ -26,7 +26,7 @@ export interface Chart<Event, Snapshot, Effect> {
 
 interface Standing<Event> {
   value: unknown;
-  context: { wakeAt: number | undefined };
+  context: { nextDeadline: number | undefined };
   can(event: Event): boolean;
 }
 
@@ -39,7 +39,7 @@ export const drive = <Event extends { type: string; at: number }, Snapshot exten
   let snapshot = begin;
   let now = START;
   const eventOf = (type: string, said: object): Event => {
-    const at = type === "TICK" ? (snapshot.context.wakeAt ?? now) : now;
+    const at = type === "TICK" ? (snapshot.context.nextDeadline ?? now) : now;
     return { at, ...usual(type, snapshot), ...said, type } as Event;
   };
   return {

@@ -10,10 +10,10 @@ const START = Date.UTC(2026, 0, 1);
 type Say = () => string;
 
 /** Every event of the outside, with all that it may bring. */
-const pool = (say: Say, look: number): TaskEvent[] => {
+const pool = (say: Say, checkId: number): TaskEvent[] => {
   const at = 0;
   const fault = { name: "APIError", kind: "provider", message: say() } as const;
-  const looked = { at, look, completedAt: START };
+  const looked = { at, checkId, completedAt: START };
   return [
     { type: "SLOT_GRANTED", at },
     { type: "PROMPT_ACCEPTED", at },
@@ -21,35 +21,35 @@ const pool = (say: Say, look: number): TaskEvent[] => {
     { type: "PROMPT_REFUSED", at, error: fault, retryable: false },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error: { name: say(), message: say() } },
-    { type: "SESSION_MISSING", at },
-    { type: "SESSION_GONE", at },
-    { type: "LOOKED_BUSY", at, look },
-    { type: "LOOKED_ANSWERED", ...looked, result: say() },
-    { type: "LOOKED_FAILED", ...looked, error: fault },
-    { type: "LOOKED_ABORTED", ...looked },
-    { type: "LOOKED_UNANSWERED", at, look },
-    { type: "LOOKED_MISSING", at, look },
-    { type: "LOOK_FAILED", at, look, error: fault },
+    { type: "SESSION_NOT_FOUND", at },
+    { type: "SESSION_DELETED", at },
+    { type: "CHECKED_BUSY", at, checkId },
+    { type: "CHECKED_ANSWERED", ...looked, result: say() },
+    { type: "CHECKED_FAILED", ...looked, error: fault },
+    { type: "CHECKED_ABORTED", ...looked },
+    { type: "CHECKED_UNANSWERED", at, checkId },
+    { type: "CHECKED_NOT_FOUND", at, checkId },
+    { type: "CHECK_FAILED", at, checkId, error: fault },
     { type: "CANCEL", at },
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
     { type: "RESUME", at, messageID: say(), partID: say(), prompt: say() },
     { type: "TICK", at },
-    { type: "RETRIEVED", at },
-    { type: "BROKEN", at, error: fault },
-    { type: "ADOPTED", at, recovery: "continue", underWay: true },
-    { type: "ADOPTED", at, recovery: "fail", underWay: false },
+    { type: "RESULT_READ", at },
+    { type: "SUPERVISION_FAILED", at, error: fault },
+    { type: "ADOPTED", at, recovery: "continue", isNoticePending: true },
+    { type: "ADOPTED", at, recovery: "fail", isNoticePending: false },
     { type: "WAIT_BEGAN", at, call: say() },
-    { type: "LET_GO", at, call: say() },
-    { type: "TOLD", at, call: say() },
-    { type: "NOTICE_FORMED", at },
+    { type: "WAIT_ABANDONED", at, call: say() },
+    { type: "WAIT_DELIVERED", at, call: say() },
+    { type: "NOTICE_COMPOSED", at },
     { type: "NOTICE_ACKNOWLEDGED", at },
     { type: "NOTICE_DROPPED", at },
     { type: "REQUEST_ASKED", at, request: { id: say(), kind: "permission", what: say(), since: START } },
     { type: "REQUEST_ASKED", at, request: { id: say(), kind: "question", what: say(), since: START } },
     { type: "REQUEST_ANSWERED", at, id: say() },
-    { type: "WENT_QUIET", at },
-    { type: "HEARD", at },
+    { type: "BECAME_STALE", at },
+    { type: "ACTIVITY_SEEN", at },
   ];
 };
 
@@ -91,7 +91,7 @@ export const journalFrom = (chosen: number[], words: string[]): Journal & { orig
   let [snapshot] = initialTransition(taskMachine, origin);
   const events = chosen.flatMap((pick, step): TaskEvent[] => {
     const at = START + step * 700;
-    const offered = pool(say, snapshot.context.look).map((event) => ({ ...event, at }));
+    const offered = pool(say, snapshot.context.checkId).map((event) => ({ ...event, at }));
     const accepted = offered.filter((event) => snapshot.can(event));
     const event = accepted[pick % accepted.length];
     if (!event) return [];

@@ -28,7 +28,7 @@ test("a machine made by Object.create works as the one that it is made of: none 
   expect(next.value, ADVICE).toEqual(
     transition(taskMachine, initialTransition(taskMachine, input())[0], { type: "SLOT_GRANTED", at: 1 })[0].value,
   );
-  expect(actions.map(({ type }) => type)).toContain("request");
+  expect(actions.map(({ type }) => type)).toContain("emitEffect");
   expect(next.can({ type: "PROMPT_ACCEPTED", at: 2 }), ADVICE).toBe(true);
 });
 

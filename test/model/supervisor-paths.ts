@@ -2,7 +2,7 @@ import type { SnapshotFrom } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { SupervisorEvent } from "../../src/machines/supervisor/events.ts";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
-import { beginning } from "../../src/machines/task/machine.ts";
+import { initialSnapshot } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
 export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
@@ -27,9 +27,9 @@ const stepsIn = ({ value, context: { tasks, outboxes } }: SupervisorSnapshot): S
   if (live.length === 0 && PARENT in outboxes) return [{ type: "REAP_OUTBOX", id: PARENT }];
   return [
     ...(FIRST in tasks ? [] : [{ type: "LAUNCH", at: START, task: taskInput(FIRST) } as const]),
-    ...(SECOND in tasks ? [] : [{ type: "RESTORE", snapshot: beginning(taskInput(SECOND)) } as const]),
+    ...(SECOND in tasks ? [] : [{ type: "RESTORE", snapshot: initialSnapshot(taskInput(SECOND)) } as const]),
     ...live.flatMap((id): SupervisorStep[] => [
-      { type: "TASK", id, event: { type: id === FIRST ? "CANCEL" : "RETRIEVED", at: START } },
+      { type: "TASK", id, event: { type: id === FIRST ? "CANCEL" : "RESULT_READ", at: START } },
       { type: "HOST", at: START, event: { type: "idle", sessionID: id } },
       { type: "REAP_TASK", id },
     ]),

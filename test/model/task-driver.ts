@@ -1,5 +1,5 @@
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
-import { type StoredSnapshot, stateOf, type TaskSnapshot } from "../../src/machines/task/machine.ts";
+import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { HostMessage } from "../../src/services/host/host.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createDisk } from "../fakes/disk.ts";
@@ -88,20 +88,20 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       const kind = retryable ? "unavailable" : "refused";
       host.gates.open(`prompt ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
-    BROKEN: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
+    SUPERVISION_FAILED: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
-    SESSION_MISSING: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
-    SESSION_GONE: () => host.emit({ type: "deleted", sessionID: id }),
-    LOOKED_BUSY: () => host.gates.open("look", ok(new Set([id]))),
-    LOOKED_ANSWERED: ({ result }, before) => look([answer(promptID(before), { finish: "stop", text: result })]),
-    LOOKED_FAILED: ({ error: { name, message } }, before) =>
+    SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
+    SESSION_DELETED: () => host.emit({ type: "deleted", sessionID: id }),
+    CHECKED_BUSY: () => host.gates.open("look", ok(new Set([id]))),
+    CHECKED_ANSWERED: ({ result }, before) => look([answer(promptID(before), { finish: "stop", text: result })]),
+    CHECKED_FAILED: ({ error: { name, message } }, before) =>
       look([answer(promptID(before), { error: { name, message } })]),
-    LOOKED_ABORTED: (_, before) =>
+    CHECKED_ABORTED: (_, before) =>
       look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
-    LOOKED_UNANSWERED: () => look([]),
-    LOOKED_MISSING: () => host.gates.open("look", { ok: false, failure: missing }),
-    LOOK_FAILED: () => host.gates.open("look", failed),
+    CHECKED_UNANSWERED: () => look([]),
+    CHECKED_NOT_FOUND: () => host.gates.open("look", { ok: false, failure: missing }),
+    CHECK_FAILED: () => host.gates.open("look", failed),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {
       host.letStop(true);
@@ -117,12 +117,12 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
     TICK: (_, before) => {
-      const wakeAt = stage.store.get(id)?.snapshot.context.wakeAt ?? before.context.wakeAt ?? 0;
+      const wakeAt = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
       return clock.advance(wakeAt - clock.now());
     },
-    RETRIEVED: () => stage.call("output", { task_id: id }),
-    ADOPTED: async ({ underWay }, { value: { notice } }) => {
-      losesPrompts = notice === "sending" && !underWay;
+    RESULT_READ: () => stage.call("output", { task_id: id }),
+    ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
+      losesPrompts = notice === "sending" && !isNoticePending;
       calls = new Map();
       host.gates.clear();
       await stage.restart();
@@ -137,14 +137,14 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       const args = { task_id: id, block: true, timeout: STALE };
       inBackground(stage.call("output", args, { callID: call, abort: turn.signal }));
     },
-    LET_GO: ({ call }, before) => {
+    WAIT_ABANDONED: ({ call }, before) => {
       const turn = calls.get(call);
       if (!turn || before.context.completedAt !== undefined) return settleCall(call, "failed");
       calls.delete(call);
       turn.abort();
     },
-    TOLD: ({ call }) => settleCall(call, "stored"),
-    NOTICE_FORMED: () => host.gates.open("read", ok({ id: PARENT, agent: "build", model: undefined })),
+    WAIT_DELIVERED: ({ call }) => settleCall(call, "stored"),
+    NOTICE_COMPOSED: () => host.gates.open("read", ok({ id: PARENT, agent: "build", model: undefined })),
     NOTICE_ACKNOWLEDGED: () => {
       const promptID = host.notice().messageID;
       if (host.gates.waiting("send") > 0) host.gates.open("send", ok(undefined));
@@ -154,8 +154,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     NOTICE_DROPPED: () => host.emit({ type: "deleted", sessionID: PARENT }),
     REQUEST_ASKED: ({ request }) => host.emit({ type: "asked", sessionID: id, request }),
     REQUEST_ANSWERED: ({ id: requestID }) => host.emit({ type: "replied", sessionID: id, requestID }),
-    WENT_QUIET: () => clock.advance(STALE * 1.25),
-    HEARD: () => {
+    BECAME_STALE: () => clock.advance(STALE * 1.25),
+    ACTIVITY_SEEN: () => {
       host.emit({ type: "busy", sessionID: id });
       return clock.advance(STALE / 4);
     },
@@ -178,12 +178,24 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
 
 /** What must be the same in the chart that is walked and in the engine: all but ids, times and texts. */
 export const comparable = ({ value, context }: StoredSnapshot) => {
-  const { run, sends, stops, look, misses, hinted, wakeAt, requests, waiters, interruptions, completedAt, error } =
-    context;
+  const {
+    run,
+    sendAttempts: sends,
+    stopAttempts: stops,
+    checkId,
+    failedChecks: misses,
+    idleHinted: hinted,
+    nextDeadline: wakeAt,
+    userRequests: requests,
+    waiters,
+    interruptions,
+    completedAt,
+    error,
+  } = context;
   return {
     value,
-    state: stateOf({ value, context }),
-    counts: { run: run.index, sends, stops, look, misses, interruptions },
+    state: lifecyclePath({ value, context }),
+    counts: { run: run.index, sends, stops, checkId, misses, interruptions },
     hinted,
     isMissing: context.missingSince !== undefined,
     waits: wakeAt !== undefined,

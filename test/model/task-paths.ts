@@ -28,8 +28,8 @@ const LIFE: Type[] = [
   "SLOT_GRANTED",
   "PROMPT_ACCEPTED",
   "HOST_IDLE",
-  "LOOKED_ANSWERED",
-  "NOTICE_FORMED",
+  "CHECKED_ANSWERED",
+  "NOTICE_COMPOSED",
   "NOTICE_ACKNOWLEDGED",
   "RESUME",
 ];
@@ -40,28 +40,40 @@ const SLICES: Slice[] = [
   slice(
     "continue",
     "PROMPT_REFUSED",
-    "BROKEN",
+    "SUPERVISION_FAILED",
     "HOST_ERROR",
     "TICK",
-    "LOOKED_BUSY",
-    "LOOKED_FAILED",
-    "LOOKED_UNANSWERED",
-    "SESSION_GONE",
-    "RETRIEVED",
+    "CHECKED_BUSY",
+    "CHECKED_FAILED",
+    "CHECKED_UNANSWERED",
+    "SESSION_DELETED",
+    "RESULT_READ",
   ),
-  slice("continue", "TICK", "LOOK_FAILED", "LOOKED_ABORTED", "ADOPTED"),
-  slice("continue", "SESSION_MISSING", "LOOKED_MISSING", "TICK", "HOST_ERROR", "ADOPTED"),
-  slice("continue", "TICK", "CANCEL", "STOPPED", "NOT_STOPPED", "SESSION_GONE", "RETRIEVED"),
+  slice("continue", "TICK", "CHECK_FAILED", "CHECKED_ABORTED", "ADOPTED"),
+  slice("continue", "SESSION_NOT_FOUND", "CHECKED_NOT_FOUND", "TICK", "HOST_ERROR", "ADOPTED"),
+  slice("continue", "TICK", "CANCEL", "STOPPED", "NOT_STOPPED", "SESSION_DELETED", "RESULT_READ"),
   slice("continue", "CANCEL", "STOPPED", "ADOPTED"),
-  slice("continue", "ADOPTED", "LOOKED_BUSY", "LOOKED_FAILED", "LOOKED_ABORTED", "LOOKED_UNANSWERED"),
-  slice("fail", "ADOPTED", "LOOKED_ABORTED", "LOOKED_UNANSWERED"),
-  slice("continue", "WAIT_BEGAN", "LET_GO", "TOLD", "ADOPTED"),
-  slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "WENT_QUIET", "HEARD", "ADOPTED"),
+  slice("continue", "ADOPTED", "CHECKED_BUSY", "CHECKED_FAILED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
+  slice("fail", "ADOPTED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
+  slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
+  slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
 /** What tells states apart: the chart's state, and all that its guards ask for. Times are none of it. */
 const key = ({ value, context }: TaskSnapshot): string => {
-  const { run, sends, stops, misses, hinted, wakeAt, hostError, requests, waiters, interruptions, recovery } = context;
+  const {
+    run,
+    sendAttempts: sends,
+    stopAttempts: stops,
+    failedChecks: misses,
+    idleHinted: hinted,
+    nextDeadline: wakeAt,
+    hostError,
+    userRequests: requests,
+    waiters,
+    interruptions,
+    recovery,
+  } = context;
   const flags = [hinted, wakeAt !== undefined, hostError !== undefined, context.missingSince !== undefined];
   const counts = [run.index, sends, stops, misses, interruptions, recovery];
   return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
@@ -136,7 +148,7 @@ const pathsToNobody = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
 export const simplePaths = (): TaskPath[] => {
   const common = {
     recovery: "continue",
-    types: new Set<Type>([...LIFE, "CANCEL", "STOPPED", "LOOKED_FAILED", "LOOKED_BUSY"]),
+    types: new Set<Type>([...LIFE, "CANCEL", "STOPPED", "CHECKED_FAILED", "CHECKED_BUSY"]),
   } as const;
   return getSimplePaths(taskMachine, optionsOf(common)).map(({ steps }) => ({
     recovery: "continue",

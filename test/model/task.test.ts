@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { refusalOf, stateOf, statusOf, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import {
+  lifecyclePath,
+  refusalReason,
+  statusOf,
+  type TaskSnapshot,
+  taskMachine,
+} from "../../src/machines/task/machine.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
 import { input } from "./task-events.ts";
 import { RAISED, shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
@@ -36,11 +42,11 @@ const nameOf = ({ events, recovery }: TaskPath): string =>
 /** What the tools refuse, and why, is what the chart refuses. */
 const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {
   const at = stage.clock.now();
-  const cancel = refusalOf(snapshot, { type: "CANCEL", at });
+  const cancel = refusalReason(snapshot, { type: "CANCEL", at });
   // Asked to cancel what is being cancelled, the tool waits until that is done.
   if (cancel && snapshot.context.completedAt !== undefined)
     expect(await stage.call("cancel", { task_id: taskId })).toContain(cancel);
-  const resume = refusalOf(snapshot, { type: "RESUME", at, messageID: "", partID: "", prompt: "" });
+  const resume = refusalReason(snapshot, { type: "RESUME", at, messageID: "", partID: "", prompt: "" });
   if (resume) await expect(stage.call("task", { resume: taskId, prompt: "And now?" })).rejects.toThrow(resume);
 };
 
@@ -58,7 +64,7 @@ const walk = async (path: TaskPath) => {
       expect(newest && comparable(newest), step).toEqual(comparable(after));
       if (event.type === "NOTICE_DROPPED") continue;
       const [task] = driver.stage.engine.list({});
-      expect(task, step).toMatchObject({ status: statusOf(after), state: stateOf(after) });
+      expect(task, step).toMatchObject({ status: statusOf(after), state: lifecyclePath(after) });
       if (task && index === path.events.length - 1) await expectRefusals(driver, task.sessionID, after);
     }
     cover(driver.recorded.journal);

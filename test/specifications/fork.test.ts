@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { HostMessage } from "../../src/services/host/host.ts";
-import { labelled } from "../../src/services/text/transcript.ts";
+import { formatMessage } from "../../src/services/text/transcript.ts";
 import { refused } from "../fakes/fake-host.ts";
 import { PARENT, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
@@ -123,7 +123,7 @@ scenario(["superagents-task"], INHERITANCE, "Fork context role label format", as
 
 scenario(["superagents-task"], INHERITANCE, "Fork context tool call display", async () => {
   const call = (params: unknown) =>
-    labelled({ id: "m", role: "assistant", parts: [{ kind: "tool", name: "read", params, result: "12" }] }, false);
+    formatMessage({ id: "m", role: "assistant", parts: [{ kind: "tool", name: "read", params, result: "12" }] }, false);
   expect(call({ path: "a.ts" })).toBe('Agent:\n[Tool: read] {"path":"a.ts"}');
   const long = { path: "x".repeat(300) };
   expect(call(long)).toBe(`Agent:\n[Tool: read] ${JSON.stringify(long).slice(0, 200)}…`);

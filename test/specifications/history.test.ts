@@ -54,7 +54,7 @@ scenario(
     const api = await serve(stage);
     const { status, body } = await api.get(`/v1/tasks/${id}`);
     expect(status).toBe(200);
-    expect(body).toEqual({ ...before, allowed: ["RESUME", "RETRIEVED"] });
+    expect(body).toEqual({ ...before, allowed: ["RESUME", "RESULT_READ"] });
     await api.stop();
   },
   { onDisk: true },

@@ -1,16 +1,16 @@
-import { commandLine } from "../../services/text/shell-command.ts";
-import { plain } from "../../services/text/single-line.ts";
-import { answerLine, detailLines, faultOf, requestLine } from "../../services/text/user-request.ts";
-import type { OpenRequest } from "../../task.ts";
-import type { Answer } from "../../user-request.ts";
+import { shellCommand } from "../../services/text/shell-command.ts";
+import { toSingleLine } from "../../services/text/single-line.ts";
+import { answerLine, answerProblem, requestDetails, requestLine } from "../../services/text/user-request.ts";
+import type { OpenUserRequest } from "../../task.ts";
+import type { UserReply } from "../../user-request.ts";
 import { type Command, CommandError, EXIT } from "../command.ts";
 import { clockTime, date } from "../format/times.ts";
 import { readArguments } from "../parse-arguments.ts";
-import { openStatusApi, type Shown } from "../status-api-client.ts";
-import type { Screen } from "../terminal.ts";
+import { connectStatusApi, type Shown } from "../status-api-client.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** As it was called, so that it can be copied into any terminal. */
-const COMMAND = commandLine(process.argv[1] ?? "opencode-taskchart");
+const COMMAND = shellCommand(process.argv[1] ?? "opencode-taskchart");
 
 const HELP = `Usage: opencode-taskchart answer [<task-id>] [--data <folder>]
        opencode-taskchart answer <request-id> <answer> ... [--message <why>] [--data <folder>]
@@ -35,7 +35,7 @@ Exit code: 0 it is answered, or shown; 2 it is not, for the reason that is said.
 /** A request, and the task that it is shown with. */
 interface Asking {
   task: Shown;
-  request: OpenRequest;
+  request: OpenUserRequest;
 }
 
 /** What tasks ask. A request holds up the tasks above too: it is shown with the newest, which stands nearest. */
@@ -44,13 +44,13 @@ const askedBy = (tasks: Shown[]): Asking[] => {
   return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
 };
 
-const show = (asking: Asking[], { say, paint }: Screen) => {
+const show = (asking: Asking[], { say, paint }: Terminal) => {
   for (const { task, request } of asking) {
     const since = Date.parse(request.since);
     say(
-      `${paint("bold", task.sessionID)}  "${plain(task.description)}" (${plain(task.agent)}), since ${date(since).slice(0, 10)} ${clockTime(since).slice(0, 8)}`,
+      `${paint("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${date(since).slice(0, 10)} ${clockTime(since).slice(0, 8)}`,
       `  ${requestLine(request)}`,
-      ...detailLines(request).map((line) => `  ${line}`),
+      ...requestDetails(request).map((line) => `  ${line}`),
       paint("dim", `  ${answerLine(COMMAND, request)}`),
     );
   }
@@ -62,18 +62,18 @@ const choices = (answer: string, { options, multiple }: { options: string[]; mul
 
 const REPLIES = ["once", "always", "reject"] as const;
 
-const replyOf = (words: string[]): Answer["reply"] => {
+const replyOf = (words: string[]): UserReply["reply"] => {
   const [word, ...more] = words;
   const reply = REPLIES.find((known) => known === word);
   if (reply && more.length === 0) return reply;
-  throw new CommandError(`A permission takes once, always or reject, not "${plain(words.join(" "))}".`);
+  throw new CommandError(`A permission takes once, always or reject, not "${toSingleLine(words.join(" "))}".`);
 };
 
 const answerTo = (
-  { id: requestId, kind, questions = [] }: OpenRequest,
+  { id: requestId, kind, questions = [] }: OpenUserRequest,
   words: string[],
   { reject, message }: { reject: boolean; message: string | undefined },
-): Answer => {
+): UserReply => {
   const why = message === undefined ? {} : { message };
   if (!reject && words.length === 0) throw new CommandError("Give an answer, or --reject.");
   if (reject && words.length > 0) throw new CommandError("--reject stands by itself: leave the answer out.");
@@ -100,23 +100,23 @@ export const answerCommand: Command = {
     const { values, argument: id, further: words } = readArguments(args, options, Number.POSITIVE_INFINITY);
     const isAnswer = words.length > 0 || values.reject || values.message !== undefined;
     if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Say which request: its id.");
-    const api = openStatusApi(values.data);
+    const api = connectStatusApi(values.data);
     const tasks = await api.live();
     const all = askedBy(tasks);
     const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
     if (asked && isAnswer) {
       const answer = answerTo(asked.request, words, { reject: values.reject, message: values.message });
-      const fault = faultOf(asked.request, answer);
-      if (fault) throw new CommandError(plain(fault));
+      const fault = answerProblem(asked.request, answer);
+      if (fault) throw new CommandError(toSingleLine(fault));
       const task = await api.answer(asked.task.sessionID, answer);
-      screen.say(`Answered. Task ${task.sessionID} "${plain(task.description)}" is ${task.status}.`);
+      screen.say(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);
       return EXIT.ok;
     }
     const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
     const shown = asked ? [asked] : askedBy(meant);
     if (id !== undefined && !asked && meant.length === 0) {
       throw new CommandError(
-        `No open request or running task has the id "${plain(id)}". It may have been answered. Without an id, all that is asked is shown.`,
+        `No open request or running task has the id "${toSingleLine(id)}". It may have been answered. Without an id, all that is asked is shown.`,
       );
     }
     if (isAnswer && shown.length === 0) throw new CommandError("The task asks nothing.");

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import manifest from "../../../package.json" with { type: "json" };
-import { reasonOf } from "../../services/platform/log.ts";
-import { toFile } from "../../services/replay/export-file.ts";
+import { errorMessage } from "../../services/platform/log.ts";
+import { serialize } from "../../services/replay/export-file.ts";
 import { type Command, CommandError, EXIT } from "../command.ts";
 import { readArguments } from "../parse-arguments.ts";
-import { journalOf, readTasks } from "../task-database.ts";
+import { journalOf, withJournals } from "../task-database.ts";
 
 const HELP = `Usage: opencode-taskchart export <task-id> [--out <file>] [--force] [--with-text] [--data <folder>]
 
@@ -31,7 +31,7 @@ const write = (path: string, text: string, force: boolean) => {
     throw new CommandError(
       isThere(error)
         ? `There is a file ${path} already. --force takes its place.`
-        : `The file cannot be written: ${reasonOf(error)}.`,
+        : `The file cannot be written: ${errorMessage(error)}.`,
     );
   }
 };
@@ -48,11 +48,11 @@ export const exportCommand: Command = {
       data: { type: "string" },
     });
     if (argument === undefined) throw new CommandError("Say which task: its id.");
-    const exported = await readTasks(values.data, (journals) => {
+    const exported = await withJournals(values.data, (journals) => {
       const journal = journalOf(journals, argument);
       const exportedAt = new Date().toISOString();
       const facts = { exportedAt, plugin: manifest.version, schema: journals.schema, hasText: values["with-text"] };
-      return { text: toFile(journal, facts), events: journal.events.length };
+      return { text: serialize(journal, facts), events: journal.events.length };
     });
     if (values.out === undefined) {
       screen.say(exported.text.trimEnd());

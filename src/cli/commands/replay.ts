@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import type { Journal } from "../../machines/task/journal.ts";
 import { statusOf } from "../../machines/task/machine.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { reasonOf } from "../../services/platform/log.ts";
-import { type ExportedFile, fromFile } from "../../services/replay/export-file.ts";
-import { plain } from "../../services/text/single-line.ts";
+import { errorMessage } from "../../services/platform/log.ts";
+import { type ExportedFile, parse } from "../../services/replay/export-file.ts";
+import { toSingleLine } from "../../services/text/single-line.ts";
 import { type Command, CommandError, EXIT, type ExitCode } from "../command.ts";
-import { stepLines } from "../format/steps.ts";
-import { verdictOn } from "../format/verdict.ts";
+import { formatSteps } from "../format/steps.ts";
+import { compareReplay } from "../format/verdict.ts";
 import { readArguments } from "../parse-arguments.ts";
-import { journalOf, readTasks } from "../task-database.ts";
-import type { Screen } from "../terminal.ts";
+import { journalOf, withJournals } from "../task-database.ts";
+import type { Terminal } from "../terminal.ts";
 
 const HELP = `Usage: opencode-taskchart replay <task-id> [--data <folder>]
        opencode-taskchart replay --file <exported.json>
@@ -31,28 +31,28 @@ const readFile = (path: string): ExportedFile => {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new CommandError(`The file cannot be read: ${reasonOf(error)}.`);
+    throw new CommandError(`The file cannot be read: ${errorMessage(error)}.`);
   }
-  const read = fromFile(text);
+  const read = parse(text);
   if ("wrong" in read)
     throw new CommandError(`The file ${path} ${read.wrong}. The command "export" writes such files.`);
   return read;
 };
 
-const headLines = ({ taskId, snapshot }: Journal, screen: Screen): string[] => {
+const headLines = ({ taskId, snapshot }: Journal, screen: Terminal): string[] => {
   const { facts, run } = snapshot.context;
   const resumed = run.index === 0 ? "" : `, resumed ${run.index === 1 ? "once" : `${run.index} times`}`;
   const words = `${taskId}: ${statusOf(snapshot)}, agent ${facts.agent}${resumed}`;
-  return [screen.paint("bold", plain(facts.description)), plain(words)];
+  return [screen.paint("bold", toSingleLine(facts.description)), toSingleLine(words)];
 };
 
 const originLines = ({ facts }: ExportedFile): string[] => {
   const text = facts.hasText ? "" : ", without text";
-  return [`Exported at ${facts.exportedAt} by version ${plain(facts.plugin)}${text}.`];
+  return [`Exported at ${facts.exportedAt} by version ${toSingleLine(facts.plugin)}${text}.`];
 };
 
 /** Shows the journal, and how it compares. */
-const show = (journal: Journal, more: string[], screen: Screen): ExitCode => {
+const show = (journal: Journal, more: string[], screen: Terminal): ExitCode => {
   screen.say(...headLines(journal, screen), ...more, "");
   const { origin, events, snapshot } = journal;
   if (!origin) {
@@ -63,8 +63,8 @@ const show = (journal: Journal, more: string[], screen: Screen): ExitCode => {
     return EXIT.incomplete;
   }
   const replayed = replay(origin, events);
-  const { isSame, lines } = verdictOn(replayed, snapshot, screen);
-  screen.say(...stepLines(replayed.steps, screen), "", ...lines);
+  const { isSame, lines } = compareReplay(replayed, snapshot, screen);
+  screen.say(...formatSteps(replayed.steps, screen), "", ...lines);
   return isSame ? EXIT.ok : EXIT.differs;
 };
 
@@ -82,7 +82,7 @@ export const replayCommand: Command = {
       return show(file.journal, originLines(file), screen);
     }
     if (argument === undefined) throw new CommandError("Say which task: its id, or --file with an exported journal.");
-    const journal = await readTasks(values.data, (journals) => journalOf(journals, argument));
+    const journal = await withJournals(values.data, (journals) => journalOf(journals, argument));
     return show(journal, [], screen);
   },
 };

@@ -1,13 +1,13 @@
 import type { TaskEffect } from "../../machines/task/events.ts";
-import type { Step } from "../../machines/task/replay.ts";
+import type { ReplayStep } from "../../machines/task/replay.ts";
 import { duration } from "../../services/text/notice.ts";
-import { plain } from "../../services/text/single-line.ts";
-import { cut } from "../../services/text/truncate.ts";
-import { type Screen, type Style, wrap } from "../terminal.ts";
+import { toSingleLine } from "../../services/text/single-line.ts";
+import { truncate } from "../../services/text/truncate.ts";
+import { type Style, type Terminal, wrap } from "../terminal.ts";
 import { clockTime, date } from "./times.ts";
 
 /** One thing that is said of a step. */
-interface Remark {
+interface Row {
   label: string;
   text: string;
   style?: Style;
@@ -20,8 +20,8 @@ const WIDE = 96;
 const SHOWN = 60;
 
 const quoted = (text: string): string => {
-  const whole = plain(text);
-  const shown = cut(whole, SHOWN);
+  const whole = toSingleLine(text);
+  const shown = truncate(whole, SHOWN);
   // Ids and names, and what stands for a text that was left out, are no quotations.
   return /^[\w.:-]+$|^‹.*›$/.test(whole) && shown === whole ? whole : `"${shown}${shown === whole ? "" : "…"}"`;
 };
@@ -40,31 +40,32 @@ const fieldsOf = (value: object, at: number): [string, unknown][] =>
   Object.entries(value).filter(([field, part]) => part !== at && field !== "type" && field !== "partID");
 
 /** What an event brings, beside its name and its time. */
-const payloadOf = (event: Step["event"]): string =>
+const payloadOf = (event: ReplayStep["event"]): string =>
   fieldsOf(event, event.at)
-    .map(([field, value]) => `${plain(field)} ${shown(field, value, event.at)}`)
+    .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, event.at)}`)
     .join(", ");
 
 const effectWords = (effect: TaskEffect): string => {
   switch (effect.type) {
-    case "prompt":
+    case "sendPrompt":
       return `prompt ${effect.prompt.messageID}`;
-    case "look":
-      return `look ${effect.look}`;
-    case "stop":
+    case "checkRun":
+      return `check ${effect.checkId}`;
+    case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
-    case "tell":
-      return `tell run ${effect.end.run}, ${effect.end.outcome}`;
-    case "withdraw":
-      return `withdraw run ${effect.run}`;
+    case "queueNotice":
+      return `queue the notice of run ${effect.end.run}, ${effect.end.outcome}`;
+    case "withdrawNotice":
+      return `withdraw the notice of run ${effect.run}`;
   }
 };
 
-const remarksOn = ({ event, from, to, raised, effects, noted, refused }: Step): Remark[] => {
+const remarksOn = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
   const payload = payloadOf(event);
-  const given: Remark[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
-  if (refused !== undefined) return [{ label: "refused", text: `task ${plain(refused)}`, style: "red" }, ...given];
-  const moved = (region: keyof typeof to): Remark[] =>
+  const given: Row[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
+  if (refused !== undefined)
+    return [{ label: "refused", text: `task ${toSingleLine(refused)}`, style: "red" }, ...given];
+  const moved = (region: keyof typeof to): Row[] =>
     // The arrow stays with the state that it leads to.
     from[region] === to[region] ? [] : [{ label: region, text: `${from[region]} →\u00a0${to[region]}` }];
   const moves = [
@@ -72,28 +73,28 @@ const remarksOn = ({ event, from, to, raised, effects, noted, refused }: Step): 
     ...raised.map((inner) => ({ label: "raises", text: `${inner.type}, ${payloadOf(inner)}` })),
     ...moved("notice"),
     ...moved("attention"),
-    ...effects.map((effect) => ({ label: "effect", text: plain(effectWords(effect)) })),
+    ...effects.map((effect) => ({ label: "effect", text: toSingleLine(effectWords(effect)) })),
   ];
-  const quiet: Remark = { label: "noted", text: noted.join(", ") || "nothing new" };
+  const quiet: Row = { label: "changed", text: changed.join(", ") || "nothing new" };
   return [...given, ...(moves.length > 0 ? moves : [quiet])];
 };
 
 const LABEL = "lifecycle".length;
 
 /** The steps of a journal as a table: when, which event, and what came of it. As wide as the screen. */
-export const stepLines = (steps: readonly Step[], screen: Screen): string[] => {
+export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): string[] => {
   const isWide = screen.columns >= WIDE;
   const gap = isWide ? "  " : " ";
   const widest = Math.max(...steps.map(({ event }) => event.type.length), 0);
   const dim = (text: string) => screen.paint("gray", text);
 
-  const timeOf = ({ event: { at } }: Step, before: Step | undefined): string => {
+  const timeOf = ({ event: { at } }: ReplayStep, before: ReplayStep | undefined): string => {
     const passed = at - (before?.event.at ?? at);
     const pause = passed > 0 ? `+${duration(passed)}` : "";
     return isWide ? `${clockTime(at)}${pause.padStart(9)}` : clockTime(at);
   };
 
-  const linesOf = (step: Step, index: number): string[] => {
+  const linesOf = (step: ReplayStep, index: number): string[] => {
     const before = steps[index - 1];
     const today = date(step.event.at);
     const isNewDay = before === undefined || date(before.event.at) !== today;
@@ -106,7 +107,7 @@ export const stepLines = (steps: readonly Step[], screen: Screen): string[] => {
         text: paint(line.replaceAll("\u00a0", " ")),
       }));
     });
-    const head = `${dim(time)}${gap}${screen.paint("bold", plain(step.event.type).padEnd(widest))}`;
+    const head = `${dim(time)}${gap}${screen.paint("bold", toSingleLine(step.event.type).padEnd(widest))}`;
     const blank = " ".repeat(time.length + gap.length + widest);
     return [
       ...(isNewDay ? [dim(today)] : []),

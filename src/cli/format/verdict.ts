@@ -1,9 +1,9 @@
-import { pathOf, type StoredSnapshot } from "../../machines/task/machine.ts";
+import { type StoredSnapshot, statePath } from "../../machines/task/machine.ts";
 import type { Replay } from "../../machines/task/replay.ts";
 import { type Difference, differences } from "../../services/replay/differences.ts";
-import { plain } from "../../services/text/single-line.ts";
-import { cut, cutStart } from "../../services/text/truncate.ts";
-import { type Screen, wrap } from "../terminal.ts";
+import { toSingleLine } from "../../services/text/single-line.ts";
+import { truncate, truncateStart } from "../../services/text/truncate.ts";
+import { type Terminal, wrap } from "../terminal.ts";
 
 /** Characters of a value that are shown. */
 const SHOWN = 70;
@@ -19,7 +19,7 @@ export interface Verdict {
 
 const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
 
-const text = (value: unknown): string => (value === undefined ? "nothing" : plain(JSON.stringify(value)));
+const text = (value: unknown): string => (value === undefined ? "nothing" : toSingleLine(JSON.stringify(value)));
 
 /** Both values from a little before the place where they part, where they are long. */
 const sides = ({ journal, stored }: Difference): [string, string] => {
@@ -28,20 +28,23 @@ const sides = ({ journal, stored }: Difference): [string, string] => {
   while (parting < one.length && one[parting] === other[parting]) parting += 1;
   const start = one.length <= SHOWN && other.length <= SHOWN ? 0 : Math.max(0, parting - LEAD);
   const shown = (whole: string) => {
-    const rest = cutStart(whole, start);
-    return `${start > 0 ? "…" : ""}${cut(rest, SHOWN)}${rest.length > SHOWN ? "…" : ""}`;
+    const rest = truncateStart(whole, start);
+    return `${start > 0 ? "…" : ""}${truncate(rest, SHOWN)}${rest.length > SHOWN ? "…" : ""}`;
   };
   return [shown(one), shown(other)];
 };
 
 /** Compares, and says what it finds. An event that was refused is a difference: the journal has accepted ones only. */
-export const verdictOn = ({ steps, snapshot }: Replay, stored: StoredSnapshot, screen: Screen): Verdict => {
+export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, screen: Terminal): Verdict => {
   const found = differences(snapshot, stored);
   const refused = steps.filter((step) => step.refused !== undefined).length;
-  const regions = Object.entries(stored.value).map(([region, value]) => `${region} ${pathOf(value)}`);
+  const regions = Object.entries(stored.value).map(([region, value]) => `${region} ${statePath(value)}`);
   if (found.length === 0 && refused === 0) {
     const words = `The journal replays to the stored snapshot: ${count(steps.length, "event")}, ${regions.join(", ")}.`;
-    return { isSame: true, lines: wrap(plain(words), screen.columns).map((line) => screen.paint("green", line)) };
+    return {
+      isSame: true,
+      lines: wrap(toSingleLine(words), screen.columns).map((line) => screen.paint("green", line)),
+    };
   }
   const all = [
     ...(refused > 0 ? [`${count(refused, "event")} refused, see above`] : []),
@@ -54,7 +57,7 @@ export const verdictOn = ({ steps, snapshot }: Replay, stored: StoredSnapshot, s
       ...found.flatMap((difference) => {
         const [journal, kept] = sides(difference);
         return [
-          `  ${plain(difference.path)}`,
+          `  ${toSingleLine(difference.path)}`,
           `    ${screen.paint("gray", "journal")}  ${journal}`,
           `    ${screen.paint("gray", "stored ")}  ${kept}`,
         ];

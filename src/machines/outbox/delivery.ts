@@ -2,33 +2,33 @@ import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import {
   acknowledge,
-  announce,
+  carries,
   countRefusal,
   countTry,
   drop,
+  FRESH_ATTEMPTS,
   giveUp,
-  isIn,
   noteRefusal,
   noteSender,
   noteStored,
-  outbox,
-  outboxPatience,
+  OUTBOX_LIMITS,
+  outboxSetup,
   PACE,
   SEARCH_PACE,
-  untried,
+  showToasts,
 } from "./setup.ts";
 
-const acknowledged = { target: "idle", actions: [announce, acknowledge] } as const;
+const acknowledged = { target: "idle", actions: [showToasts, acknowledge] } as const;
 const adopted = {
   guard: "hasAdopted",
   target: "checking",
   description: "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
-  actions: "takeAdopted",
+  actions: "takeAdoptedPrompt",
 } as const;
 const onAnswer = {
   PARENT_ANSWERED: { guard: "answersPrompt", description: "It was shown the prompt.", ...acknowledged },
 } as const;
-const onMissing = { PARENT_MISSING: { target: "missing" } } as const;
+const onNotFound = { PARENT_NOT_FOUND: { target: "missing" } } as const;
 const onError = {
   PARENT_ERROR: {
     description: "It may be the prompt's fault: that counts if it stays unanswered.",
@@ -46,32 +46,32 @@ const givenUp = {
 } as const;
 
 /** What becomes of the notices that are owed. */
-export const delivery = outbox.createStateConfig({
+export const delivery = outboxSetup.createStateConfig({
   description: "What becomes of the notices that are owed.",
   initial: "idle",
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
-      always: [adopted, { guard: "owes", target: "gathering", description: "Something is owed." }],
-      on: onMissing,
+      always: [adopted, { guard: "hasQueued", target: "gathering", description: "Something is owed." }],
+      on: onNotFound,
     },
     gathering: {
       description: "Something is owed. It waits until the parent can take it.",
       always: [
         adopted,
-        { guard: not("owes"), target: "idle", description: "Nothing is owed any more." },
+        { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." },
         { guard: stateIn("#open"), target: "reading", description: "The parent can take a prompt." },
       ],
-      on: onMissing,
+      on: onNotFound,
     },
     reading: {
       description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
       entry: [
-        "sleep",
+        "clearDeadline",
         {
-          type: "request",
+          type: "emitEffect",
           params: ({ context: { parentSessionID, refusals } }) => ({
-            type: "read",
+            type: "readParent",
             parentSessionID,
             wasRefused: refusals > 0,
           }),
@@ -79,10 +79,10 @@ export const delivery = outbox.createStateConfig({
       ],
       on: {
         ...onAnswer,
-        ...onMissing,
+        ...onNotFound,
         PARENT_READ: [
           { guard: "hasPrompt", target: "sending", description: "The prompt is formed already.", actions: noteSender },
-          { guard: and(["owes", stateIn("#open")]), target: "forming", actions: noteSender },
+          { guard: and(["hasQueued", stateIn("#open")]), target: "forming", actions: noteSender },
           { target: "gathering", description: "It cannot take a prompt any more, or is owed nothing." },
         ],
         READ_FAILED: { target: "backingOff", actions: countTry },
@@ -91,26 +91,26 @@ export const delivery = outbox.createStateConfig({
     forming: {
       description: "Words, counts and ids are found for everything that is owed.",
       entry: {
-        type: "request",
-        params: ({ context: { parentSessionID, owed } }) => ({ type: "form", parentSessionID, owed }),
+        type: "emitEffect",
+        params: ({ context: { parentSessionID, queue } }) => ({ type: "composeNotice", parentSessionID, queue }),
       },
       on: {
-        FORM_FAILED: { target: "backingOff", actions: countTry },
-        FORMED: {
+        COMPOSE_FAILED: { target: "backingOff", actions: countTry },
+        COMPOSED: {
           target: "sending",
           actions: [
             {
-              type: "request",
+              type: "emitEffect",
               params: ({ context: { parentSessionID }, event: { prompt } }) => ({
-                type: "formed",
+                type: "noticeComposed",
                 parentSessionID,
                 runs: prompt.runs,
               }),
             },
             assign({
-              ...untried,
+              ...FRESH_ATTEMPTS,
               prompt: ({ event }) => event.prompt,
-              owed: ({ context, event }) => context.owed.filter((end) => !isIn(event.prompt, end)),
+              queue: ({ context, event }) => context.queue.filter((end) => !carries(event.prompt, end)),
             }),
           ],
         },
@@ -123,36 +123,36 @@ export const delivery = outbox.createStateConfig({
         assign({ refusal: undefined }),
         enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
           if (!prompt || !sender) return;
-          enqueue({ type: "request", params: { type: "send", parentSessionID, prompt, sender } });
+          enqueue({ type: "emitEffect", params: { type: "sendNotice", parentSessionID, prompt, sender } });
         }),
       ],
       on: {
         ...onAnswer,
         ...onError,
-        PARENT_MISSING: { target: "missing", actions: noteRefusal },
-        SENT: { guard: "current", target: "awaiting", actions: [announce, assign({ absences: 0 })] },
+        PARENT_NOT_FOUND: { target: "missing", actions: noteRefusal },
+        SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, assign({ notFoundCount: 0 })] },
         SEND_REFUSED: [
-          { guard: and(["current", "retryable"]), target: "backingOff" },
+          { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
           {
-            guard: and(["current", "refusalsLeft"]),
+            guard: and(["isCurrentPrompt", "refusalsLeft"]),
             target: "backingOff",
             description: "For good, it says. It may be for an agent that is no more.",
             actions: countRefusal,
           },
-          { guard: "current", ...givenUp },
+          { guard: "isCurrentPrompt", ...givenUp },
         ],
       },
     },
     awaiting: {
       description: "The host took the prompt. The parent has not begun to answer it.",
-      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, PACE) },
       on: {
         ...onAnswer,
-        ...onMissing,
+        ...onNotFound,
         ...onError,
         PARENT_IDLE: {
           description: "It should have begun to answer: the host is asked after a moment.",
-          actions: { type: "wakeAfter", params: outboxPatience.settle },
+          actions: { type: "setDeadline", params: OUTBOX_LIMITS.settle },
         },
         TICK: { guard: "due", target: "checking" },
       },
@@ -160,54 +160,54 @@ export const delivery = outbox.createStateConfig({
     checking: {
       description: "The host is asked whether the prompt was taken up.",
       entry: [
-        "sleep",
+        "clearDeadline",
         enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
           if (!prompt) return;
           enqueue({
-            type: "request",
-            params: { type: "check", parentSessionID, messageID: prompt.messageID },
+            type: "emitEffect",
+            params: { type: "checkNotice", parentSessionID, messageID: prompt.messageID },
           });
         }),
       ],
       on: {
         ...onAnswer,
-        ...onMissing,
+        ...onNotFound,
         ...onError,
         CHECKED: [
-          { guard: and(["current", "answered"]), description: "It has.", ...acknowledged },
+          { guard: and(["isCurrentPrompt", "answered"]), description: "It has.", ...acknowledged },
           {
-            guard: and(["current", "pending"]),
+            guard: and(["isCurrentPrompt", "pending"]),
             target: "awaiting",
             description: "It is about to.",
             actions: [countTry, noteStored],
           },
           {
-            guard: and(["current", "refused", "refusalsLeft"]),
+            guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
             target: "reading",
             description: "It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
             actions: countRefusal,
           },
-          { guard: and(["current", "refused"]), ...givenUp },
+          { guard: and(["isCurrentPrompt", "refused"]), ...givenUp },
           {
-            guard: "current",
+            guard: "isCurrentPrompt",
             target: "reading",
             description: "It has not: the prompt is sent again.",
             actions: assign({ refusals: 0 }),
           },
         ],
-        CHECK_FAILED: { guard: "current", target: "awaiting", description: "It is asked again after a pause." },
+        CHECK_FAILED: { guard: "isCurrentPrompt", target: "awaiting", description: "It is asked again after a pause." },
       },
     },
     backingOff: {
       description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
-      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.tries, PACE) },
-      on: { ...onAnswer, ...onMissing, TICK: { guard: "due", target: "reading" } },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, PACE) },
+      on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
     },
     missing: {
       description: "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
       entry: [
-        assign({ absences: ({ context }) => context.absences + 1 }),
-        { type: "wakeAfter", params: ({ context }) => backoff(context.absences, SEARCH_PACE) },
+        assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
+        { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_PACE) },
       ],
       on: { ...onAnswer, PARENT_PRESENT: found, TICK: { guard: "due", target: "searching" } },
     },
@@ -215,8 +215,8 @@ export const delivery = outbox.createStateConfig({
       description:
         "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
       entry: [
-        "sleep",
-        { type: "request", params: ({ context: { parentSessionID } }) => ({ type: "search", parentSessionID }) },
+        "clearDeadline",
+        { type: "emitEffect", params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }) },
       ],
       on: { ...onAnswer, PARENT_PRESENT: found, PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
     },
@@ -224,8 +224,8 @@ export const delivery = outbox.createStateConfig({
       description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
       entry: drop,
       on: {
-        OWE: { description: "Nobody is left to tell.", actions: ["owe", drop] },
-        ADOPTED: { description: "Nobody is left to tell.", actions: ["adopt", drop] },
+        NOTICE_DUE: { description: "Nobody is left to tell.", actions: ["enqueue", drop] },
+        ADOPTED: { description: "Nobody is left to tell.", actions: ["adoptPrompts", drop] },
         PARENT_PRESENT: { target: "idle" },
       },
     },

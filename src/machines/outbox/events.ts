@@ -1,5 +1,5 @@
 import type { ModelRef } from "../../task.ts";
-import type { RunEnd } from "../task/events.ts";
+import type { RunResult } from "../task/events.ts";
 
 /** One message part of a prompt, its id chosen by us. Parts are stored in the order of their ids. */
 export interface NoticePart {
@@ -27,38 +27,38 @@ export interface Sender {
 /** What an outbox wants done, as data. */
 export type OutboxEffect =
   /**
-   * Read what the parent works with. Answer: `PARENT_READ`, `READ_FAILED` or `PARENT_MISSING`. `wasRefused`: the host
+   * Read what the parent works with. Answer: `PARENT_READ`, `READ_FAILED` or `PARENT_NOT_FOUND`. `wasRefused`: the host
    * refused the prompt before, perhaps for an agent that it has no more; then the sender is to have none.
    */
-  | { type: "read"; parentSessionID: string; wasRefused: boolean }
-  /** Find words and ids for what is owed. Answer, at once: `FORMED`. */
-  | { type: "form"; parentSessionID: string; owed: RunEnd[] }
-  /** Send the prompt. Answer: `SENT`, `SEND_REFUSED` or `PARENT_MISSING`. */
-  | { type: "send"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
-  /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED`, `CHECK_FAILED` or `PARENT_MISSING`. */
-  | { type: "check"; parentSessionID: string; messageID: string }
-  /** Find out whether the parent session is deleted. Answer: `PARENT_FOUND`, `PARENT_GONE` or `SEARCH_FAILED`. */
-  | { type: "search"; parentSessionID: string }
+  | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
+  /** Find words and ids for what is owed. Answer, at once: `COMPOSED`. */
+  | { type: "composeNotice"; parentSessionID: string; queue: RunResult[] }
+  /** Send the prompt. Answer: `SENT`, `SEND_REFUSED` or `PARENT_NOT_FOUND`. */
+  | { type: "sendNotice"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
+  /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED`, `CHECK_FAILED` or `PARENT_NOT_FOUND`. */
+  | { type: "checkNotice"; parentSessionID: string; messageID: string }
+  /** Find out whether the parent session is deleted. Answer: `PARENT_FOUND`, `PARENT_CLOSED` or `SEARCH_FAILED`. */
+  | { type: "findParent"; parentSessionID: string }
   /** The notices of these runs are in a prompt. */
-  | { type: "formed"; parentSessionID: string; runs: NoticePrompt["runs"] }
+  | { type: "noticeComposed"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The prompt has gone out: show the person. */
-  | { type: "announce"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
+  | { type: "showToasts"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
   /** The host refused the prompt for good: the person is to know that the parent was not told of these runs, and why. */
-  | { type: "givenUp"; parentSessionID: string; runs: NoticePrompt["runs"]; reason: string }
+  | { type: "noticeRejected"; parentSessionID: string; runs: NoticePrompt["runs"]; reason: string }
   /** Nobody is told of these runs: the parent is gone, or takes no prompt. */
-  | { type: "dropped"; parentSessionID: string; runs: NoticePrompt["runs"] }
+  | { type: "noticeDropped"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The parent was told of these runs. */
-  | { type: "acknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
+  | { type: "noticeAcknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
 
 /** Everything that can happen to an outbox. `at` is epoch milliseconds. */
 export type OutboxEvent =
-  | { type: "OWE"; at: number; end: RunEnd }
+  | { type: "NOTICE_DUE"; at: number; end: RunResult }
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   | { type: "PARENT_READ"; at: number; sender: Sender }
   | { type: "READ_FAILED"; at: number; message: string }
-  | { type: "FORMED"; at: number; prompt: NoticePrompt }
-  | { type: "FORM_FAILED"; at: number; message: string }
+  | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
+  | { type: "COMPOSE_FAILED"; at: number; message: string }
   | { type: "SENT"; at: number; messageID: string }
   /** Not `retryable`: the same call would be refused again. */
   | { type: "SEND_REFUSED"; at: number; messageID: string; message: string; retryable: boolean }
@@ -78,21 +78,21 @@ export type OutboxEvent =
   | { type: "PARENT_IDLE"; at: number }
   /** `message`: what the host said of it. */
   | { type: "PARENT_ERROR"; at: number; message?: string }
-  | { type: "PARENT_MISSING"; at: number; message: string }
+  | { type: "PARENT_NOT_FOUND"; at: number; message: string }
   | { type: "PARENT_FOUND"; at: number }
   | { type: "SEARCH_FAILED"; at: number; message: string }
-  | { type: "PARENT_GONE"; at: number }
+  | { type: "PARENT_CLOSED"; at: number }
   | { type: "TICK"; at: number };
 
 /** What each event of an outbox means, wherever it is taken. Stands in the chart, at every transition that it takes. */
-export const outboxEventMeanings: Record<OutboxEvent["type"], string> = {
-  OWE: "A run has ended, and the parent is owed its notice.",
+export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
+  NOTICE_DUE: "A run has ended, and the parent is owed its notice.",
   ADOPTED: "The process that had prompts to this parent under way is gone: they go on from here.",
   WITHDRAW: "The parent learned of a run's end in another way.",
   PARENT_READ: "The parent's agent and model are known.",
   READ_FAILED: "The parent's agent and model could not be read.",
-  FORMED: "The prompt has its words and ids.",
-  FORM_FAILED: "The prompt could not be formed.",
+  COMPOSED: "The prompt has its words and ids.",
+  COMPOSE_FAILED: "The prompt could not be formed.",
   SENT: "The host took the prompt.",
   SEND_REFUSED: "The host did not take the prompt.",
   CHECKED: "The host was asked whether the parent has taken the prompt up, and answered.",
@@ -103,10 +103,10 @@ export const outboxEventMeanings: Record<OutboxEvent["type"], string> = {
   PARENT_BUSY: "The host says that the parent works.",
   PARENT_IDLE: "The host says that the parent is idle.",
   PARENT_ERROR: "The host says that a run of the parent failed or was aborted.",
-  PARENT_MISSING: "The host did not find the parent session.",
+  PARENT_NOT_FOUND: "The host did not find the parent session.",
   PARENT_FOUND: "The host was asked again: the parent session is there.",
   SEARCH_FAILED: "The host was asked again, and did not say.",
-  PARENT_GONE: "The parent session was deleted, or stopped for good.",
+  PARENT_CLOSED: "The parent session was deleted, or stopped for good.",
   TICK: "Time has passed.",
 };
 
@@ -114,24 +114,24 @@ export const outboxEventMeanings: Record<OutboxEvent["type"], string> = {
 export interface OutboxContext {
   parentSessionID: string;
   /** Run ends that no prompt carries yet, in the order of their ends. */
-  owed: RunEnd[];
+  queue: RunResult[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
   /** Prompts of processes that are gone, to be seen to before anything else. */
-  adopted: NoticePrompt[];
+  adoptedPrompts: NoticePrompt[];
   sender: Sender | undefined;
   /** When the host stored the prompt, as far as is known. Epoch milliseconds, by its clock. */
   storedAt: number | undefined;
   /** How often the prompt was sent, looked after, or could not be; pauses grow with it. */
-  tries: number;
+  attempts: number;
   /** How often in a row the host did not find the parent; pauses grow with it. */
-  absences: number;
+  notFoundCount: number;
   /** How often in a row the host refused the prompt for good, or met an error with it and did not answer it. */
   refusals: number;
   /** Why the host refused the prompt when it was sent last, or what went wrong with it, as far as was heard. */
   refusal: string | undefined;
   /** When the delivery has something to do, epoch milliseconds. */
-  wakeAt: number | undefined;
+  nextDeadline: number | undefined;
   /** When the parent can take a prompt again, epoch milliseconds. */
-  opensAt: number | undefined;
+  parentReadyAt: number | undefined;
 }

@@ -1,12 +1,12 @@
 import { assign, type SnapshotFrom } from "xstate";
-import { described } from "../event-descriptions.ts";
+import { withEventDescriptions } from "../event-descriptions.ts";
 import { delivery } from "./delivery.ts";
-import { type NoticePrompt, outboxEventMeanings } from "./events.ts";
-import { outbox, outboxPatience, untried } from "./setup.ts";
+import { type NoticePrompt, outboxEventDescriptions } from "./events.ts";
+import { FRESH_ATTEMPTS, OUTBOX_LIMITS, outboxSetup } from "./setup.ts";
 
-export { outboxPatience };
+export { OUTBOX_LIMITS as outboxPatience };
 
-const parent = outbox.createStateConfig({
+const parent = outboxSetup.createStateConfig({
   description: "Whether the parent session can take a prompt.",
   initial: "open",
   states: {
@@ -17,41 +17,41 @@ const parent = outbox.createStateConfig({
     },
     settling: {
       description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
-      entry: assign({ opensAt: ({ event }) => event.at + outboxPatience.settle }),
-      exit: assign({ opensAt: undefined }),
+      entry: assign({ parentReadyAt: ({ event }) => event.at + OUTBOX_LIMITS.settle }),
+      exit: assign({ parentReadyAt: undefined }),
       on: {
         PARENT_ERROR: { target: "settling", reenter: true, description: "The wait begins anew." },
         PARENT_IDLE: { target: "settling", reenter: true, description: "The wait begins anew." },
         PARENT_BUSY: { target: "open" },
-        TICK: { guard: "settled", target: "open" },
+        TICK: { guard: "parentReady", target: "open" },
       },
     },
   },
 });
 
 /** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
-export const outboxMachine = outbox.createMachine(
-  described(outboxEventMeanings, {
+export const outboxMachine = outboxSetup.createMachine(
+  withEventDescriptions(outboxEventDescriptions, {
     id: "outbox",
     description:
       "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
     type: "parallel",
     context: ({ input }) => ({
       parentSessionID: input.parentSessionID,
-      owed: [],
+      queue: [],
       prompt: undefined,
-      adopted: [],
+      adoptedPrompts: [],
       sender: undefined,
-      ...untried,
-      wakeAt: undefined,
-      opensAt: undefined,
+      ...FRESH_ATTEMPTS,
+      nextDeadline: undefined,
+      parentReadyAt: undefined,
     }),
     on: {
-      OWE: { guard: "isNews", actions: "owe" },
-      ADOPTED: { actions: "adopt" },
-      PARENT_STORED: { guard: "current", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
+      NOTICE_DUE: { guard: "isNew", actions: "enqueue" },
+      ADOPTED: { actions: "adoptPrompts" },
+      PARENT_STORED: { guard: "isCurrentPrompt", actions: assign({ storedAt: ({ event }) => event.createdAt }) },
       WITHDRAW: { actions: "withdraw" },
-      PARENT_GONE: { target: [".delivery.closed", ".parent.open"] },
+      PARENT_CLOSED: { target: [".delivery.closed", ".parent.open"] },
     },
     states: {
       delivery,
@@ -64,9 +64,9 @@ export const outboxMachine = outbox.createMachine(
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 
 /** True when nothing is owed or under way. */
-export const isEmpty = ({ value, context }: OutboxSnapshot): boolean =>
-  value.delivery === "closed" || (value.delivery === "idle" && context.owed.length === 0);
+export const isIdle = ({ value, context }: OutboxSnapshot): boolean =>
+  value.delivery === "closed" || (value.delivery === "idle" && context.queue.length === 0);
 
 /** The prompts that are formed and not acknowledged. */
-export const underWay = ({ context: { prompt, adopted } }: OutboxSnapshot): NoticePrompt[] =>
-  prompt ? [prompt, ...adopted] : adopted;
+export const pendingPrompts = ({ context: { prompt, adoptedPrompts } }: OutboxSnapshot): NoticePrompt[] =>
+  prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;

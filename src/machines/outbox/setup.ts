@@ -1,12 +1,12 @@
 import { assign, setup } from "xstate";
-import type { RunEnd } from "../task/events.ts";
+import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
 /**
  * The patience of an outbox: milliseconds and counts. Sending again is harmless, so silence never ends it while the parent
  * is there; a host that says no each time does.
  */
-export const outboxPatience = {
+export const OUTBOX_LIMITS = {
   /** From a sent prompt to the first look whether the parent took it up; grows with each send. */
   answer: 2_000,
   longestBackoff: 60_000,
@@ -19,15 +19,15 @@ export const outboxPatience = {
   refusals: 3,
 } as const;
 
-export const PACE = { first: outboxPatience.answer, longest: outboxPatience.longestBackoff };
-export const SEARCH_PACE = { first: outboxPatience.search, longest: outboxPatience.longestSearch };
+export const PACE = { first: OUTBOX_LIMITS.answer, longest: OUTBOX_LIMITS.longestBackoff };
+export const SEARCH_PACE = { first: OUTBOX_LIMITS.search, longest: OUTBOX_LIMITS.longestSearch };
 
 /** True when the prompt tells of this end. */
-export const isIn = ({ runs }: NoticePrompt, end: RunEnd): boolean =>
+export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
 /** The vocabulary of the outbox chart: the guards and actions that it names, and those that it shares. */
-export const outbox = setup({
+export const outboxSetup = setup({
   types: {
     context: {} as OutboxContext,
     events: {} as OutboxEvent,
@@ -35,37 +35,37 @@ export const outbox = setup({
   },
   actions: {
     /** The one way out; the engine provides what really happens. */
-    request: (_, _effect: OutboxEffect) => undefined,
-    wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
-    sleep: assign({ wakeAt: undefined }),
-    owe: assign({
-      owed: ({ context, event }) => (event.type === "OWE" ? [...context.owed, event.end] : context.owed),
+    emitEffect: (_, _effect: OutboxEffect) => undefined,
+    setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
+    clearDeadline: assign({ nextDeadline: undefined }),
+    enqueue: assign({
+      queue: ({ context, event }) => (event.type === "NOTICE_DUE" ? [...context.queue, event.end] : context.queue),
     }),
-    adopt: assign({
-      adopted: ({ context, event }) =>
-        event.type === "ADOPTED" ? [...context.adopted, ...event.prompts] : context.adopted,
+    adoptPrompts: assign({
+      adoptedPrompts: ({ context, event }) =>
+        event.type === "ADOPTED" ? [...context.adoptedPrompts, ...event.prompts] : context.adoptedPrompts,
     }),
-    takeAdopted: assign({
-      prompt: ({ context }) => context.adopted[0],
-      adopted: ({ context }) => context.adopted.slice(1),
+    takeAdoptedPrompt: assign({
+      prompt: ({ context }) => context.adoptedPrompts[0],
+      adoptedPrompts: ({ context }) => context.adoptedPrompts.slice(1),
     }),
     withdraw: assign({
-      owed: ({ context, event }) =>
+      queue: ({ context, event }) =>
         event.type === "WITHDRAW"
-          ? context.owed.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run)
-          : context.owed,
+          ? context.queue.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run)
+          : context.queue,
     }),
   },
   guards: {
-    owes: ({ context }) => context.owed.length > 0,
+    hasQueued: ({ context }) => context.queue.length > 0,
     /** An adopted task tells of its end again: it may be here already. */
-    isNews: ({ context, event }) =>
-      event.type === "OWE" &&
-      [context.prompt, ...context.adopted].every((prompt) => !prompt || !isIn(prompt, event.end)) &&
-      context.owed.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
-    hasAdopted: ({ context }) => context.adopted.length > 0,
-    due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
-    settled: ({ context, event }) => context.opensAt !== undefined && event.at >= context.opensAt,
+    isNew: ({ context, event }) =>
+      event.type === "NOTICE_DUE" &&
+      [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
+      context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
+    due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
+    parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /**
      * The parent's model was shown our prompt when it answers that one; or a newer one, in a message that began when ours
@@ -79,59 +79,73 @@ export const outbox = setup({
           event.promptID > context.prompt.messageID &&
           event.createdAt >= context.storedAt)),
     /** The answer to a call may come when its prompt was acknowledged already, and the next one is under way. */
-    current: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
+    isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
     pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
     retryable: ({ event }) => event.type === "SEND_REFUSED" && event.retryable,
     refused: ({ context }) => context.refusal !== undefined,
-    refusalsLeft: ({ context }) => context.refusals + 1 < outboxPatience.refusals,
+    refusalsLeft: ({ context }) => context.refusals + 1 < OUTBOX_LIMITS.refusals,
   },
 });
 
-export const countTry = outbox.assign({ tries: ({ context }) => context.tries + 1, wakeAt: undefined });
+export const countTry = outboxSetup.assign({
+  attempts: ({ context }) => context.attempts + 1,
+  nextDeadline: undefined,
+});
 
-export const noteSender = outbox.assign({
+export const noteSender = outboxSetup.assign({
   sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
 });
 
-export const noteStored = outbox.assign({
+export const noteStored = outboxSetup.assign({
   storedAt: ({ context, event }) => (event.type === "CHECKED" ? event.storedAt : context.storedAt),
 });
 
-export const announce = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+export const showToasts = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (!prompt || prompt.toasts.length === 0) return;
-  enqueue({ type: "request", params: { type: "announce", parentSessionID, toasts: prompt.toasts } });
+  enqueue({ type: "emitEffect", params: { type: "showToasts", parentSessionID, toasts: prompt.toasts } });
   enqueue.assign({ prompt: { ...prompt, toasts: [] } });
 });
 
 /** What is counted and noted of the prompt under way, before anything was done for it. */
-export const untried = { tries: 0, absences: 0, refusals: 0, refusal: undefined, storedAt: undefined } as const;
+export const FRESH_ATTEMPTS = {
+  attempts: 0,
+  notFoundCount: 0,
+  refusals: 0,
+  refusal: undefined,
+  storedAt: undefined,
+} as const;
 
-export const acknowledge = outbox.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-  if (prompt) enqueue({ type: "request", params: { type: "acknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ ...untried, prompt: undefined, wakeAt: undefined });
+export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+  if (prompt)
+    enqueue({ type: "emitEffect", params: { type: "noticeAcknowledged", parentSessionID, runs: prompt.runs } });
+  enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined, nextDeadline: undefined });
 });
 
-export const countRefusal = outbox.assign({ refusals: ({ context }) => context.refusals + 1 });
+export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => context.refusals + 1 });
 
 /** What goes wrong first names the cause; what follows is how the host came down. */
-export const noteRefusal = outbox.assign({
+export const noteRefusal = outboxSetup.assign({
   refusal: ({ context, event }) => context.refusal ?? ("message" in event ? event.message : undefined) ?? "an error",
 });
 
-export const giveUp = outbox.enqueueActions(({ context: { parentSessionID, prompt, refusal }, event, enqueue }) => {
-  if (prompt) {
-    const { runs } = prompt;
-    const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");
-    enqueue({ type: "request", params: { type: "givenUp", parentSessionID, runs, reason } });
-    enqueue({ type: "request", params: { type: "dropped", parentSessionID, runs } });
-  }
-  enqueue.assign({ ...untried, prompt: undefined, wakeAt: undefined });
-});
+export const giveUp = outboxSetup.enqueueActions(
+  ({ context: { parentSessionID, prompt, refusal }, event, enqueue }) => {
+    if (prompt) {
+      const { runs } = prompt;
+      const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");
+      enqueue({ type: "emitEffect", params: { type: "noticeRejected", parentSessionID, runs, reason } });
+      enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
+    }
+    enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined, nextDeadline: undefined });
+  },
+);
 
-export const drop = outbox.enqueueActions(({ context: { parentSessionID, owed, prompt, adopted }, enqueue }) => {
-  const formed = prompt ? [prompt, ...adopted] : adopted;
-  const runs = [...formed.flatMap(({ runs }) => runs), ...owed.map(({ taskId, run }) => ({ taskId, run }))];
-  if (runs.length > 0) enqueue({ type: "request", params: { type: "dropped", parentSessionID, runs } });
-  enqueue.assign({ owed: [], prompt: undefined, adopted: [], wakeAt: undefined });
-});
+export const drop = outboxSetup.enqueueActions(
+  ({ context: { parentSessionID, queue, prompt, adoptedPrompts }, enqueue }) => {
+    const formed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
+    const runs = [...formed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
+    if (runs.length > 0) enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
+    enqueue.assign({ queue: [], prompt: undefined, adoptedPrompts: [], nextDeadline: undefined });
+  },
+);

@@ -1,9 +1,9 @@
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
-import type { HostError, PendingRequest, TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
+import type { HostError, TaskEffect, TaskEvent, TaskInput, UserRequest } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
 
 /** A message as far as it says how a run stands. */
-export interface SeenMessage {
+export interface MessageInfo {
   id: string;
   role: "user" | "assistant";
   /** Epoch milliseconds. */
@@ -33,10 +33,10 @@ export type HostEvent =
   /** A session's conversation was summed up, to make room. */
   | { type: "compacted"; sessionID: string }
   /** A message began, or changed. */
-  | { type: "message"; sessionID: string; message: SeenMessage }
+  | { type: "message"; sessionID: string; message: MessageInfo }
   /** A text part of a message, as far as it is written. */
   | { type: "text"; sessionID: string; messageID: string; partID: string; text: string }
-  | { type: "asked"; sessionID: string; request: PendingRequest }
+  | { type: "asked"; sessionID: string; request: UserRequest }
   | { type: "replied"; sessionID: string; requestID: string }
   /** A tool call began, or reached its end. */
   | {
@@ -50,7 +50,7 @@ export type HostEvent =
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
 
 /** Everything that a service may be asked to do. `broken` tells of an actor that threw. */
-export type Effect = TaskEffect | OutboxEffect | { type: "broken"; id: string; message: string };
+export type Effect = TaskEffect | OutboxEffect | { type: "actorFailed"; id: string; message: string };
 
 /** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
 export type SupervisorEvent =
@@ -66,7 +66,7 @@ export type SupervisorEvent =
   | { type: "CLOSE" };
 
 /** What each event of the supervisor means; the last is XState's own. Stands in the chart, at every transition that it takes. */
-export const supervisorEventMeanings: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
+export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
   LAUNCH: "A task begins: it gets an actor and a slot, and its parent an outbox.",
   RESTORE: "A stored task is wanted again: its actor goes on from where its snapshot says.",
   ADOPT_PROMPTS: "Notice prompts of a process that is gone go on in the parent's outbox here.",

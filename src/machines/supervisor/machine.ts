@@ -1,10 +1,10 @@
 import { type ErrorActorEvent, sendParent, setup } from "xstate";
-import { described } from "../event-descriptions.ts";
+import { withEventDescriptions } from "../event-descriptions.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
 import { outboxMachine } from "../outbox/machine.ts";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import { type StoredSnapshot, taskMachine } from "../task/machine.ts";
-import { type Effect, type SupervisorContext, type SupervisorEvent, supervisorEventMeanings } from "./events.ts";
+import { type Effect, type SupervisorContext, type SupervisorEvent, supervisorEventDescriptions } from "./events.ts";
 import { toOutboxEvent, toTaskEvent } from "./routing.ts";
 
 const OUTBOX = "outbox:";
@@ -12,9 +12,9 @@ const OUTBOX = "outbox:";
 /** The name of a parent's outbox among the supervisor's children. */
 export const outboxId = (parentSessionID: string): string => OUTBOX + parentSessionID;
 
-const requesting = taskMachine.provide({
+const emittingTask = taskMachine.provide({
   actions: {
-    request: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
+    emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
       type: "EFFECT",
       at: event.at,
       effect,
@@ -26,26 +26,26 @@ const requesting = taskMachine.provide({
  * A task as the supervisor's child: what it requests reaches the supervisor as an event.
  * It begins with a launch, or goes on from a stored snapshot, which takes no step and requests nothing.
  */
-export const taskActor: typeof requesting = Object.assign(Object.create(requesting) as typeof requesting, {
+export const taskActor: typeof emittingTask = Object.assign(Object.create(emittingTask) as typeof emittingTask, {
   getInitialSnapshot: (
-    scope: Parameters<typeof requesting.getInitialSnapshot>[0],
+    scope: Parameters<typeof emittingTask.getInitialSnapshot>[0],
     input: TaskInput & Partial<StoredSnapshot>,
   ) =>
     input.value && input.context
-      ? requesting.resolveState({ value: input.value, context: input.context })
-      : requesting.getInitialSnapshot(scope, input),
+      ? emittingTask.resolveState({ value: input.value, context: input.context })
+      : emittingTask.getInitialSnapshot(scope, input),
 });
 
 /** An outbox as the supervisor's child. */
 export const outboxActor = outboxMachine.provide({
   actions: {
-    request: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
+    emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
       ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
     ),
   },
 });
 
-const supervisor = setup({
+const supervisorSetup = setup({
   types: {
     context: {} as SupervisorContext,
     events: {} as SupervisorEvent | ErrorActorEvent,
@@ -63,7 +63,7 @@ const supervisor = setup({
   },
 });
 
-type Enqueue = Parameters<Parameters<typeof supervisor.enqueueActions>[0]>[0]["enqueue"];
+type Enqueue = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0]["enqueue"];
 
 /** Sees to it that the parent has an outbox. */
 const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, enqueue: Enqueue) => {
@@ -72,7 +72,7 @@ const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, en
   enqueue.assign({ outboxes: { ...outboxes, [parentSessionID]: true } });
 };
 
-const admit = supervisor.enqueueActions(({ context, event, enqueue }) => {
+const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "LAUNCH" && event.type !== "RESTORE") return;
   const input = event.type === "LAUNCH" ? event.task : event.snapshot.context;
   const { sessionID, parentSessionID } = input.facts;
@@ -87,25 +87,25 @@ const admit = supervisor.enqueueActions(({ context, event, enqueue }) => {
 });
 
 /** What puts a run, or leaves it, in the queue: there is a slot for each. */
-const BEGINS: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
+const TAKES_SLOT: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
 
-const adoptPrompts = supervisor.enqueueActions(({ context, event, enqueue }) => {
+const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "ADOPT_PROMPTS") return;
   const { parentSessionID, at, prompts } = event;
   openOutbox(parentSessionID, context, enqueue);
   enqueue.sendTo(outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
 });
 
-const passOn = supervisor.enqueueActions(({ context, event, enqueue }) => {
+const forward = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type === "TASK" && event.id in context.tasks) {
     enqueue.sendTo(event.id, event.event);
-    if (BEGINS.has(event.event.type)) enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
+    if (TAKES_SLOT.has(event.event.type)) enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
   }
   if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
 });
 
 /** One session can be a task's child session and the parent of other tasks: both hear of it. */
-const route = supervisor.enqueueActions(({ context, event, enqueue }) => {
+const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "HOST") return;
   const { sessionID } = event.event;
   const forTask = sessionID in context.tasks && toTaskEvent(event.event, event.at);
@@ -115,18 +115,18 @@ const route = supervisor.enqueueActions(({ context, event, enqueue }) => {
 });
 
 /** What tasks and outboxes want of each other is passed between them; the rest is for the services. */
-const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
+const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "EFFECT") return;
   const { at, effect } = event;
-  const toTasks = (runs: { taskId: string }[], type: "NOTICE_FORMED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
+  const toTasks = (runs: { taskId: string }[], type: "NOTICE_COMPOSED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
     for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
   };
   switch (effect.type) {
-    case "tell":
+    case "queueNotice":
       openOutbox(effect.end.parentSessionID, context, enqueue);
-      enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "OWE", at, end: effect.end });
+      enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "NOTICE_DUE", at, end: effect.end });
       break;
-    case "withdraw":
+    case "withdrawNotice":
       if (!(effect.parentSessionID in context.outboxes)) break;
       enqueue.sendTo(outboxId(effect.parentSessionID), {
         type: "WITHDRAW",
@@ -135,13 +135,13 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
         run: effect.run,
       });
       break;
-    case "formed":
-      toTasks(effect.runs, "NOTICE_FORMED");
+    case "noticeComposed":
+      toTasks(effect.runs, "NOTICE_COMPOSED");
       break;
-    case "acknowledged":
+    case "noticeAcknowledged":
       toTasks(effect.runs, "NOTICE_ACKNOWLEDGED");
       break;
-    case "dropped":
+    case "noticeDropped":
       toTasks(effect.runs, "NOTICE_DROPPED");
       break;
     default:
@@ -149,14 +149,14 @@ const fulfil = supervisor.enqueueActions(({ context, event, enqueue }) => {
   }
 });
 
-const reapTask = supervisor.enqueueActions(({ context: { tasks }, event, enqueue }) => {
+const reapTask = supervisorSetup.enqueueActions(({ context: { tasks }, event, enqueue }) => {
   if (event.type !== "REAP_TASK" || !(event.id in tasks)) return;
   const { [event.id]: _, ...rest } = tasks;
   enqueue.stopChild(event.id);
   enqueue.assign({ tasks: rest });
 });
 
-const reapOutbox = supervisor.enqueueActions(({ context: { outboxes }, event, enqueue }) => {
+const reapOutbox = supervisorSetup.enqueueActions(({ context: { outboxes }, event, enqueue }) => {
   if (event.type !== "REAP_OUTBOX" || !(event.id in outboxes)) return;
   const { [event.id]: _, ...rest } = outboxes;
   enqueue.stopChild(outboxId(event.id));
@@ -164,19 +164,19 @@ const reapOutbox = supervisor.enqueueActions(({ context: { outboxes }, event, en
 });
 
 /** A child that threw is removed, so that it cannot take its siblings with it; the engine makes its end known. */
-const removeBroken = supervisor.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
+const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
   if (event.type !== "xstate.error.actor.*" && !("actorId" in event)) return;
   const id = event.actorId;
   const { [id]: _, ...otherTasks } = tasks;
   const { [id.slice(OUTBOX.length)]: __, ...otherOutboxes } = outboxes;
   enqueue.stopChild(id);
   enqueue.assign(id.startsWith(OUTBOX) ? { outboxes: otherOutboxes } : { tasks: otherTasks });
-  enqueue({ type: "perform", params: { type: "broken", id, message: String(event.error) } });
+  enqueue({ type: "perform", params: { type: "actorFailed", id, message: String(event.error) } });
 });
 
 /** Spawns and reaps the actors of tasks and outboxes, routes events to them, and hands their effects to the services. */
-export const supervisorMachine = supervisor.createMachine(
-  described(supervisorEventMeanings, {
+export const supervisorMachine = supervisorSetup.createMachine(
+  withEventDescriptions(supervisorEventDescriptions, {
     id: "supervisor",
     description:
       "Spawns and reaps the actors of tasks and outboxes, and passes on what they want and what they are told.",
@@ -186,16 +186,16 @@ export const supervisorMachine = supervisor.createMachine(
       open: {
         description: "Tasks are launched and supervised.",
         on: {
-          LAUNCH: { guard: "notLive", actions: admit },
-          RESTORE: { guard: "notLive", actions: admit },
+          LAUNCH: { guard: "notLive", actions: spawnTask },
+          RESTORE: { guard: "notLive", actions: spawnTask },
           ADOPT_PROMPTS: { actions: adoptPrompts },
-          TASK: { actions: passOn },
-          OUTBOX: { actions: passOn },
-          HOST: { actions: route },
-          EFFECT: { actions: fulfil },
+          TASK: { actions: forward },
+          OUTBOX: { actions: forward },
+          HOST: { actions: routeHostEvent },
+          EFFECT: { actions: routeEffect },
           REAP_TASK: { actions: reapTask },
           REAP_OUTBOX: { actions: reapOutbox },
-          "xstate.error.actor.*": { actions: removeBroken },
+          "xstate.error.actor.*": { actions: removeFailed },
           CLOSE: { target: "closed" },
         },
       },

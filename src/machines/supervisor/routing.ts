@@ -10,7 +10,7 @@ export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined
     case "error":
       return { type: "HOST_ERROR", at, error: event.error };
     case "deleted":
-      return { type: "SESSION_GONE", at };
+      return { type: "SESSION_DELETED", at };
     case "asked":
       return { type: "REQUEST_ASKED", at, request: event.request };
     case "replied":
@@ -30,7 +30,7 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
     case "error":
       return { type: "PARENT_ERROR", at, message: event.error.message };
     case "deleted":
-      return { type: "PARENT_GONE", at };
+      return { type: "PARENT_CLOSED", at };
     case "message": {
       const { id, role, promptID, createdAt, isSummary } = event.message;
       if (role === "user") return { type: "PARENT_STORED", at, messageID: id, createdAt };

@@ -1,9 +1,9 @@
 import { and, assign, not, raise, stateIn } from "xstate";
-import { interruptions, runStates } from "./run-states.ts";
-import { task } from "./setup.ts";
+import { runInterrupts, runStates } from "./run-states.ts";
+import { taskSetup } from "./setup.ts";
 
 /** How the newest run stands. */
-export const lifecycle = task.createStateConfig({
+export const lifecycle = taskSetup.createStateConfig({
   description: "How the newest run stands. The name of its top state is the task's status.",
   initial: "running",
   states: {
@@ -12,7 +12,7 @@ export const lifecycle = task.createStateConfig({
       description: "The launch prompt is being worked on.",
       meta: { refuses: { RESUME: "only completed tasks can be resumed (this one is running)" } },
       initial: "queued",
-      on: interruptions,
+      on: runInterrupts,
       states: runStates("launching"),
     },
     resumed: {
@@ -20,7 +20,7 @@ export const lifecycle = task.createStateConfig({
       description: "A follow-up prompt is being worked on.",
       meta: { refuses: { RESUME: "is currently being resumed" } },
       initial: "queued",
-      on: interruptions,
+      on: runInterrupts,
       states: runStates("prompting"),
     },
     completed: {
@@ -29,7 +29,7 @@ export const lifecycle = task.createStateConfig({
       meta: { refuses: { CANCEL: "has already finished (completed)" } },
       entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "completed" })),
       on: {
-        RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
+        RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
         RESUME: {
           guard: and([stateIn("#told"), not("waitedFor")]),
           target: "resumed",
@@ -41,9 +41,9 @@ export const lifecycle = task.createStateConfig({
               prompt: event.prompt,
               startedAt: event.at,
             },
-            sends: 0,
-            stops: 0,
-            misses: 0,
+            sendAttempts: 0,
+            stopAttempts: 0,
+            failedChecks: 0,
             interruptions: 0,
             lastStepAt: undefined,
             hostError: undefined,
@@ -62,7 +62,7 @@ export const lifecycle = task.createStateConfig({
         },
       },
       entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "error" })),
-      on: { RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
+      on: { RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
     },
     cancelled: {
       id: "cancelled",
@@ -74,7 +74,7 @@ export const lifecycle = task.createStateConfig({
         },
       },
       entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "cancelled" })),
-      on: { RETRIEVED: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
+      on: { RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
     },
   },
 });

@@ -1,37 +1,37 @@
 import { initialTransition, type SnapshotFrom } from "xstate";
 import type { TaskStatus } from "../../task.ts";
-import { described } from "../event-descriptions.ts";
+import { withEventDescriptions } from "../event-descriptions.ts";
 import { attention } from "./attention.ts";
-import { type TaskEvent, type TaskInput, taskEventMeanings } from "./events.ts";
+import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
-import { task } from "./setup.ts";
+import { taskSetup } from "./setup.ts";
 
 /** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `request`. */
-export const taskMachine = task.createMachine(
-  described(taskEventMeanings, {
+export const taskMachine = taskSetup.createMachine(
+  withEventDescriptions(taskEventDescriptions, {
     id: "task",
     description: "One background task: its runs, what is owed to its parent about them, and what holds it up.",
     type: "parallel",
     context: ({ input }) => ({
       facts: input.facts,
       run: input.run,
-      sends: 0,
-      stops: 0,
-      look: 0,
-      misses: 0,
+      sendAttempts: 0,
+      stopAttempts: 0,
+      checkId: 0,
+      failedChecks: 0,
       missingSince: undefined,
-      hinted: false,
-      wakeAt: undefined,
+      idleHinted: false,
+      nextDeadline: undefined,
       hostError: undefined,
       abortedAt: undefined,
       completedAt: undefined,
       resultRetrievedAt: undefined,
       result: undefined,
       error: undefined,
-      end: undefined,
-      requests: [],
-      quietSince: undefined,
+      lastRunResult: undefined,
+      userRequests: [],
+      staleSince: undefined,
       waiters: [],
       interruptions: 0,
       lastStepAt: undefined,
@@ -52,13 +52,13 @@ export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
 
 /** How a task with this input begins. */
-export const beginning = (input: TaskInput): StoredSnapshot => {
+export const initialSnapshot = (input: TaskInput): StoredSnapshot => {
   const [{ value, context }] = initialTransition(taskMachine, input);
   return { value, context };
 };
 
 /** False for a state that this version of the chart does not have. */
-export const isReadable = (snapshot: StoredSnapshot): boolean => {
+export const isCompatible = (snapshot: StoredSnapshot): boolean => {
   try {
     taskMachine.resolveState(snapshot);
     return true;
@@ -72,15 +72,15 @@ export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =
   (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
 
 /** A state as text, such as `running.stopping.aborting`. */
-export const pathOf = (value: unknown): string =>
+export const statePath = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? Object.entries(value)
-        .map(([name, inner]) => `${name}.${pathOf(inner)}`)
+        .map(([name, inner]) => `${name}.${statePath(inner)}`)
         .join(" ")
     : String(value);
 
 /** The lifecycle as text, such as `running.stopping.aborting`. */
-export const stateOf = ({ value: { lifecycle } }: StoredSnapshot): string => pathOf(lifecycle);
+export const lifecyclePath = ({ value: { lifecycle } }: StoredSnapshot): string => statePath(lifecycle);
 
 /** True while a session that runs is being stopped, in whichever state of that. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
@@ -90,21 +90,21 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
 
 /** What may be asked of a task from outside. */
-const ASKED: TaskEvent[] = [
+const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
-  { type: "RETRIEVED", at: 0 },
+  { type: "RESULT_READ", at: 0 },
 ];
 
 /** Which of the events that may be asked of it the task would accept now, by name. */
 export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
   const now = taskMachine.resolveState(snapshot);
-  return ASKED.flatMap((event) => (now.can(event) ? event.type : []));
+  return CALLER_EVENTS.flatMap((event) => (now.can(event) ? event.type : []));
 };
 
 /** Why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
-export const refusalOf = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
+export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
   const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses[event.type]);
-  return reasons.find((reason) => reason !== undefined) ?? `is ${stateOf(snapshot)} and takes no ${event.type}`;
+  return reasons.find((reason) => reason !== undefined) ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
 };

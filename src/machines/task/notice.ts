@@ -1,16 +1,16 @@
 import { and, enqueueActions } from "xstate";
-import { task } from "./setup.ts";
+import { taskSetup } from "./setup.ts";
 
 const telling = { refuses: { RESUME: "has an end that is still being told" } };
 
 /** What is owed to the parent about the newest run. */
-export const notice = task.createStateConfig({
+export const notice = taskSetup.createStateConfig({
   description: "What is owed to the parent about the newest run.",
   initial: "none",
   on: {
     WAIT_BEGAN: { actions: "addWaiter" },
-    LET_GO: { guard: "waits", actions: "dropWaiter" },
-    TOLD: { guard: "waits", actions: "dropWaiter" },
+    WAIT_ABANDONED: { guard: "isWaiter", actions: "removeWaiter" },
+    WAIT_DELIVERED: { guard: "isWaiter", actions: "removeWaiter" },
   },
   states: {
     none: {
@@ -18,8 +18,8 @@ export const notice = task.createStateConfig({
       description: "Nothing is owed to the parent.",
       on: {
         RUN_ENDED: [
-          { guard: "waitedFor", target: "held", description: "A tool call waits for it.", actions: "noteRunEnd" },
-          { target: "due", actions: "noteRunEnd" },
+          { guard: "waitedFor", target: "held", description: "A tool call waits for it.", actions: "recordRunResult" },
+          { target: "due", actions: "recordRunResult" },
         ],
       },
     },
@@ -27,23 +27,23 @@ export const notice = task.createStateConfig({
       meta: telling,
       description: "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
       on: {
-        TOLD: { guard: "waits", target: "none", actions: "dropWaiter" },
-        LET_GO: {
-          guard: and(["waits", "onlyWaiter"]),
+        WAIT_DELIVERED: { guard: "isWaiter", target: "none", actions: "removeWaiter" },
+        WAIT_ABANDONED: {
+          guard: and(["isWaiter", "isOnlyWaiter"]),
           target: "due",
           description: "It was the last one.",
-          actions: "dropWaiter",
+          actions: "removeWaiter",
         },
       },
     },
     due: {
       meta: telling,
       description: "The parent is owed the run's end.",
-      entry: enqueueActions(({ context: { end }, enqueue }) => {
-        if (end) enqueue({ type: "request", params: { type: "tell", end } });
+      entry: enqueueActions(({ context: { lastRunResult }, enqueue }) => {
+        if (lastRunResult) enqueue({ type: "emitEffect", params: { type: "queueNotice", end: lastRunResult } });
       }),
       on: {
-        NOTICE_FORMED: { target: "sending" },
+        NOTICE_COMPOSED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },
         ADOPTED: { target: "due", reenter: true, description: "Its outbox is told once more." },
         WAIT_BEGAN: {
@@ -52,9 +52,9 @@ export const notice = task.createStateConfig({
           actions: [
             "addWaiter",
             {
-              type: "request",
+              type: "emitEffect",
               params: ({ context: { facts, run } }) => ({
-                type: "withdraw",
+                type: "withdrawNotice",
                 taskId: facts.sessionID,
                 parentSessionID: facts.parentSessionID,
                 run: run.index,
@@ -70,7 +70,11 @@ export const notice = task.createStateConfig({
       on: {
         NOTICE_ACKNOWLEDGED: { target: "none" },
         NOTICE_DROPPED: { target: "none" },
-        ADOPTED: { guard: "notUnderWay", target: "due", description: "The prompt went with the process that is gone." },
+        ADOPTED: {
+          guard: "noNoticePending",
+          target: "due",
+          description: "The prompt went with the process that is gone.",
+        },
       },
     },
   },

@@ -1,12 +1,12 @@
 import { initialTransition, transition } from "xstate";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
-import { pathOf, refusalOf, type StoredSnapshot, type TaskSnapshot, taskMachine } from "./machine.ts";
+import { refusalReason, type StoredSnapshot, statePath, type TaskSnapshot, taskMachine } from "./machine.ts";
 
 /** Where each region of the chart stands, as text: `lifecycle` may be `running.working`. */
 export type Regions = Record<keyof TaskSnapshot["value"], string>;
 
 /** One event of a journal, and what the machine made of it. */
-export interface Step {
+export interface ReplayStep {
   event: TaskEvent;
   from: Regions;
   to: Regions;
@@ -15,14 +15,14 @@ export interface Step {
   /** What the machine wanted done. */
   effects: TaskEffect[];
   /** The names of what changed in the machine's context. */
-  noted: (keyof TaskContext)[];
+  changed: (keyof TaskContext)[];
   /** Why the machine takes no such event, in words that follow "task …"; undefined: it took it. */
   refused: string | undefined;
 }
 
 /** A journal as the machine goes through it. */
 export interface Replay {
-  steps: Step[];
+  steps: ReplayStep[];
   /** Where it leads. */
   snapshot: StoredSnapshot;
 }
@@ -36,34 +36,34 @@ interface Action {
 }
 
 const regionsOf = ({ value }: StoredSnapshot): Regions => ({
-  lifecycle: pathOf(value.lifecycle),
-  notice: pathOf(value.notice),
-  attention: pathOf(value.attention),
+  lifecycle: statePath(value.lifecycle),
+  notice: statePath(value.notice),
+  attention: statePath(value.attention),
 });
 
-const raisedBy = ({ type, params }: Action): TaskEvent[] =>
+const raisedEvents = ({ type, params }: Action): TaskEvent[] =>
   type === RAISE ? [(params as { event: TaskEvent }).event] : [];
 
-const requestedBy = ({ type, params }: Action): TaskEffect[] => (type === "request" ? [params as TaskEffect] : []);
+const effectsOf = ({ type, params }: Action): TaskEffect[] => (type === "emitEffect" ? [params as TaskEffect] : []);
 
-const notedBetween = (before: TaskContext, after: TaskContext): Step["noted"] =>
+const changedFields = (before: TaskContext, after: TaskContext): ReplayStep["changed"] =>
   (Object.keys(after) as (keyof TaskContext)[]).filter((key) => before[key] !== after[key]);
 
 /**
  * The chart for `transition`, which makes an actor each time, and that asks for the chart's beginning. Without input it
  * throws, which is caught, and takes twice as long as all the rest.
  */
-const begunWith = (snapshot: TaskSnapshot): typeof taskMachine =>
+const withKnownInitialSnapshot = (snapshot: TaskSnapshot): typeof taskMachine =>
   Object.assign(Object.create(taskMachine) as typeof taskMachine, { getInitialSnapshot: () => snapshot });
 
-interface Taken {
+interface Applied {
   after: TaskSnapshot;
   actions: Action[];
   fault?: string;
 }
 
 /** A journal that another version wrote, or that somebody has edited, may have events that throw in here. */
-const take = (machine: typeof taskMachine, before: TaskSnapshot, event: TaskEvent): Taken => {
+const applyEvent = (machine: typeof taskMachine, before: TaskSnapshot, event: TaskEvent): Applied => {
   try {
     const [after, actions] = transition(machine, before, event);
     return { after, actions };
@@ -78,22 +78,22 @@ const take = (machine: typeof taskMachine, before: TaskSnapshot, event: TaskEven
  */
 export const replay = (origin: TaskInput, events: readonly TaskEvent[]): Replay => {
   let [snapshot] = initialTransition(taskMachine, origin);
-  const machine = begunWith(snapshot);
+  const machine = withKnownInitialSnapshot(snapshot);
   let from = regionsOf(snapshot);
-  const steps = events.map((event): Step => {
+  const steps = events.map((event): ReplayStep => {
     const before = snapshot;
-    const { after, actions, fault } = take(machine, before, event);
+    const { after, actions, fault } = applyEvent(machine, before, event);
     if (after === before) {
-      const refused = fault ?? refusalOf(before, event) ?? "makes nothing of it";
-      return { event, from, to: from, raised: [], effects: [], noted: [], refused };
+      const refused = fault ?? refusalReason(before, event) ?? "makes nothing of it";
+      return { event, from, to: from, raised: [], effects: [], changed: [], refused };
     }
     const step = {
       event,
       from,
       to: regionsOf(after),
-      raised: actions.flatMap(raisedBy),
-      effects: actions.flatMap(requestedBy),
-      noted: notedBetween(before.context, after.context),
+      raised: actions.flatMap(raisedEvents),
+      effects: actions.flatMap(effectsOf),
+      changed: changedFields(before.context, after.context),
       refused: undefined,
     };
     snapshot = after;

@@ -2,17 +2,17 @@ import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { Prompt, TaskContext, TaskEvent } from "./events.ts";
-import { interruptionsWith, newestStepAt, patience, task } from "./setup.ts";
+import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
 
-const PACE = { first: patience.backoff, longest: patience.longestBackoff };
+const PACE = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
 
 const UNANSWERED: TaskError = {
   name: "Unanswered",
   kind: "unanswered",
-  message: `OpenCode took the prompt but never answered it, though it was sent ${patience.sends} times.`,
+  message: `OpenCode took the prompt but never answered it, though it was sent ${TASK_LIMITS.sendAttempts} times.`,
 };
 
-const SESSION_GONE: TaskError = {
+const SESSION_DELETED: TaskError = {
   name: "SessionGone",
   kind: "sessionGone",
   message: "The task's session was deleted before it answered.",
@@ -32,13 +32,13 @@ const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   model: facts.model,
 });
 
-const requestStop = {
-  type: "request",
+const emitStop = {
+  type: "emitEffect",
   params: ({ context }: { context: TaskContext }) => ({
-    type: "stop" as const,
+    type: "stopSession" as const,
     sessionID: context.facts.sessionID,
     messageID: context.run.messageID,
-    requests: context.requests,
+    requests: context.userRequests,
   }),
 } as const;
 
@@ -47,77 +47,77 @@ function eventError({ event }: { event: TaskEvent }): TaskError {
 }
 
 /** Asks the host how the run stands; answers to earlier looks count no more. */
-const requestLook = task.enqueueActions(({ context, enqueue }) => {
+const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   const { facts, run, hostError, abortedAt, missingSince } = context;
-  const look = context.look + 1;
-  enqueue.assign({ look, wakeAt: undefined });
+  const checkId = context.checkId + 1;
+  enqueue.assign({ checkId, nextDeadline: undefined });
   const { sessionID } = facts;
   const seen = { sessionID, messageID: run.messageID, hostError, abortedAt, wasMissing: missingSince !== undefined };
-  enqueue({ type: "request", params: { type: "look", look, ...seen } });
+  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, ...seen } });
 });
 
-const failure = { type: "noteError", params: eventError } as const;
+const failure = { type: "recordError", params: eventError } as const;
 
-const goOnWorking = {
-  guard: "newestLook",
+const backToWorking = {
+  guard: "isCurrentCheck",
   target: "working",
-  actions: task.assign({ sends: 1, misses: 0, missingSince: undefined, hostError: undefined }),
+  actions: taskSetup.assign({ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined }),
 } as const;
 
 const NOTED = "It is looked into once the prompt is accepted.";
 
 const ASKED_AGAIN = "It is asked again after a pause.";
 
-const countMiss = task.assign({ misses: ({ context }) => context.misses + 1 });
+const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
 
-const fail = { target: "#error", actions: ["noteEnd", failure] } as const;
+const fail = { target: "#error", actions: ["recordEnd", failure] } as const;
 
 const answered = {
-  guard: "newestLook",
+  guard: "isCurrentCheck",
   target: "#completed",
   actions: [
-    "noteEnd",
-    task.assign({
-      result: ({ context, event }) => (event.type === "LOOKED_ANSWERED" ? event.result : context.result),
+    "recordEnd",
+    taskSetup.assign({
+      result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
       resultRetrievedAt: undefined,
     }),
   ],
 } as const;
 
 /** The run has not ended in the host, as far as is known: what still works on it costs. */
-const abandon = {
+const failAndStop = {
   target: "#error",
   description: "The run is given up. What still works on it is stopped.",
-  actions: ["noteEnd", failure, requestStop],
+  actions: ["recordEnd", failure, emitStop],
 } as const;
 
 /** The run was cut off. Sent again with the same ids, its prompt goes on from the last step that was finished. */
-const cutOff = (sending: "launching" | "prompting") =>
+const continueOrFail = (sending: "launching" | "prompting") =>
   [
     {
-      guard: and(["newestLook", "mayContinue"]),
+      guard: and(["isCurrentCheck", "mayContinue"]),
       target: sending,
       description: "It was cut off, and goes on from the last step that was finished.",
-      actions: task.assign({
-        sends: 0,
-        misses: 0,
+      actions: taskSetup.assign({
+        sendAttempts: 0,
+        failedChecks: 0,
         interruptions: ({ context, event }) => interruptionsWith(context, event),
         lastStepAt: ({ context, event }) => newestStepAt(context, event),
-        abortedAt: ({ context, event }) => (event.type === "LOOKED_ABORTED" ? event.completedAt : context.abortedAt),
+        abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
       }),
     },
     {
-      guard: "newestLook",
+      guard: "isCurrentCheck",
       target: "#error",
       description: "It was cut off, and is not continued.",
-      actions: ["noteEnd", { type: "noteError", params: INTERRUPTED }, requestStop],
+      actions: ["recordEnd", { type: "recordError", params: INTERRUPTED }, emitStop],
     },
   ] as const;
 
 /** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
 export const runStates = (sending: "launching" | "prompting") =>
   ({
-    queued: task.createStateConfig({
+    queued: taskSetup.createStateConfig({
       description: "The child session exists. The run waits for a slot.",
       on: {
         SLOT_GRANTED: { target: sending },
@@ -125,161 +125,167 @@ export const runStates = (sending: "launching" | "prompting") =>
         CANCEL: {
           target: "#cancelled",
           description: "Nothing was sent yet: there is nothing to stop.",
-          actions: "noteEnd",
+          actions: "recordEnd",
         },
       },
     }),
-    [sending]: task.createStateConfig({
+    [sending]: taskSetup.createStateConfig({
       description: "The prompt is on its way to the host.",
       entry: [
         assign({
-          sends: ({ context }) => context.sends + 1,
-          hinted: false,
+          sendAttempts: ({ context }) => context.sendAttempts + 1,
+          idleHinted: false,
           missingSince: undefined,
-          wakeAt: undefined,
+          nextDeadline: undefined,
         }),
-        { type: "request", params: ({ context }) => ({ type: "prompt", prompt: runPrompt(context) }) },
+        { type: "emitEffect", params: ({ context }) => ({ type: "sendPrompt", prompt: runPrompt(context) }) },
       ],
       on: {
         PROMPT_ACCEPTED: [
-          { guard: "hinted", target: "settling", description: "It said idle or error before that." },
+          { guard: "idleHinted", target: "settling", description: "It said idle or error before that." },
           { target: "working" },
         ],
-        PROMPT_REFUSED: [{ guard: and(["retryable", "sendsLeft"]), target: "backingOff" }, abandon],
-        SESSION_MISSING: { target: "missing", actions: "noteMissing" },
-        HOST_IDLE: { description: NOTED, actions: "noteHint" },
-        HOST_ERROR: { description: NOTED, actions: "noteHint" },
+        PROMPT_REFUSED: [{ guard: and(["retryable", "sendAttemptsLeft"]), target: "backingOff" }, failAndStop],
+        SESSION_NOT_FOUND: { target: "missing", actions: "recordNotFound" },
+        HOST_IDLE: { description: NOTED, actions: "recordIdleHint" },
+        HOST_ERROR: { description: NOTED, actions: "recordIdleHint" },
       },
     }),
-    backingOff: task.createStateConfig({
+    backingOff: taskSetup.createStateConfig({
       description: "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
-      entry: { type: "wakeAfter", params: ({ context }) => backoff(context.sends, PACE) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, PACE) },
       on: {
         TICK: { guard: "due", target: sending },
         HOST_IDLE: { target: "settling" },
-        HOST_ERROR: { target: "settling", actions: "noteHint" },
+        HOST_ERROR: { target: "settling", actions: "recordIdleHint" },
       },
     }),
-    working: task.createStateConfig({
+    working: taskSetup.createStateConfig({
       tags: "working",
       description: "The child is at work.",
       on: {
         HOST_IDLE: { target: "settling" },
         HOST_ERROR: {
           description: "Idle should follow; if it does not, the host is asked after a moment.",
-          actions: ["noteHint", { type: "wakeAfter", params: patience.afterError }],
+          actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
         },
         TICK: { guard: "due", target: "settling" },
       },
     }),
-    settling: task.createStateConfig({
+    settling: taskSetup.createStateConfig({
       description: "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
-      entry: requestLook,
+      entry: emitCheck,
       on: {
         HOST_IDLE: { target: "settling", reenter: true, description: "It is asked anew." },
-        HOST_ERROR: { target: "settling", reenter: true, description: "It is asked anew.", actions: "noteHint" },
-        LOOKED_BUSY: goOnWorking,
-        LOOKED_ANSWERED: answered,
-        LOOKED_FAILED: { guard: "newestLook", ...fail },
-        LOOKED_ABORTED: { guard: "newestLook", target: "aborted" },
-        LOOKED_MISSING: { guard: "newestLook", target: "missing", actions: "noteMissing" },
-        LOOKED_UNANSWERED: [
+        HOST_ERROR: { target: "settling", reenter: true, description: "It is asked anew.", actions: "recordIdleHint" },
+        CHECKED_BUSY: backToWorking,
+        CHECKED_ANSWERED: answered,
+        CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
+        CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
+        CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "missing", actions: "recordNotFound" },
+        CHECKED_UNANSWERED: [
           {
-            guard: and(["newestLook", "sendsLeft"]),
+            guard: and(["isCurrentCheck", "sendAttemptsLeft"]),
             target: "backingOff",
             description: "The prompt is sent again.",
-            actions: assign({ misses: 0 }),
+            actions: assign({ failedChecks: 0 }),
           },
-          { guard: "newestLook", ...abandon },
+          { guard: "isCurrentCheck", ...failAndStop },
         ],
-        LOOK_FAILED: [
+        CHECK_FAILED: [
           {
-            guard: and(["newestLook", "looksLeft"]),
+            guard: and(["isCurrentCheck", "failedChecksLeft"]),
             target: "working",
             description: ASKED_AGAIN,
-            actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
+            actions: [countFailedCheck, { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
           },
-          { guard: "newestLook", ...abandon },
+          { guard: "isCurrentCheck", ...failAndStop },
         ],
       },
     }),
-    missing: task.createStateConfig({
+    missing: taskSetup.createStateConfig({
       description: "The host does not find the child session. It is asked again after a pause: only then that counts.",
-      entry: { type: "wakeAfter", params: patience.lookAgain },
+      entry: { type: "setDeadline", params: TASK_LIMITS.recheckAfter },
       on: {
         TICK: { guard: "due", target: "settling" },
-        HOST_ERROR: { description: "It is looked into after the pause.", actions: "noteHint" },
+        HOST_ERROR: { description: "It is looked into after the pause.", actions: "recordIdleHint" },
       },
     }),
-    aborted: task.createStateConfig({
+    aborted: taskSetup.createStateConfig({
       description: "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
       entry: [
         assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
-        { type: "wakeAfter", params: patience.afterAbort },
+        { type: "setDeadline", params: TASK_LIMITS.cancelAfterAbort },
       ],
       on: {
         TICK: {
           guard: "due",
           target: "#cancelled",
           description: "OpenCode has not ended: a person stopped the run.",
-          actions: assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at, wakeAt: undefined }),
+          actions: assign({
+            completedAt: ({ context, event }) => context.abortedAt ?? event.at,
+            nextDeadline: undefined,
+          }),
         },
       },
     }),
-    reclaiming: task.createStateConfig({
+    reclaiming: taskSetup.createStateConfig({
       description: "The process that supervised the run is gone. The host is asked what became of the run meanwhile.",
-      entry: requestLook,
+      entry: emitCheck,
       on: {
         TICK: { guard: "due", target: "reclaiming", reenter: true },
-        LOOKED_BUSY: goOnWorking,
-        LOOKED_ANSWERED: answered,
-        LOOKED_FAILED: { guard: "newestLook", ...fail },
+        CHECKED_BUSY: backToWorking,
+        CHECKED_ANSWERED: answered,
+        CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
         // Whatever was aborted, it went down with its process: nobody was there to cancel it.
-        LOOKED_ABORTED: cutOff(sending),
-        LOOKED_UNANSWERED: cutOff(sending),
-        LOOKED_MISSING: {
-          guard: "newestLook",
+        CHECKED_ABORTED: continueOrFail(sending),
+        CHECKED_UNANSWERED: continueOrFail(sending),
+        CHECKED_NOT_FOUND: {
+          guard: "isCurrentCheck",
           description: ASKED_AGAIN,
-          actions: ["noteMissing", { type: "wakeAfter", params: patience.lookAgain }],
+          actions: ["recordNotFound", { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
         },
-        LOOK_FAILED: [
+        CHECK_FAILED: [
           {
-            guard: and(["newestLook", "looksLeft"]),
+            guard: and(["isCurrentCheck", "failedChecksLeft"]),
             description: ASKED_AGAIN,
-            actions: [countMiss, { type: "wakeAfter", params: patience.lookAgain }],
+            actions: [countFailedCheck, { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
           },
-          { guard: "newestLook", ...abandon },
+          { guard: "isCurrentCheck", ...failAndStop },
         ],
       },
     }),
-    stopping: task.createStateConfig({
+    stopping: taskSetup.createStateConfig({
       tags: "stopping",
       description: "The task was cancelled. Its session, and all below it, is being stopped.",
       meta: { refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",
       on: {
-        SESSION_GONE: { target: "#cancelled", actions: "noteEnd" },
+        SESSION_DELETED: { target: "#cancelled", actions: "recordEnd" },
         ADOPTED: { target: ".aborting", description: "It goes on stopping the session." },
       },
       states: {
         aborting: {
           description: "The abort is on its way.",
-          entry: [assign({ stops: ({ context }) => context.stops + 1, wakeAt: undefined }), requestStop],
+          entry: [
+            assign({ stopAttempts: ({ context }) => context.stopAttempts + 1, nextDeadline: undefined }),
+            emitStop,
+          ],
           on: {
-            STOPPED: { target: "#cancelled", actions: "noteEnd" },
+            STOPPED: { target: "#cancelled", actions: "recordEnd" },
             NOT_STOPPED: [
-              { guard: "stopsLeft", target: "pausing" },
+              { guard: "stopAttemptsLeft", target: "pausing" },
               {
                 target: "#cancelled",
                 description: "It was tried often enough; the task says why.",
-                actions: ["noteEnd", failure],
+                actions: ["recordEnd", failure],
               },
             ],
           },
         },
         pausing: {
           description: "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
-          entry: { type: "wakeAfter", params: patience.stop },
+          entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
           on: { TICK: { guard: "due", target: "aborting" } },
         },
       },
@@ -287,21 +293,21 @@ export const runStates = (sending: "launching" | "prompting") =>
   }) as const;
 
 /** What may come from outside wherever a run is, to end it or to take it over. */
-export const interruptions = {
+export const runInterrupts = {
   CANCEL: { guard: "notStopping", target: ".stopping" },
-  SESSION_GONE: {
+  SESSION_DELETED: {
     target: "#error",
     description: "Its model works on until it is aborted.",
-    actions: ["noteEnd", { type: "noteError", params: SESSION_GONE }, requestStop],
+    actions: ["recordEnd", { type: "recordError", params: SESSION_DELETED }, emitStop],
   },
-  BROKEN: abandon,
+  SUPERVISION_FAILED: failAndStop,
   ADOPTED: {
     target: ".reclaiming",
-    actions: task.assign(({ context, event }) => ({
+    actions: taskSetup.assign(({ context, event }) => ({
       recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
       hostError: undefined,
-      hinted: false,
-      misses: 0,
+      idleHinted: false,
+      failedChecks: 0,
       missingSince: undefined,
     })),
   },

@@ -1,28 +1,28 @@
 import { assign, setup } from "xstate";
 import type { TaskError } from "../../task.ts";
-import type { RunEnd, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 
 /**
  * The patience of a task: milliseconds and counts.
  * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
  */
-export const patience = {
+export const TASK_LIMITS = {
   /** From a look that the host did not answer, or in which it did not find the session, to the next. */
-  lookAgain: 5_000,
+  recheckAfter: 5_000,
   /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
-  afterError: 1_000,
+  checkAfterError: 1_000,
   /** From an aborted run to its cancellation: an OpenCode that ends disposes of its plugins meanwhile (measured: under 100). */
-  afterAbort: 500,
+  cancelAfterAbort: 500,
   /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */
-  backoff: 1_000,
+  firstBackoff: 1_000,
   longestBackoff: 30_000,
   /** A prompt that was sent this often without a sign of work is given up: after about a minute. */
-  sends: 7,
+  sendAttempts: 7,
   /** Looks in a row that the host may leave unanswered: about a minute. */
-  misses: 12,
+  failedChecks: 12,
   /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
-  stop: 300,
-  stops: 10,
+  stopAgainAfter: 300,
+  stopAttempts: 10,
   /**
    * A run that was cut off this often without finishing a step in between is not continued once more: it may be what
    * brings OpenCode down.
@@ -45,7 +45,10 @@ export const interruptionsWith = (context: TaskContext, event: TaskEvent): numbe
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
 /** What the notice of a run will say, taken when it ends. */
-const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome: RunEnd["outcome"]): RunEnd => ({
+const runResult = (
+  { facts, run, completedAt, result, error }: TaskContext,
+  outcome: RunResult["outcome"],
+): RunResult => ({
   taskId: facts.sessionID,
   run: run.index,
   parentSessionID: facts.parentSessionID,
@@ -59,7 +62,7 @@ const runEnd = ({ facts, run, completedAt, result, error }: TaskContext, outcome
 });
 
 /** The vocabulary of the task chart: every guard and action it names. */
-export const task = setup({
+export const taskSetup = setup({
   types: {
     context: {} as TaskContext,
     events: {} as TaskEvent,
@@ -69,69 +72,72 @@ export const task = setup({
   },
   actions: {
     /** The one way out. A pure machine does nothing; the engine provides what really happens. */
-    request: (_, _effect: TaskEffect) => undefined,
-    wakeAfter: assign({ wakeAt: ({ event }, delay: number) => event.at + delay }),
-    noteHint: assign({
-      hinted: true,
+    emitEffect: (_, _effect: TaskEffect) => undefined,
+    setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
+    recordIdleHint: assign({
+      idleHinted: true,
       // The first error names the cause; what follows is how the host came down.
       hostError: ({ context, event }) => context.hostError ?? (event.type === "HOST_ERROR" ? event.error : undefined),
     }),
-    noteEnd: assign({
+    recordEnd: assign({
       completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
-      wakeAt: undefined,
+      nextDeadline: undefined,
       missingSince: undefined,
     }),
-    noteMissing: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
-    noteError: assign({ error: (_, error: TaskError) => error }),
-    noteRunEnd: assign({
-      end: ({ context, event }) => (event.type === "RUN_ENDED" ? runEnd(context, event.outcome) : context.end),
+    recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
+    recordError: assign({ error: (_, error: TaskError) => error }),
+    recordRunResult: assign({
+      lastRunResult: ({ context, event }) =>
+        event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult,
     }),
-    noteRequest: assign({
-      requests: ({ context, event }) =>
-        event.type === "REQUEST_ASKED" ? [...context.requests, event.request] : context.requests,
+    addUserRequest: assign({
+      userRequests: ({ context, event }) =>
+        event.type === "REQUEST_ASKED" ? [...context.userRequests, event.request] : context.userRequests,
       // Who asks is at work; and a child whose request is rejected may stop, and has to be sent its prompt again.
-      sends: ({ context }) => Math.min(context.sends, 1),
+      sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),
-    dropRequest: assign({
-      requests: ({ context, event }) =>
-        event.type === "REQUEST_ANSWERED" ? context.requests.filter(({ id }) => id !== event.id) : context.requests,
+    removeUserRequest: assign({
+      userRequests: ({ context, event }) =>
+        event.type === "REQUEST_ANSWERED"
+          ? context.userRequests.filter(({ id }) => id !== event.id)
+          : context.userRequests,
     }),
     addWaiter: assign({
       waiters: ({ context, event }) => ("call" in event ? [...context.waiters, event.call] : context.waiters),
     }),
-    dropWaiter: assign({
+    removeWaiter: assign({
       waiters: ({ context, event }) =>
         "call" in event ? context.waiters.filter((call) => call !== event.call) : context.waiters,
     }),
   },
   guards: {
-    due: ({ context, event }) => context.wakeAt !== undefined && event.at >= context.wakeAt,
-    hinted: ({ context }) => context.hinted,
+    due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
+    idleHinted: ({ context }) => context.idleHinted,
     live: ({ context }) => context.completedAt === undefined,
     retryable: ({ event }) => event.type === "PROMPT_REFUSED" && event.retryable,
-    sendsLeft: ({ context }) => context.sends < patience.sends,
-    looksLeft: ({ context }) => context.misses + 1 < patience.misses,
-    notStopping: ({ context }) => context.stops === 0,
-    stopsLeft: ({ context }) => context.stops < patience.stops,
-    newestLook: ({ context, event }) => "look" in event && event.look === context.look,
+    sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
+    failedChecksLeft: ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
+    notStopping: ({ context }) => context.stopAttempts === 0,
+    stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
+    isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
     waitedFor: ({ context }) => context.waiters.length > 0,
-    waits: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
-    onlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
+    isWaiter: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
+    isOnlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
     mayContinue: ({ context, event }) =>
       context.recovery === "continue" &&
-      (context.interruptions < patience.interruptions || hasProgressed(context, event)),
-    notUnderWay: ({ event }) => event.type === "ADOPTED" && !event.underWay,
+      (context.interruptions < TASK_LIMITS.interruptions || hasProgressed(context, event)),
+    noNoticePending: ({ event }) => event.type === "ADOPTED" && !event.isNoticePending,
     newRequest: ({ context, event }) =>
-      event.type === "REQUEST_ASKED" && context.requests.every(({ id }) => id !== event.request.id),
+      event.type === "REQUEST_ASKED" && context.userRequests.every(({ id }) => id !== event.request.id),
     newQuestion: ({ context, event }) =>
       event.type === "REQUEST_ASKED" &&
       event.request.kind === "question" &&
-      context.requests.every(({ id }) => id !== event.request.id),
+      context.userRequests.every(({ id }) => id !== event.request.id),
     openRequest: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.requests.some(({ id }) => id === event.id),
+      event.type === "REQUEST_ANSWERED" && context.userRequests.some(({ id }) => id === event.id),
     onlyRequest: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.requests.every(({ id }) => id === event.id),
+      event.type === "REQUEST_ANSWERED" && context.userRequests.every(({ id }) => id === event.id),
     questionNext: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.requests.find(({ id }) => id !== event.id)?.kind === "question",
+      event.type === "REQUEST_ANSWERED" && context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
   },
 });

@@ -1,23 +1,23 @@
 import { shortDescription } from "../../services/text/single-line.ts";
 import type { Attention, Progress, Task } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
-import { type StoredSnapshot, stateOf, statusOf } from "./machine.ts";
+import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-const attentionOf = ({ requests, quietSince }: TaskContext): Attention | undefined => {
-  const request = requests[0];
+const attentionOf = ({ userRequests, staleSince }: TaskContext): Attention | undefined => {
+  const request = userRequests[0];
   if (request) {
-    const all = requests.map((asked) => ({ ...asked, since: iso(asked.since) }));
+    const all = userRequests.map((asked) => ({ ...asked, since: iso(asked.since) }));
     return { kind: request.kind, what: request.what, since: iso(request.since), requests: all };
   }
-  return quietSince === undefined ? undefined : { kind: "stale", what: "", since: iso(quietSince) };
+  return staleSince === undefined ? undefined : { kind: "stale", what: "", since: iso(staleSince) };
 };
 
 /** The first paragraph of a result. */
 const summaryOf = (result: string): string => result.trim().split(/\n\s*\n/, 1)[0] ?? "";
 
-const present = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
@@ -31,12 +31,12 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
     // Older versions stored it as it was given.
     description: shortDescription(context.facts.description),
     status: statusOf(snapshot),
-    state: stateOf(snapshot),
+    state: lifecyclePath(snapshot),
     childTaskIds: [],
     runStartedAt: iso(context.run.startedAt),
     resumeCount: context.run.index,
     progress,
-    ...present({
+    ...omitUndefined({
       completedAt: completedAt === undefined ? undefined : iso(completedAt),
       resultRetrievedAt: resultRetrievedAt === undefined ? undefined : iso(resultRetrievedAt),
       result,

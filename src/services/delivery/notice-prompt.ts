@@ -1,9 +1,9 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
-import type { RunEnd } from "../../machines/task/events.ts";
+import type { RunResult } from "../../machines/task/events.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Store } from "../store/store.ts";
 import { type NoticeStyle, noticeOf, toastOf } from "../text/notice.ts";
-import { tallyOf } from "../text/task-counts.ts";
+import { countTasks } from "../text/task-counts.ts";
 
 const TOASTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
@@ -11,17 +11,17 @@ const TOASTS = { completed: "success", error: "error", cancelled: "info" } as co
 const PROMPT_CHARS = 100_000;
 
 /** Forms one prompt of all that is owed: each run end keeps its own two parts, in the order of the ends. */
-export const formPrompt = (owed: RunEnd[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
+export const composeNotice = (owed: RunResult[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
   const ends = owed.toSorted((a, b) => a.endedAt - b.endedAt);
   const wanted = style.tools.output ? style.maxResultChars : PROMPT_CHARS;
   const maxResultChars = Math.min(wanted, Math.floor(PROMPT_CHARS / ends.length));
   const partIDs = ids.parts(ends.length * 2).values();
   // One parent's, all of them.
   const siblings = store.list({ parentSessionID: ends[0]?.parentSessionID ?? "" });
-  const session = tallyOf(siblings);
+  const session = countTasks(siblings);
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const parts = ends.flatMap((end) => {
-    const batch = tallyOf(batches.get(end.batchId) ?? []);
+    const batch = countTasks(batches.get(end.batchId) ?? []);
     const { visible, hidden } = noticeOf(end, { batch, session }, { ...style, maxResultChars });
     return [
       { text: visible, synthetic: false },

@@ -14,10 +14,10 @@ export interface ModelMessage {
  * step, so its model can be shown a notice with some parts missing; it answers that, and the rest is never shown until
  * somebody else wakes it. So whatever goes to a model is looked through, and what is missing is put in.
  */
-export interface Completing {
+export interface NoticeRepair {
   expect(parentSessionID: string, prompt: NoticePrompt): void;
   /** Puts missing parts into the messages, in place, as the host wants it. Returns how many there were. */
-  complete(messages: ModelMessage[]): number;
+  addMissingParts(messages: ModelMessage[]): number;
   forget(parentSessionID: string): void;
 }
 
@@ -29,13 +29,13 @@ const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => 
 });
 
 /** Expects nothing yet. */
-export const createCompleting = (): Completing => {
+export const createNoticeRepair = (): NoticeRepair => {
   const expected = new Map<string, NoticePrompt[]>();
   return {
     expect: (parentSessionID, prompt) => {
       expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);
     },
-    complete: (messages) => {
+    addMissingParts: (messages) => {
       const sessionID = messages.at(-1)?.info.sessionID;
       const prompts = sessionID === undefined ? undefined : expected.get(sessionID);
       if (sessionID === undefined || !prompts) return 0;

@@ -1,11 +1,11 @@
-import { type Log, reasonOf } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
-import { isTaskContext } from "../text/task-reminder.ts";
+import { isTaskReminder } from "../text/task-reminder.ts";
 import type { ModelMessage } from "./notice-repair.ts";
-import type { Asides } from "./session-notes.ts";
+import type { SessionNotes } from "./session-notes.ts";
 
 /** Reminds agents of tasks that their conversations do not show them any more. */
-export interface Reminding {
+export interface Reminders {
   /**
    * A conversation was summed up, or a call that waited in it was cut off: its agent is reminded, by a message that
    * starts no turn.
@@ -16,18 +16,18 @@ export interface Reminding {
 }
 
 /** What reminding is given with. */
-export interface RemindingParts {
-  asides: Asides;
+export interface RemindersDeps {
+  notes: SessionNotes;
   log: Log;
   /** What an agent has to know of its tasks; undefined where it has none. */
-  contextOf(sessionID: string): OwnText | undefined;
+  reminderFor(sessionID: string): OwnText | undefined;
   /** True where the session launched a task before that time, in epoch milliseconds. */
   launchedBefore(sessionID: string, time: number): boolean;
 }
 
 type ModelPart = ModelMessage["parts"][number];
 
-export const createReminding = ({ asides, log, contextOf, launchedBefore }: RemindingParts): Reminding => {
+export const createReminders = ({ notes, log, reminderFor, launchedBefore }: RemindersDeps): Reminders => {
   /** Sessions whose reminder is not stored yet; of two in one turn the newer one is left. */
   const pending = new Map<string, symbol>();
 
@@ -37,19 +37,19 @@ export const createReminding = ({ asides, log, contextOf, launchedBefore }: Remi
     const isPending = () => pending.get(sessionID) === cause;
     // Worded when it is stored: tasks may have ended by then, and been told.
     const reminder = () => {
-      const text = isPending() ? contextOf(sessionID) : undefined;
+      const text = isPending() ? reminderFor(sessionID) : undefined;
       return text === undefined ? undefined : ({ text, synthetic: true } as const);
     };
-    asides
-      .leave(sessionID, reminder)
-      .catch((error) => log.error("an agent could not be reminded", { sessionID, reason: reasonOf(error) }))
+    notes
+      .postWhenIdle(sessionID, reminder)
+      .catch((error) => log.error("an agent could not be reminded", { sessionID, reason: errorMessage(error) }))
       .finally(() => isPending() && pending.delete(sessionID));
   };
 
   /** Summed up, and no reminder in sight: the process that saw it ended before it could store one. */
-  const wasForgotten = (messages: ModelMessage[]): boolean => {
+  const isReminderMissing = (messages: ModelMessage[]): boolean => {
     const summary = messages.findLast(({ info }) => info.summary === true);
-    if (!summary || messages.some(({ parts }) => parts.some(({ text }) => isTaskContext(text)))) return false;
+    if (!summary || messages.some(({ parts }) => parts.some(({ text }) => isTaskReminder(text)))) return false;
     return launchedBefore(summary.info.sessionID, summary.info.time.created);
   };
 
@@ -59,8 +59,8 @@ export const createReminding = ({ asides, log, contextOf, launchedBefore }: Remi
       const newest = messages.findLast(({ info }) => info.role === "user");
       if (!newest) return;
       const { id, sessionID } = newest.info;
-      if (!pending.has(sessionID) && wasForgotten(messages)) remind(sessionID);
-      const text = pending.has(sessionID) ? contextOf(sessionID) : undefined;
+      if (!pending.has(sessionID) && isReminderMissing(messages)) remind(sessionID);
+      const text = pending.has(sessionID) ? reminderFor(sessionID) : undefined;
       if (text === undefined) return;
       const part = { id: `${id}_tasks`, sessionID, messageID: id, type: "text", text, synthetic: true };
       newest.parts.push(part as ModelPart);

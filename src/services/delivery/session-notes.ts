@@ -8,24 +8,24 @@ import type { Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
 
 /** What is left in a conversation: for its model alone, or for people alone. */
-export type Aside = { text: OwnText; synthetic: true } | { text: OwnText; ignored: true };
+export type SessionNote = { text: OwnText; synthetic: true } | { text: OwnText; ignored: true };
 
 /**
  * Leaves asides in conversations: messages that start no turn. A busy session would answer one, with a turn of its own
  * (seen in four of five): so each is stored when its session is idle, and no prompt of ours is on its way there.
  */
-export interface Asides {
+export interface SessionNotes {
   /**
    * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves to whether that is stored:
    * false when it is not wanted, or cannot be: a session is deleted, or the host refuses.
    */
-  leave(sessionID: string, aside: () => Aside | undefined): Promise<boolean>;
-  note(event: HostEvent): void;
+  postWhenIdle(sessionID: string, aside: () => SessionNote | undefined): Promise<boolean>;
+  onHostEvent(event: HostEvent): void;
   stop(): void;
 }
 
 /** What asides are left with. */
-export interface AsideParts {
+export interface SessionNotesDeps {
   host: Host;
   clock: Clock;
   ids: Ids;
@@ -35,9 +35,9 @@ export interface AsideParts {
 }
 
 /** Milliseconds to another try, where the session is busy and is not heard to become idle, or the host fails. */
-const AGAIN = 5_000;
+const RETRY_MS = 5_000;
 
-export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts): Asides => {
+export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: SessionNotesDeps): SessionNotes => {
   /** By session: wakes those that wait for it to be idle. */
   const held = new Map<string, Set<() => void>>();
   let stopped = false;
@@ -54,7 +54,7 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
         resolve();
       };
       waiting.add(wake);
-      const callOff = clock.after(AGAIN, wake);
+      const callOff = clock.after(RETRY_MS, wake);
     });
 
   const wakeAll = (sessionID: string) => {
@@ -62,7 +62,7 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
   };
 
   return {
-    leave: async (sessionID, aside) => {
+    postWhenIdle: async (sessionID, aside) => {
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
       let wasMissing = false;
       while (!stopped && aside() !== undefined) {
@@ -87,7 +87,7 @@ export const createAsides = ({ host, clock, ids, log, isPrompted }: AsideParts):
       }
       return false;
     },
-    note: (event) => {
+    onHostEvent: (event) => {
       if (event.type === "idle") wakeAll(event.sessionID);
     },
     stop: () => {

@@ -1,31 +1,31 @@
 import type { HostEvent } from "../../machines/supervisor/events.ts";
-import type { PendingRequest } from "../../machines/task/events.ts";
+import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import type { Answer } from "../../user-request.ts";
+import type { UserReply } from "../../user-request.ts";
 import type { Host, HostFailure, HostResult } from "../host/host.ts";
 import { isDeleted } from "../host/is-deleted.ts";
 import type { Clock } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../text/own-text.ts";
-import { faultOf, IN_SHORT, requestLine, requestMessage } from "../text/user-request.ts";
-import type { Asides } from "./session-notes.ts";
+import { answerProblem, requestLine, requestMessage, SHORT_CHARS } from "../text/user-request.ts";
+import type { SessionNotes } from "./session-notes.ts";
 
 /** What attention is given with. */
-export interface AttentionParts {
+export interface UserRequestsDeps {
   host: Host;
   runtime: Runtime;
-  asides: Asides;
+  notes: SessionNotes;
   clock: Clock;
   log: Log;
   /** Aborts a session, as often as it takes. */
   abort(sessionID: string): Promise<void>;
   /** A session and those above it, nearest first; the last one is a person's own. */
-  above(sessionID: string): string[];
+  sessionChain(sessionID: string): string[];
   /** True for a session below another that was made while this process was there. */
-  isNew(sessionID: string): boolean;
+  wasCreatedHere(sessionID: string): boolean;
   taskOf(sessionID: string): Task | undefined;
   /** True where nobody can answer, as in `opencode run`. */
   isHeadless: boolean;
@@ -34,25 +34,25 @@ export interface AttentionParts {
   /** How this plugin's command is called in a terminal. */
   command: string;
   /** A session that asks is not there any more, and nobody told of it. */
-  onVanished(sessionID: string): void;
+  onSessionDeleted(sessionID: string): void;
 }
 
 /**
  * Sees to it that a person learns of what children ask, and that nothing of it stays open for ever. The requests live in
  * the host, and die with its process: so does what is known of them here.
  */
-export interface Attention {
-  note(event: HostEvent): void;
+export interface UserRequests {
+  onHostEvent(event: HostEvent): void;
   /** Answers what a task asks, for a person. */
-  answer(taskId: string, answer: Answer): Promise<Outcome<void>>;
+  answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
   /** Another process has these tasks, or has removed them: what asks for them here is stopped. */
-  lose(taskIds: string[]): void;
+  releaseTasks(taskIds: string[]): void;
   stop(): void;
 }
 
 /** A request that nobody has answered. */
-interface Open {
-  request: PendingRequest;
+interface OpenUserRequest {
+  request: UserRequest;
   /** The session that asks. */
   sessionID: string;
   /** The tasks that are held up by it, nearest first. */
@@ -73,23 +73,23 @@ interface Open {
 }
 
 /** Milliseconds to the first further try of a rejection that failed; each pause is twice the one before, up to `LONGEST`. */
-const AGAIN = 5_000;
-const LONGEST = 60_000;
+const RETRY_MS = 5_000;
+const MAX_RETRY_MS = 60_000;
 
 /** How often a host may refuse to reject a request: it is unlikely to change its mind. */
-const MOST_REFUSALS = 3;
+const MAX_REFUSALS = 3;
 
 /** How often in a row a request must not be found before it counts as closed: one such answer proves nothing. */
-const ABSENCES = 2;
+const NOT_FOUND_LIMIT = 2;
 
 /** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
-const TOASTED = 60_000;
+const TOAST_INTERVAL_MS = 60_000;
 
 /**
  * Milliseconds between two looks whether a session that asks is there. Another OpenCode on the same data may delete it:
  * no event of that comes here, and it would wait for ever. (One that works is heard of when its model's call ends.)
  */
-const LOOKED = 60_000;
+const SESSION_CHECK_INTERVAL_MS = 60_000;
 
 /** What a child is told when nobody answers. With words it goes on; without, the host ends its turn. */
 const NOBODY = "Nobody has answered. Go on without it.";
@@ -97,7 +97,7 @@ const SAID_NO = "The user says no. Go on without it.";
 
 const none = () => undefined;
 /** A request as it begins: nothing was done about it yet. */
-const asFirst = {
+const INITIAL = {
   isDismissed: false,
   isRefused: false,
   isMissing: false,
@@ -107,27 +107,40 @@ const asFirst = {
 };
 
 /** A fault of ours would be the same again. */
-const asRefusal = (error: unknown): { ok: false; failure: HostFailure } => ({
+const asFailure = (error: unknown): { ok: false; failure: HostFailure } => ({
   ok: false,
-  failure: { kind: "refused", name: "Fault", message: reasonOf(error) },
+  failure: { kind: "refused", name: "Fault", message: errorMessage(error) },
 });
 
 const isNotFound = (result: HostResult<void>): boolean => !result.ok && result.failure.kind === "notFound";
 
 /** Nobody asks anything yet. */
-export const createAttention = (parts: AttentionParts): Attention => {
-  const { host, runtime, asides, clock, log, abort, above, isNew, taskOf, isHeadless, timeout, command, onVanished } =
-    parts;
-  const open = new Map<string, Open>();
+export const createUserRequests = (parts: UserRequestsDeps): UserRequests => {
+  const {
+    host,
+    runtime,
+    notes,
+    clock,
+    log,
+    abort,
+    sessionChain,
+    wasCreatedHere,
+    taskOf,
+    isHeadless,
+    timeout,
+    command,
+    onSessionDeleted: onVanished,
+  } = parts;
+  const open = new Map<string, OpenUserRequest>();
   let stopped = false;
 
   const inBackground = (work: Promise<void>) => {
-    work.catch((error) => log.error("a request of a child could not be seen to", { reason: reasonOf(error) }));
+    work.catch((error) => log.error("a request of a child could not be seen to", { reason: errorMessage(error) }));
   };
 
-  const isOpen = ({ request }: Open): boolean => !stopped && open.has(request.id);
+  const isOpen = ({ request }: OpenUserRequest): boolean => !stopped && open.has(request.id);
 
-  const forget = (asked: Open) => {
+  const forget = (asked: OpenUserRequest) => {
     asked.callOffEnd();
     asked.callOffToast();
     asked.callOffLook();
@@ -135,23 +148,23 @@ export const createAttention = (parts: AttentionParts): Attention => {
   };
 
   /** Lets those go on that the request held up. */
-  const settled = (id: string, taskIds: string[]) => {
+  const resumeTasks = (id: string, taskIds: string[]) => {
     for (const taskId of taskIds) {
-      const asks = runtime.live(taskId)?.context.requests.some((request) => request.id === id);
+      const asks = runtime.snapshotOf(taskId)?.context.userRequests.some((request) => request.id === id);
       if (asks) runtime.send(taskId, { type: "REQUEST_ANSWERED", at: clock.now(), id });
     }
   };
 
-  const conclude = (asked: Open) => {
+  const close = (asked: OpenUserRequest) => {
     forget(asked);
-    settled(asked.request.id, asked.taskIds);
+    resumeTasks(asked.request.id, asked.taskIds);
   };
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
   /** True while a task of this process waits for the answer. */
-  const holdsUp = ({ taskIds: [nearest] }: Open): boolean => {
-    const live = nearest === undefined ? undefined : runtime.live(nearest);
+  const holdsUp = ({ taskIds: [nearest] }: OpenUserRequest): boolean => {
+    const live = nearest === undefined ? undefined : runtime.snapshotOf(nearest);
     return live !== undefined && live.context.completedAt === undefined;
   };
 
@@ -159,31 +172,31 @@ export const createAttention = (parts: AttentionParts): Attention => {
    * Says no, as often as it takes; to a host that refuses, a few times. Then the request stays for a person to answer, as
    * long as it holds up a task.
    */
-  const dismiss = async (asked: Open): Promise<void> => {
-    if (asked.isRefused && !holdsUp(asked)) return conclude(asked);
+  const dismiss = async (asked: OpenUserRequest): Promise<void> => {
+    if (asked.isRefused && !holdsUp(asked)) return close(asked);
     if (asked.isDismissed) return;
     asked.isDismissed = true;
     let refusals = 0;
     let absences = 0;
-    for (let ms = AGAIN; isOpen(asked) && refusals < MOST_REFUSALS; ms = Math.min(2 * ms, LONGEST)) {
-      const rejected = await host.reject(asked.request, NOBODY).catch(asRefusal);
+    for (let ms = RETRY_MS; isOpen(asked) && refusals < MAX_REFUSALS; ms = Math.min(2 * ms, MAX_RETRY_MS)) {
+      const rejected = await host.rejectUserRequest(asked.request, NOBODY).catch(asFailure);
       absences = isNotFound(rejected) ? absences + 1 : 0;
-      if (rejected.ok || absences === ABSENCES) return conclude(asked);
+      if (rejected.ok || absences === NOT_FOUND_LIMIT) return close(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
       if (rejected.failure.kind === "refused") refusals += 1;
       await pause(ms);
     }
     asked.isRefused = isOpen(asked);
-    if (asked.isRefused && !holdsUp(asked)) conclude(asked);
+    if (asked.isRefused && !holdsUp(asked)) close(asked);
   };
 
-  const toast = async (asked: Open, task: Task, how?: OwnText): Promise<void> => {
-    const message = lines(requestLine(asked.request, quoteLine(task.description, 100), IN_SHORT), how);
+  const toast = async (asked: OpenUserRequest, task: Task, how?: OwnText): Promise<void> => {
+    const message = lines(requestLine(asked.request, quoteLine(task.description, 100), SHORT_CHARS), how);
     const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
-  const look = async (asked: Open): Promise<void> => {
+  const checkSessionExists = async (asked: OpenUserRequest): Promise<void> => {
     const { sessionID } = asked;
     const deleted = await isDeleted(host, sessionID);
     if (!deleted.ok) return;
@@ -192,29 +205,31 @@ export const createAttention = (parts: AttentionParts): Attention => {
   };
 
   /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
-  const show = async (asked: Open, task: Task): Promise<void> => {
+  const show = async (asked: OpenUserRequest, task: Task): Promise<void> => {
     asked.callOffToast = repeat(clock, log, {
-      every: TOASTED,
+      every: TOAST_INTERVAL_MS,
       work: () => toast(asked, task, own`In a terminal: ${vouchFor(command)} answer`),
       fault: "a toast could not be shown again",
     });
     const text = requestMessage(task, asked.request, command);
-    const isThere = await asides.leave(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
+    const isThere = await notes.postWhenIdle(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
     if (isThere) asked.callOffToast();
   };
 
-  const onAsked = (sessionID: string, request: PendingRequest) => {
-    const chain = above(sessionID);
-    const tasks = chain.flatMap((id) => (runtime.live(id) ? (taskOf(id) ?? []) : [])).filter((task) => !hasEnded(task));
+  const onAsked = (sessionID: string, request: UserRequest) => {
+    const chain = sessionChain(sessionID);
+    const tasks = chain
+      .flatMap((id) => (runtime.snapshotOf(id) ? (taskOf(id) ?? []) : []))
+      .filter((task) => !hasEnded(task));
     const [nearest] = tasks;
     if (!nearest || open.has(request.id)) return;
     const taskIds = tasks.map((task) => task.sessionID);
     const root = chain.at(-1) ?? sessionID;
-    const asked: Open = { request, sessionID, taskIds, root, ...asFirst };
+    const asked: OpenUserRequest = { request, sessionID, taskIds, root, ...INITIAL };
     open.set(request.id, asked);
     asked.callOffLook = repeat(clock, log, {
-      every: LOOKED,
-      work: () => look(asked),
+      every: SESSION_CHECK_INTERVAL_MS,
+      work: () => checkSessionExists(asked),
       fault: "a session that asks could not be looked for",
     });
     const below = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
@@ -223,7 +238,7 @@ export const createAttention = (parts: AttentionParts): Attention => {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: below });
     }
     // `opencode run` answers permissions by itself, those of the sessions that it saw made below its own; no questions.
-    const runAnswers = request.kind === "permission" && chain.slice(0, -1).every(isNew);
+    const runAnswers = request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere);
     if (isHeadless && !runAnswers) return inBackground(dismiss(asked));
     if (timeout !== undefined) asked.callOffEnd = clock.after(timeout, () => inBackground(dismiss(asked)));
     inBackground(toast(asked, nearest));
@@ -232,72 +247,77 @@ export const createAttention = (parts: AttentionParts): Attention => {
   };
 
   /** Nobody waits for an answer in a session that rests: it was aborted. The host keeps the request listed all the same. */
-  const onRest = async (asked: Open): Promise<void> => {
+  const onRest = async (asked: OpenUserRequest): Promise<void> => {
     while (isOpen(asked)) {
       const busy = await host.busy();
       if (busy.ok) return busy.value.has(asked.sessionID) ? undefined : dismiss(asked);
-      await pause(AGAIN);
+      await pause(RETRY_MS);
     }
   };
 
   /** A deleted session works on in the host, and waits on for its answer, until it is aborted. */
-  const onGone = async (asked: Open): Promise<void> => {
+  const onGone = async (asked: OpenUserRequest): Promise<void> => {
     await abort(asked.sessionID);
     await dismiss(asked);
   };
 
-  const those = (isMeant: (asked: Open) => boolean): Open[] => [...open.values()].filter(isMeant);
+  const openRequestsWhere = (isMeant: (asked: OpenUserRequest) => boolean): OpenUserRequest[] =>
+    [...open.values()].filter(isMeant);
 
   const unsubscribe = runtime.subscribe((task) => {
     if (!hasEnded(task)) return;
-    for (const asked of those(({ taskIds }) => taskIds[0] === task.sessionID)) inBackground(dismiss(asked));
+    for (const asked of openRequestsWhere(({ taskIds }) => taskIds[0] === task.sessionID)) inBackground(dismiss(asked));
   });
 
-  const answer: Attention["answer"] = async (taskId, given) => {
+  const answer: UserRequests["answer"] = async (taskId, given) => {
     const { requestId } = given;
-    const request = runtime.live(taskId)?.context.requests.find(({ id }) => id === requestId);
+    const request = runtime.snapshotOf(taskId)?.context.userRequests.find(({ id }) => id === requestId);
     if (!request) {
-      return refuse(`Request ${requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
+      return fail(`Request ${requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
     }
-    const fault = faultOf(request, given);
-    if (fault) return refuse(fault);
+    const fault = answerProblem(request, given);
+    if (fault) return fail(fault);
     const reply = () =>
-      given.reply === "reject" ? host.reject(request, given.message ?? SAID_NO) : host.answer(request, given);
+      given.reply === "reject"
+        ? host.rejectUserRequest(request, given.message ?? SAID_NO)
+        : host.answerUserRequest(request, given);
     let replied = await reply();
     if (isNotFound(replied)) {
-      await pause(AGAIN);
+      await pause(RETRY_MS);
       replied = await reply();
     }
     const isGone = isNotFound(replied);
     if (!replied.ok && !isGone) {
       // No answer to the call is no proof that it was not done.
       const verb = replied.failure.kind === "unavailable" ? "confirm" : "take";
-      return refuse(`OpenCode did not ${verb} the answer: ${replied.failure.message}.`, "host");
+      return fail(`OpenCode did not ${verb} the answer: ${replied.failure.message}.`, "host");
     }
     const asked = open.get(requestId);
-    if (asked) conclude(asked);
-    else settled(requestId, [taskId]);
-    if (isGone) return refuse(`Request ${requestId} of task ${taskId} is not open any more in OpenCode.`);
+    if (asked) close(asked);
+    else resumeTasks(requestId, [taskId]);
+    if (isGone) return fail(`Request ${requestId} of task ${taskId} is not open any more in OpenCode.`);
     return { ok: true, value: undefined };
   };
 
   return {
-    note: (event) => {
+    onHostEvent: (event) => {
       if (event.type === "asked") onAsked(event.sessionID, event.request);
       if (event.type === "replied")
-        for (const asked of those(({ request }) => request.id === event.requestID)) conclude(asked);
+        for (const asked of openRequestsWhere(({ request }) => request.id === event.requestID)) close(asked);
       const see = event.type === "idle" ? onRest : event.type === "deleted" ? onGone : undefined;
-      if (see) for (const asked of those(({ sessionID }) => sessionID === event.sessionID)) inBackground(see(asked));
+      if (see)
+        for (const asked of openRequestsWhere(({ sessionID }) => sessionID === event.sessionID))
+          inBackground(see(asked));
     },
     answer,
-    lose: (taskIds) => {
-      const isLost = (asked: Open) => asked.taskIds[0] !== undefined && taskIds.includes(asked.taskIds[0]);
-      for (const asked of those(isLost)) inBackground(dismiss(asked));
+    releaseTasks: (taskIds) => {
+      const isLost = (asked: OpenUserRequest) => asked.taskIds[0] !== undefined && taskIds.includes(asked.taskIds[0]);
+      for (const asked of openRequestsWhere(isLost)) inBackground(dismiss(asked));
     },
     stop: () => {
       stopped = true;
       unsubscribe();
-      for (const asked of those(() => true)) forget(asked);
+      for (const asked of openRequestsWhere(() => true)) forget(asked);
     },
   };
 };

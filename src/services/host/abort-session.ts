@@ -1,4 +1,4 @@
-import { patience } from "../../machines/task/setup.ts";
+import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Host } from "./host.ts";
@@ -7,14 +7,14 @@ import type { Host } from "./host.ts";
  * Aborts sessions that shall work no more. An abort that the host does not confirm may not have come through: it is sent
  * again, as often as for a task that is cancelled.
  */
-export const createAborting =
+export const createSessionAborter =
   (host: Host, clock: Clock, log: Log) =>
   async (sessionID: string): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       const aborted = await host.abort(sessionID);
       if (aborted.ok || aborted.failure.kind === "notFound") return;
       log.error("a session could not be aborted", { sessionID, tries, reason: aborted.failure.message });
-      if (tries === patience.stops) return;
-      await new Promise<void>((resolve) => void clock.after(patience.stop, resolve));
+      if (tries === TASK_LIMITS.stopAttempts) return;
+      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.stopAgainAfter, resolve));
     }
   };

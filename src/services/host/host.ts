@@ -1,8 +1,8 @@
-import type { SeenMessage, ToolCallStage } from "../../machines/supervisor/events.ts";
-import type { PendingRequest, Prompt } from "../../machines/task/events.ts";
+import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
-import type { Answer } from "../../user-request.ts";
-import type { InheritedMessage, InheritedPart } from "../launch/fork-plan.ts";
+import type { UserReply } from "../../user-request.ts";
+import type { ForkedMessage, ForkedPart } from "../launch/fork-plan.ts";
 import type { SpokenMessage } from "../text/transcript.ts";
 
 /**
@@ -57,7 +57,7 @@ export interface ListedSession {
 }
 
 /** A message with its text: its text parts, without those that a machine added. */
-export interface HostMessage extends SeenMessage {
+export interface HostMessage extends MessageInfo {
   text: string;
 }
 
@@ -107,11 +107,11 @@ export interface Host {
   /** A copy of the session's conversation up to the message, which is left out, in a session of its own. */
   fork(sessionID: string, messageID: string): Promise<HostResult<{ id: string }>>;
   /** The conversation of a forked session, to be cut down. */
-  inherited(sessionID: string): Promise<HostResult<InheritedMessage[]>>;
+  forkedMessages(sessionID: string): Promise<HostResult<ForkedMessage[]>>;
   /** Gives a part another text. */
-  rewrite(sessionID: string, messageID: string, part: InheritedPart): Promise<HostResult<void>>;
+  rewritePart(sessionID: string, messageID: string, part: ForkedPart): Promise<HostResult<void>>;
   deleteMessage(sessionID: string, messageID: string): Promise<HostResult<void>>;
-  configure(
+  updateSession(
     sessionID: string,
     session: Pick<NewSession, "title" | "permission" | "metadata">,
   ): Promise<HostResult<void>>;
@@ -127,8 +127,8 @@ export interface Host {
   rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
   message(sessionID: string, messageID: string): Promise<HostResult<StoredMessage>>;
   /** Gives a person's answer to a permission or a question; `notFound` when it is not open any more. */
-  answer(request: PendingRequest, answer: Omit<Answer, "requestId">): Promise<HostResult<void>>;
+  answerUserRequest(request: UserRequest, answer: Omit<UserReply, "requestId">): Promise<HostResult<void>>;
   /** Says no to a permission or a question. With a permission goes `why`, for the child, which goes on with that. */
-  reject(request: PendingRequest, why: string): Promise<HostResult<void>>;
+  rejectUserRequest(request: UserRequest, why: string): Promise<HostResult<void>>;
   toast(toast: Toast): Promise<HostResult<void>>;
 }

@@ -9,11 +9,11 @@ import {
   type TextPart,
   type ToolPart,
 } from "@opencode-ai/sdk/v2/client";
-import type { SeenMessage, ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
-import type { InheritedMessage, InheritedPart } from "../launch/fork-plan.ts";
-import { reasonOf } from "../platform/log.ts";
+import type { ForkedMessage, ForkedPart } from "../launch/fork-plan.ts";
+import { errorMessage } from "../platform/log.ts";
 import type { SpokenPart } from "../text/transcript.ts";
 import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
 
@@ -44,7 +44,7 @@ const LISTED = 1_000;
 /** More sessions than a directory has: a list without a limit of its own ends after a hundred. */
 const ALL = 1_000_000;
 
-interface Answer<T> {
+interface SdkResponse<T> {
   data?: T | undefined;
   error?: unknown;
   response?: { status: number } | undefined;
@@ -75,8 +75,8 @@ const failureOf = (error: unknown, status: number | undefined): HostFailure => (
 });
 
 /** Turns a client call into a result: `{ error }` answers, throws and silence all become failures with a name. */
-const ask = async <T>(
-  call: (signal: AbortSignal) => Promise<Answer<T>>,
+const callSdk = async <T>(
+  call: (signal: AbortSignal) => Promise<SdkResponse<T>>,
   limit = CALL_TIMEOUT,
 ): Promise<HostResult<T | undefined>> => {
   const timeout = AbortSignal.timeout(limit);
@@ -88,11 +88,11 @@ const ask = async <T>(
     if (error === undefined) return { ok: true, value: data };
     return { ok: false, failure: failureOf(error, response?.status) };
   } catch (error) {
-    return { ok: false, failure: { kind: "unavailable", name: "Unreachable", message: reasonOf(error) } };
+    return { ok: false, failure: { kind: "unavailable", name: "Unreachable", message: errorMessage(error) } };
   }
 };
 
-const map = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): HostResult<U> => {
+const mapResult = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): HostResult<U> => {
   if (!result.ok) return result;
   if (result.value !== undefined) return { ok: true, value: to(result.value) };
   return {
@@ -101,7 +101,8 @@ const map = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): Host
   };
 };
 
-const done = (result: HostResult<unknown>): HostResult<void> => (result.ok ? { ok: true, value: undefined } : result);
+const withoutValue = (result: HostResult<unknown>): HostResult<void> =>
+  result.ok ? { ok: true, value: undefined } : result;
 
 /** The host says `null`, and leaves out, what is not there. */
 const variantOf = (variant: string | null | undefined): { variant?: string } =>
@@ -130,7 +131,7 @@ const noAnswer = {
 };
 
 /** Reads a message of the host. */
-export const readMessage = (info: Message): SeenMessage => ({
+export const readMessage = (info: Message): MessageInfo => ({
   id: info.id,
   role: info.role,
   createdAt: info.time.created,
@@ -146,7 +147,7 @@ const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessa
   text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
 
-const inheritedPart = (part: Part): InheritedPart => {
+const toForkedPart = (part: Part): ForkedPart => {
   const other = { id: part.id, kind: "other", text: "", beside: "", attachments: 0, raw: part } as const;
   if (part.type === "text") return { ...other, kind: "text", text: part.ignored === true ? "" : part.text };
   if (part.type === "reasoning") return { ...other, beside: part.text };
@@ -161,15 +162,15 @@ const inheritedPart = (part: Part): InheritedPart => {
   return state.status === "error" ? { ...other, kind: "toolResult", text: state.error, beside } : { ...other, beside };
 };
 
-const inheritedMessage = ({ info, parts }: { info: Message; parts: Part[] }): InheritedMessage => ({
+const toForkedMessage = ({ info, parts }: { info: Message; parts: Part[] }): ForkedMessage => ({
   id: info.id,
   role: info.role,
   isSummary: info.role === "assistant" ? info.summary === true : parts.some(({ type }) => type === "compaction"),
-  parts: parts.map(inheritedPart),
+  parts: parts.map(toForkedPart),
 });
 
 /** The host's form of a part, with its text as it shall be; the host takes whole parts only. */
-const rewritten = ({ raw, text }: InheritedPart): Part => {
+const withText = ({ raw, text }: ForkedPart): Part => {
   const part = raw as Part;
   if (part.type === "text") return { ...part, text };
   if (part.type !== "tool") return part;
@@ -234,7 +235,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
   const client = connect(input);
   return {
     agents: async () =>
-      map(await ask((signal) => client.app.agents({}, { signal })), (agents) =>
+      mapResult(await callSdk((signal) => client.app.agents({}, { signal })), (agents) =>
         agents.map(({ name, hidden, model, variant }) => ({
           name,
           hidden: hidden === true,
@@ -242,7 +243,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         })),
       ),
     session: async (sessionID) =>
-      map(await ask((signal) => client.session.get({ sessionID }, { signal })), (session) => ({
+      mapResult(await callSdk((signal) => client.session.get({ sessionID }, { signal })), (session) => ({
         id: session.id,
         parentID: session.parentID ?? undefined,
         agent: session.agent ?? undefined,
@@ -251,8 +252,8 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         title: session.title,
       })),
     createSession: async ({ model, ...session }) =>
-      map(
-        await ask(
+      mapResult(
+        await callSdk(
           (signal) =>
             client.session.create(
               {
@@ -267,48 +268,56 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         ),
         ({ id }) => ({ id }),
       ),
-    deleteSession: async (sessionID) => done(await ask((signal) => client.session.delete({ sessionID }, { signal }))),
+    deleteSession: async (sessionID) =>
+      withoutValue(await callSdk((signal) => client.session.delete({ sessionID }, { signal }))),
     children: async (sessionID) =>
-      map(await ask((signal) => client.session.children({ sessionID }, { signal })), (sessions) =>
+      mapResult(await callSdk((signal) => client.session.children({ sessionID }, { signal })), (sessions) =>
         sessions.map(({ id }) => id),
       ),
     fork: async (sessionID, messageID) =>
-      map(await ask((signal) => client.session.fork({ sessionID, messageID }, { signal }), FORK_TIMEOUT), ({ id }) => ({
-        id,
-      })),
-    inherited: async (sessionID) =>
-      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
-        messages.map(inheritedMessage),
+      mapResult(
+        await callSdk((signal) => client.session.fork({ sessionID, messageID }, { signal }), FORK_TIMEOUT),
+        ({ id }) => ({
+          id,
+        }),
       ),
-    rewrite: async (sessionID, messageID, part) =>
-      done(
-        await ask((signal) =>
-          client.part.update({ sessionID, messageID, partID: part.id, part: rewritten(part) }, { signal }),
+    forkedMessages: async (sessionID) =>
+      mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
+        messages.map(toForkedMessage),
+      ),
+    rewritePart: async (sessionID, messageID, part) =>
+      withoutValue(
+        await callSdk((signal) =>
+          client.part.update({ sessionID, messageID, partID: part.id, part: withText(part) }, { signal }),
         ),
       ),
     deleteMessage: async (sessionID, messageID) =>
-      done(await ask((signal) => client.session.deleteMessage({ sessionID, messageID }, { signal }))),
-    configure: async (sessionID, session) =>
-      done(await ask((signal) => client.session.update({ sessionID, ...session }, { signal }))),
-    prompt: async (prompt) => done(await ask((signal) => client.session.promptAsync(promptBody(prompt), { signal }))),
+      withoutValue(await callSdk((signal) => client.session.deleteMessage({ sessionID, messageID }, { signal }))),
+    updateSession: async (sessionID, session) =>
+      withoutValue(await callSdk((signal) => client.session.update({ sessionID, ...session }, { signal }))),
+    prompt: async (prompt) =>
+      withoutValue(await callSdk((signal) => client.session.promptAsync(promptBody(prompt), { signal }))),
     storeMessage: async (message) =>
-      done(await ask((signal) => client.session.prompt({ ...promptBody(message), noReply: true }, { signal }))),
-    abort: async (sessionID) => done(await ask((signal) => client.session.abort({ sessionID }, { signal }))),
+      withoutValue(
+        await callSdk((signal) => client.session.prompt({ ...promptBody(message), noReply: true }, { signal })),
+      ),
+    abort: async (sessionID) =>
+      withoutValue(await callSdk((signal) => client.session.abort({ sessionID }, { signal }))),
     busy: async () =>
-      map(
-        await ask((signal) => client.session.status({}, { signal })),
+      mapResult(
+        await callSdk((signal) => client.session.status({}, { signal })),
         (statuses) => new Set(Object.entries(statuses).flatMap(([id, status]) => (status.type === "idle" ? [] : [id]))),
       ),
     messages: async (sessionID, limit) =>
-      map(await ask((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
+      mapResult(await callSdk((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
         messages.map(readWhole),
       ),
     conversation: async (sessionID) =>
-      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
+      mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
         messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(spokenPart) })),
       ),
     sessionsSince: async (at) =>
-      map(await ask((signal) => client.session.list({ start: at, limit: LISTED }, { signal })), (sessions) =>
+      mapResult(await callSdk((signal) => client.session.list({ start: at, limit: LISTED }, { signal })), (sessions) =>
         sessions.map(({ id, parentID, title, metadata, time }) => ({
           createdAt: time.created,
           id,
@@ -318,13 +327,13 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         })),
       ),
     allSessions: async () =>
-      map(
-        await ask((signal) => client.session.list({ limit: ALL }, { signal })),
+      mapResult(
+        await callSdk((signal) => client.session.list({ limit: ALL }, { signal })),
         (sessions) => new Set(sessions.map(({ id }) => id)),
       ),
     toolCall: async (sessionID, callID) => {
-      const newest = await ask((signal) => client.session.messages({ sessionID, limit: RECENT }, { signal }));
-      const stages = map(newest, (messages) => messages.flatMap(({ parts }) => parts.flatMap(stageIn(callID))));
+      const newest = await callSdk((signal) => client.session.messages({ sessionID, limit: RECENT }, { signal }));
+      const stages = mapResult(newest, (messages) => messages.flatMap(({ parts }) => parts.flatMap(stageIn(callID))));
       if (!stages.ok) return stages;
       const stage = stages.value.at(-1);
       if (stage) return { ok: true, value: stage };
@@ -332,24 +341,27 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       return { ok: false, failure: { kind: "notFound", name: "NotFound", message } };
     },
     rawMessages: async (sessionID) =>
-      map(await ask((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
+      mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
-      map(await ask((signal) => client.session.message({ sessionID, messageID }, { signal })), (message) => ({
+      mapResult(await callSdk((signal) => client.session.message({ sessionID, messageID }, { signal })), (message) => ({
         ...readWhole(message),
         partIDs: message.parts.map(({ id }) => id),
       })),
-    answer: async ({ id }, { reply, message, answers }) => {
-      if (answers) return done(await ask((signal) => client.question.reply({ requestID: id, answers }, { signal })));
+    answerUserRequest: async ({ id }, { reply, message, answers }) => {
+      if (answers)
+        return withoutValue(await callSdk((signal) => client.question.reply({ requestID: id, answers }, { signal })));
       if (!reply) throw new Error(`request ${id} is given neither a reply nor answers`);
       const words = message === undefined ? {} : { message };
-      return done(await ask((signal) => client.permission.reply({ requestID: id, reply, ...words }, { signal })));
+      return withoutValue(
+        await callSdk((signal) => client.permission.reply({ requestID: id, reply, ...words }, { signal })),
+      );
     },
-    reject: async ({ id, kind }, message) =>
-      done(
+    rejectUserRequest: async ({ id, kind }, message) =>
+      withoutValue(
         await (kind === "permission"
-          ? ask((signal) => client.permission.reply({ requestID: id, reply: "reject", message }, { signal }))
-          : ask((signal) => client.question.reject({ requestID: id }, { signal }))),
+          ? callSdk((signal) => client.permission.reply({ requestID: id, reply: "reject", message }, { signal }))
+          : callSdk((signal) => client.question.reject({ requestID: id }, { signal }))),
       ),
-    toast: async (toast) => done(await ask((signal) => client.tui.showToast(toast, { signal }))),
+    toast: async (toast) => withoutValue(await callSdk((signal) => client.tui.showToast(toast, { signal }))),
   };
 };

@@ -1,12 +1,18 @@
-import { charts } from "../../machines/chart-json.ts";
+import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import type { Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TaskRecord } from "../store/store.ts";
-import type { Request } from "../store/task-history.ts";
-import { briefly } from "./contract/brief-task.ts";
-import { type Done, type NotDone, type ShownTask, type StatusSource, Unavailable } from "./contract/status-source.ts";
-import type { Site, Sites } from "./open-directories.ts";
+import type { RemoteCommand } from "../store/task-history.ts";
+import { briefTask } from "./contract/brief-task.ts";
+import {
+  type Done,
+  type NotDone,
+  type ShownTask,
+  SourceUnavailable,
+  type StatusSource,
+} from "./contract/status-source.ts";
+import type { OpenDirectories, OpenDirectory } from "./open-directories.ts";
 
 /** Milliseconds between two looks for another process's answer to a request. */
 const LOOK = 200;
@@ -21,7 +27,7 @@ const unattended = (directory = "its directory"): string =>
   `No OpenCode has the task's directory open. Open ${directory} in OpenCode, and ask again.`;
 
 /** Why there is nothing to show: the plugin is being disposed of. */
-const NO_SITE = "OpenCode has no directory open in this process.";
+const NO_DIRECTORY = "OpenCode has no directory open in this process.";
 
 /**
  * Characters of results and prompts that are read from the store at once, where many tasks are shown: only a bounded part
@@ -38,15 +44,15 @@ const notDone = (reason: string, liesWith: NotDone["liesWith"] = "task"): NotDon
  * The tasks of all directories and processes, as the status API shows them: read from the store that they share, by way
  * of any directory that is open here. `id` makes ids for requests.
  */
-export const createStatusSource = (sites: Sites, clock: Clock, id: () => string): StatusSource => {
-  const anySite = (): Site => {
+export const createEngineSource = (sites: OpenDirectories, clock: Clock, id: () => string): StatusSource => {
+  const anySite = (): OpenDirectory => {
     const [site] = sites.all();
-    if (!site) throw new Unavailable(NO_SITE);
+    if (!site) throw new SourceUnavailable(NO_DIRECTORY);
     return site;
   };
 
   /** Where the store cannot be shared, each site knows its own tasks only. */
-  const siteOf = (taskId: string): Site => sites.all().find(({ store }) => store.get(taskId)) ?? anySite();
+  const siteOf = (taskId: string): OpenDirectory => sites.all().find(({ store }) => store.get(taskId)) ?? anySite();
 
   /** What a task asked of a process that is gone, nobody can answer any more: it asks again when it is taken over. */
   const answerable = (task: Task): Task => {
@@ -70,7 +76,7 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
-  const brief = (record: TaskRecord): ShownTask => briefly(shown(record));
+  const brief = (record: TaskRecord): ShownTask => briefTask(shown(record));
 
   /** Up to `count` tasks, some at a time: as few as have large results, or many small ones. */
   const readInSteps = (count: number, read: (limit: number, skip: number) => TaskRecord[]): ShownTask[] => {
@@ -88,15 +94,15 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
   };
 
   /** Has the process that supervises the task do it: this one, or another by way of the store. */
-  const request = async (taskId: string, wanted: Request): Promise<Done<ShownTask>> => {
+  const request = async (taskId: string, wanted: RemoteCommand): Promise<Done<ShownTask>> => {
     const asked = { id: id(), taskId, request: wanted };
     const until = clock.now() + ANSWERED_WITHIN;
     const { store } = siteOf(taskId);
     if (!store.isAttended(taskId)) return notDone(unattended(store.get(taskId)?.task.directory));
-    store.ask(asked, clock.now());
-    for (const { engine } of sites.all()) engine.fulfilRequests();
+    store.submitCommand(asked, clock.now());
+    for (const { engine } of sites.all()) engine.runRemoteCommands();
     for (;;) {
-      const answer = store.takeAnswer(asked.id);
+      const answer = store.takeOutcome(asked.id);
       if (answer?.refused !== undefined) return notDone(answer.refused, answer.liesWith);
       const task = get(taskId);
       if (answer) return task ? { ok: true, value: task } : notDone(`Task ${taskId} was cleared.`);
@@ -125,8 +131,8 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
       const { store } = siteOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
-    tallies: () => anySite().store.tallies(),
-    count: () => anySite().store.tallies().total,
+    stats: () => anySite().store.stats(),
+    count: () => anySite().store.stats().total,
     live: () => anySite().store.live().map(brief),
     newestEnded: (count) => readInSteps(count, (limit, skip) => anySite().store.newestEnded(limit, skip)),
     latestChange: () => anySite().store.latestChange(),
@@ -141,7 +147,7 @@ export const createStatusSource = (sites: Sites, clock: Clock, id: () => string)
     cancel: (taskId) => request(taskId, { kind: "cancel" }),
     resume: (taskId, prompt) => request(taskId, { kind: "resume", prompt }),
     answer: (taskId, answer) => request(taskId, { kind: "answer", answer }),
-    machines: charts,
+    machines: chartsAsJson,
     onChange: sites.onChange,
   };
 };

@@ -3,24 +3,24 @@ import type { Host } from "../host/host.ts";
 import type { Store } from "../store/store.ts";
 
 /** One directory that OpenCode has open in this process. */
-export interface Site {
+export interface OpenDirectory {
   engine: Engine;
   store: Store;
   host: Host;
 }
 
 /** The directories that are open in this process. */
-export interface Sites {
-  all(): readonly Site[];
+export interface OpenDirectories {
+  all(): readonly OpenDirectory[];
   /** Returns how to take it out again. */
-  add(site: Site): () => void;
+  add(site: OpenDirectory): () => void;
   /** Calls the listener whenever a task of any of them changed. */
   onChange(listener: () => void): () => void;
 }
 
 /** None is open yet. */
-export const createSites = (): Sites => {
-  const sites = new Set<Site>();
+export const createOpenDirectories = (): OpenDirectories => {
+  const sites = new Set<OpenDirectory>();
   const listeners = new Set<() => void>();
   return {
     all: () => [...sites],

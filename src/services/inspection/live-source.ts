@@ -1,5 +1,5 @@
 /** Something that can be watched live. What it shows is numbered, so that a reader can ask for what has come since. */
-export interface Watched {
+export interface LiveSource {
   /** True while some directory of this process has it switched on. */
   isOn(): boolean;
   /** Everything after that number; after 0: all that is kept, whatever a newcomer needs included. */

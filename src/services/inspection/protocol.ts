@@ -1,8 +1,8 @@
 /** How many steps are kept. A task's life is some 40 of them, so this is the newest 25 lives or so: about 200 kB. */
-export const MOST_STEPS = 1_000;
+export const MAX_STEPS = 1_000;
 
 /** An event that an actor got, and what it led to. It has the event's type alone: nothing of what was said. */
-export interface Step {
+export interface InspectorStep {
   /** Ascending over all actors, in the order in which the events were sent. */
   number: number;
   /** Epoch milliseconds. */
@@ -23,7 +23,7 @@ export interface Step {
 }
 
 /** An actor as it stands. */
-export interface ShownActor {
+export interface InspectedActor {
   /** Its name among all actors of all directories. A task that was at rest and is brought back has the same one. */
   key: string;
   kind: "task" | "outbox" | "supervisor";
@@ -33,7 +33,7 @@ export interface ShownActor {
   directory: string;
   states: string[];
   /** The step that brought it into these states. */
-  moved: Pick<Step, "number" | "at" | "event" | "entered" | "left">;
+  moved: Pick<InspectorStep, "number" | "at" | "event" | "entered" | "left">;
   /** Number of its newest step. */
   newest: number;
   /** At rest, or stopped. It is shown for as long as one of its steps is. */
@@ -41,11 +41,11 @@ export interface ShownActor {
 }
 
 /** What a page is shown: at first everything that is kept, then what has come since. */
-export interface Showing {
+export interface InspectorMessage {
   /** Number of the newest step that is in it. */
   upTo: number;
   /** Those that took a step, and all there are at first. */
-  actors: ShownActor[];
+  actors: InspectedActor[];
   /** Oldest first. */
-  steps: Step[];
+  steps: InspectorStep[];
 }

@@ -1,12 +1,12 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import { createListeners, type Watched } from "./live-source.ts";
-import type { Showing } from "./protocol.ts";
-import { createSteps } from "./step-log.ts";
+import { createListeners, type LiveSource } from "./live-source.ts";
+import type { InspectorMessage } from "./protocol.ts";
+import { createStepLog } from "./step-log.ts";
 import { observe } from "./xstate-observer.ts";
 
 /** A directory whose actors are watched. */
-export interface Watch {
+export interface Recording {
   /** For the supervisor: it is told of everything that its actors do. */
   inspect: Inspect;
   /** The directory is closed. */
@@ -14,15 +14,15 @@ export interface Watch {
 }
 
 /** The actors of all directories that this process has open and that are to be watched, and their newest steps. */
-export interface Inspection extends Watched {
-  since(number: number): Showing;
-  watch(directory: string): Watch;
+export interface Recorder extends LiveSource {
+  since(number: number): InspectorMessage;
+  watch(directory: string): Recording;
 }
 
 /** Keeps nothing while nothing is watched. */
-export const createInspection = (clock: Clock): Inspection => {
-  const steps = createSteps();
-  const watches = new Set<Watch>();
+export const createRecorder = (clock: Clock): Recorder => {
+  const steps = createStepLog();
+  const watches = new Set<Recording>();
   const listeners = createListeners();
   return {
     isOn: () => watches.size > 0,
@@ -30,7 +30,7 @@ export const createInspection = (clock: Clock): Inspection => {
     onChange: listeners.add,
     watch: (directory) => {
       const take = observe(directory, steps, clock.now);
-      const watch: Watch = {
+      const watch: Recording = {
         inspect: (told) => {
           take(told);
           listeners.tell();

@@ -1,14 +1,14 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
-import { createListeners, type Watched } from "./live-source.ts";
-import { MOST_STEPS } from "./protocol.ts";
-import type { Watch } from "./recorder.ts";
+import { createListeners, type LiveSource } from "./live-source.ts";
+import { MAX_STEPS } from "./protocol.ts";
+import type { Recording } from "./recorder.ts";
 import type { StatelyMessages } from "./stately-protocol.ts";
 
 /** The messages of all directories that are to be watched on Stately's page. */
-export interface StatelyInspection extends Watched {
+export interface StatelyRecorder extends LiveSource {
   since(number: number): StatelyMessages;
   /** Loads Stately's package. */
-  watch(): Promise<Watch>;
+  watch(): Promise<Recording>;
 }
 
 /** Each actor is introduced by a message, which a page that opens late needs too, and with the state that it has by then. */
@@ -28,7 +28,7 @@ const createMessages = () => {
       }
       count += 1;
       recent.push({ number: count, message });
-      if (recent.length > MOST_STEPS) recent.shift();
+      if (recent.length > MAX_STEPS) recent.shift();
     },
     since: (number: number): StatelyMessages => {
       const messages = recent.flatMap((one) => (one.number > number ? one.message : []));
@@ -44,9 +44,9 @@ const createMessages = () => {
 };
 
 /** Keeps nothing, and loads nothing, while nothing is watched. */
-export const createStatelyInspection = (): StatelyInspection => {
+export const createStatelyRecorder = (): StatelyRecorder => {
   const messages = createMessages();
-  const watches = new Set<Watch>();
+  const watches = new Set<Recording>();
   const listeners = createListeners();
   return {
     isOn: () => watches.size > 0,
@@ -54,7 +54,7 @@ export const createStatelyInspection = (): StatelyInspection => {
     onChange: listeners.add,
     watch: async () => {
       const { createStatelyInspector } = await import("./stately-adapter.ts");
-      const watch: Watch = {
+      const watch: Recording = {
         inspect: createStatelyInspector((message) => {
           if (!watches.has(watch)) return;
           messages.add(message);

@@ -1,26 +1,26 @@
-import type { ShownActor, Step } from "./protocol.ts";
-import { MOST_STEPS } from "./protocol.ts";
+import type { InspectedActor, InspectorStep } from "./protocol.ts";
+import { MAX_STEPS } from "./protocol.ts";
 
 /** The newest steps of all actors, and each actor as it stands. */
-export interface Steps {
+export interface StepLog {
   /** An event was sent. What it leads to is not known yet: `settle` says it. */
-  send(sent: Pick<Step, "at" | "from" | "to" | "event">): Step;
+  send(sent: Pick<InspectorStep, "at" | "from" | "to" | "event">): InspectorStep;
   /** The actor has taken or refused the event. */
-  settle(step: Step, states: string[], taken: boolean): void;
+  settle(step: InspectorStep, states: string[], taken: boolean): void;
   /** An actor is there. */
-  introduce(actor: Pick<ShownActor, "key" | "kind" | "id" | "directory">): void;
+  introduce(actor: Pick<InspectedActor, "key" | "kind" | "id" | "directory">): void;
   /** An actor is there no more. */
   dismiss(key: string): void;
   /** Number of the newest step. */
   newest(): number;
-  since(number: number): { actors: ShownActor[]; steps: Step[] };
+  since(number: number): { actors: InspectedActor[]; steps: InspectorStep[] };
   clear(): void;
 }
 
 /** None yet. */
-export const createSteps = (): Steps => {
-  const actors = new Map<string, ShownActor>();
-  let steps: Step[] = [];
+export const createStepLog = (): StepLog => {
+  const actors = new Map<string, InspectedActor>();
+  let steps: InspectorStep[] = [];
   let count = 0;
 
   /** What is gone and has no step left is not shown any more. */
@@ -33,11 +33,11 @@ export const createSteps = (): Steps => {
     send: (sent) => {
       count += 1;
       const states = actors.get(sent.to)?.states ?? [];
-      const step: Step = { number: count, ...sent, states, entered: [], left: [], taken: false };
+      const step: InspectorStep = { number: count, ...sent, states, entered: [], left: [], taken: false };
       steps.push(step);
       const actor = actors.get(sent.to);
       if (actor) actor.newest = count;
-      if (steps.length > MOST_STEPS) {
+      if (steps.length > MAX_STEPS) {
         steps.shift();
         forgetGone();
       }
@@ -47,7 +47,7 @@ export const createSteps = (): Steps => {
       const before = actors.get(step.to);
       const entered = states.filter((state) => !before?.states.includes(state));
       const left = before?.states.filter((state) => !states.includes(state)) ?? [];
-      Object.assign(step, { states, entered, left, taken } satisfies Partial<Step>);
+      Object.assign(step, { states, entered, left, taken } satisfies Partial<InspectorStep>);
       if (!before) return;
       before.states = states;
       const { number, at, event } = step;

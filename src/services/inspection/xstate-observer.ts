@@ -1,9 +1,9 @@
 import { outboxId } from "../../machines/supervisor/machine.ts";
-import type { Inspect, InspectedActor, InspectionEvent } from "../runtime/actor-system.ts";
+import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import { eventName } from "./event-name.ts";
-import type { ShownActor, Step } from "./protocol.ts";
+import type { InspectedActor, InspectorStep } from "./protocol.ts";
 import { type StateValue, statePaths } from "./state-paths.ts";
-import type { Steps } from "./step-log.ts";
+import type { StepLog } from "./step-log.ts";
 
 /** An actor of the running supervisor. */
 interface Ref {
@@ -11,12 +11,12 @@ interface Ref {
   /** Its newest snapshot. */
   snapshot: unknown;
   /** Steps whose event it has not come to yet, or is at. */
-  pending: { event: object; step: Step; taken: boolean }[];
+  pending: { event: object; step: InspectorStep; taken: boolean }[];
 }
 
 type Of<Type extends InspectionEvent["type"]> = Extract<InspectionEvent, { type: Type }>;
 
-const identify = ({ id, sessionId }: InspectedActor, rootId: string): Pick<ShownActor, "kind" | "id"> => {
+const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<InspectedActor, "kind" | "id"> => {
   if (sessionId === rootId) return { kind: "supervisor", id: "" };
   const prefix = outboxId("");
   return id.startsWith(prefix) ? { kind: "outbox", id: id.slice(prefix.length) } : { kind: "task", id };
@@ -29,11 +29,11 @@ const isEndOfSender = (type: string): boolean => /^xstate\.(?:error|done)\.actor
  * Reads the steps of one directory's actors from what XState tells of them. It tells of an event when that is sent, and
  * of its snapshot when that was taken, with all that it caused in between; the steps are in the order of sending.
  */
-export const observe = (directory: string, steps: Steps, now: () => number): Inspect => {
+export const observe = (directory: string, steps: StepLog, now: () => number): Inspect => {
   const refs = new Map<string, Ref>();
 
   const refOf = ({ actorRef, rootId }: InspectionEvent): Ref => {
-    const actor = actorRef as InspectedActor;
+    const actor = actorRef as InspectedRef;
     const known = refs.get(actor.sessionId);
     if (known) return known;
     const { kind, id } = identify(actor, rootId);

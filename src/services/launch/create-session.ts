@@ -1,15 +1,15 @@
 import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import type { PendingLaunch, Store } from "../store/store.ts";
-import type { Forking, SessionSource } from "./fork-session.ts";
+import type { ForkSources, SessionSource } from "./fork-session.ts";
 import type { LaunchRequest } from "./launch-plan.ts";
-import { type Leftovers, launchMark } from "./orphaned-launches.ts";
+import { launchMetadata, type OrphanedLaunches } from "./orphaned-launches.ts";
 
 /** A session that was made for a task, and is ready for its first prompt. */
-export interface MadeSession {
+export interface CreatedSession {
   id: string;
   /** To be ended in the store when the task is there; its key is the id of the task's first prompt. */
   launch: PendingLaunch;
@@ -18,51 +18,51 @@ export interface MadeSession {
 }
 
 /** Makes sessions for tasks. */
-export interface SessionMaking {
+export interface SessionFactory {
   /**
    * Makes a session, for as long as `isWanted` says so. What it does not hand over is removed, or stays on record to be
    * removed.
    */
-  make(
+  create(
     request: LaunchRequest,
     wanted: Omit<NewSession, "metadata">,
     isWanted: () => boolean,
-  ): Promise<Outcome<MadeSession>>;
+  ): Promise<Outcome<CreatedSession>>;
   /** True while a copy of that session is being made, and may have no mark yet. */
   isForking(parentSessionID: string): boolean;
 }
 
 /** What sessions are made with. */
-export interface SessionMakingParts {
+export interface SessionFactoryDeps {
   host: Host;
   store: Store;
   clock: Clock;
   ids: Ids;
   log: Log;
-  forking: Forking;
-  leftovers: Leftovers;
+  forking: ForkSources;
+  leftovers: OrphanedLaunches;
 }
 
 /** Milliseconds to each look for a session whose making had no answer. After the last one its task is not launched. */
-const LOOKS = [0, 1_000, 2_000, 4_000, 8_000];
+const SEARCH_PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000];
 
 /** What came of one attempt. `reason` is in the host's words, without a full stop. */
-type Attempt = { ok: true; session: MadeSession } | { ok: false; reason: string; isKnown: boolean };
+type Attempt = { ok: true; session: CreatedSession } | { ok: false; reason: string; isKnown: boolean };
 
 /** A fault of our own in a call leaves open what the host did. */
-const asFault = (error: unknown): HostResult<never> => ({
+const asUnknown = (error: unknown): HostResult<never> => ({
   ok: false,
-  failure: { kind: "unavailable", name: "Fault", message: reasonOf(error) },
+  failure: { kind: "unavailable", name: "Fault", message: errorMessage(error) },
 });
 
-const wordsOf = ({ name, message }: HostFailure): string => `${name}: ${message}`;
+const describeFailure = ({ name, message }: HostFailure): string => `${name}: ${message}`;
 
-const refusalOf = (reason: string, isKnown: boolean): string =>
+const failureMessage = (reason: string, isKnown: boolean): string =>
   isKnown
     ? `OpenCode made no session for the task: ${reason}. Try again.`
     : `OpenCode did not say whether it made a session for the task: ${reason}. None was found, and one that comes late is removed. Try again.`;
 
-export const createSessionMaking = (parts: SessionMakingParts): SessionMaking => {
+export const createSessionFactory = (parts: SessionFactoryDeps): SessionFactory => {
   const { host, store, clock, ids, log, forking, leftovers } = parts;
   const forksUnderWay = new Set<PendingLaunch>();
 
@@ -73,7 +73,7 @@ export const createSessionMaking = (parts: SessionMakingParts): SessionMaking =>
   };
 
   const search = async (launch: PendingLaunch, isWanted: () => boolean): Promise<string | undefined> => {
-    for (const pause of LOOKS) {
+    for (const pause of SEARCH_PAUSES_MS) {
       if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
       if (!isWanted()) return undefined;
       const found = await leftovers.find(launch);
@@ -89,7 +89,7 @@ export const createSessionMaking = (parts: SessionMakingParts): SessionMaking =>
     isWanted: () => boolean,
   ): Promise<Attempt> => {
     const launch = { messageID: ids.message(), parentSessionID, at: clock.now(), fork: source.isFork };
-    const wanted = { ...session, metadata: launchMark(parentSessionID, launch.messageID) };
+    const wanted = { ...session, metadata: launchMetadata(parentSessionID, launch.messageID) };
     store.beginLaunch(launch);
     if (source.isFork) forksUnderWay.add(launch);
     const giveUp = (sessionID?: string) => {
@@ -103,12 +103,12 @@ export const createSessionMaking = (parts: SessionMakingParts): SessionMaking =>
         return { ok: true, session: { id, launch, forkRefusal: undefined } };
       } catch (error) {
         await giveUp(id);
-        return { ok: false, reason: reasonOf(error), isKnown: true };
+        return { ok: false, reason: errorMessage(error), isKnown: true };
       }
     };
-    const made = await source.make(wanted).catch(asFault);
+    const made = await source.make(wanted).catch(asUnknown);
     if (made.ok) return prepared(made.value.id);
-    const reason = wordsOf(made.failure);
+    const reason = describeFailure(made.failure);
     if (made.failure.kind !== "unavailable") {
       forksUnderWay.delete(launch);
       store.endLaunch(launch.messageID);
@@ -123,19 +123,19 @@ export const createSessionMaking = (parts: SessionMakingParts): SessionMaking =>
   };
 
   return {
-    make: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
+    create: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
       const first = fork ? forking.copy(parentSessionID, parentMessageID) : plain;
       const made = await attempt(first, parentSessionID, wanted, isWanted);
       if (made.ok) return { ok: true, value: made.session };
       const { reason, isKnown } = made;
-      if (!fork || !isWanted()) return refuse(refusalOf(reason, isKnown), "host");
+      if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
       log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
       const source = await forking.text(parentSessionID, parentMessageID);
-      if (!source.ok) return refuse(refusalOf(wordsOf(source.failure), true), "host");
+      if (!source.ok) return fail(failureMessage(describeFailure(source.failure), true), "host");
       const asText = await attempt(source.value, parentSessionID, wanted, isWanted);
       return asText.ok
         ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
-        : refuse(refusalOf(asText.reason, asText.isKnown), "host");
+        : fail(failureMessage(asText.reason, asText.isKnown), "host");
     },
     isForking: (parentSessionID) => [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID),
   };

@@ -1,18 +1,18 @@
 import { estimateTokenCount } from "tokenx";
 import { lines, type OwnText, own } from "../text/own-text.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 /** A message of an inherited conversation, as far as it is weighed and cut. */
-export interface InheritedMessage {
+export interface ForkedMessage {
   id: string;
   role: "user" | "assistant";
   /** Part of a compaction's summary. The host sends a model nothing of what stands before it. */
   isSummary: boolean;
-  parts: InheritedPart[];
+  parts: ForkedPart[];
 }
 
 /** A part of it. */
-export interface InheritedPart {
+export interface ForkedPart {
   id: string;
   kind: "toolResult" | "text" | "other";
   /** What a model is sent of it, and what of it can be cut. */
@@ -35,7 +35,7 @@ export interface ForkLimits {
 /** What is to be done to a forked session before its first prompt. */
 export interface ForkPlan {
   /** Parts that get a shorter text. */
-  cuts: { messageID: string; part: InheritedPart }[];
+  cuts: { messageID: string; part: ForkedPart }[];
   /** Messages that go, oldest first. */
   drops: string[];
 }
@@ -44,29 +44,29 @@ export interface ForkPlan {
 const ATTACHMENT_TOKENS = 1_500;
 
 const shorten = (text: string, chars: number): string =>
-  text.length <= chars ? text : `${cut(text, chars)}\n[Truncated: ${text.length} characters originally]`;
+  text.length <= chars ? text : `${truncate(text, chars)}\n[Truncated: ${text.length} characters originally]`;
 
-const tokensOf = ({ parts }: InheritedMessage): number =>
+const tokensOf = ({ parts }: ForkedMessage): number =>
   parts.reduce(
     (sum, { text, beside, attachments }) =>
       sum + estimateTokenCount(text) + estimateTokenCount(beside) + attachments * ATTACHMENT_TOKENS,
     0,
   );
 
-const withParts = (message: InheritedMessage, change: (part: InheritedPart) => string): InheritedMessage => ({
+const withParts = (message: ForkedMessage, change: (part: ForkedPart) => string): ForkedMessage => ({
   ...message,
   parts: message.parts.map((part) => ({ ...part, text: change(part) })),
 });
 
 /** What a model would be sent: all from the newest summary on, if there is one. */
-const sent = (messages: InheritedMessage[]): InheritedMessage[] => {
+const visibleToModel = (messages: ForkedMessage[]): ForkedMessage[] => {
   const last = messages.findLastIndex(({ isSummary }) => isSummary);
   const first = last > 0 && messages[last - 1]?.isSummary ? last - 1 : last;
   return first < 0 ? messages : messages.slice(first);
 };
 
 /** Where the kept messages begin: at the oldest user message from which on all fit, or else at the newest one. */
-const firstKept = (messages: InheritedMessage[], room: number): number => {
+const firstKept = (messages: ForkedMessage[], room: number): number => {
   let left = messages.reduce((sum, message) => sum + tokensOf(message), 0);
   const newest = messages.findLastIndex(({ role }) => role === "user");
   for (const [index, message] of messages.entries()) {
@@ -77,8 +77,8 @@ const firstKept = (messages: InheritedMessage[], room: number): number => {
 };
 
 /** Cuts the texts of messages that are too large even by themselves, all to the same length, until they fit. */
-const squeeze = (messages: InheritedMessage[], room: number): InheritedMessage[] => {
-  const total = (list: InheritedMessage[]) => list.reduce((sum, message) => sum + tokensOf(message), 0);
+const shortenAll = (messages: ForkedMessage[], room: number): ForkedMessage[] => {
+  const total = (list: ForkedMessage[]) => list.reduce((sum, message) => sum + tokensOf(message), 0);
   let chars = Math.max(...messages.flatMap(({ parts }) => parts.map(({ text }) => text.length)), 0);
   let fitted = messages;
   while (total(fitted) > room && chars > 200) {
@@ -92,8 +92,8 @@ const squeeze = (messages: InheritedMessage[], room: number): InheritedMessage[]
  * What has to go so that a forked conversation fits: long tool results are cut, then the oldest messages go, and at last
  * what is left is cut. A compaction's summary stays, and a conversation still begins with a user's message.
  */
-export const planFork = (messages: InheritedMessage[], limits: ForkLimits): ForkPlan => {
-  const before = sent(messages);
+export const planFork = (messages: ForkedMessage[], limits: ForkLimits): ForkPlan => {
+  const before = visibleToModel(messages);
   const trimmed = before.map((message) =>
     withParts(message, ({ kind, text }) => (kind === "toolResult" ? shorten(text, limits.maxToolResultChars) : text)),
   );
@@ -101,7 +101,7 @@ export const planFork = (messages: InheritedMessage[], limits: ForkLimits): Fork
   const spoken = trimmed.filter(({ isSummary }) => !isSummary);
   const room = limits.maxTokens - summary.reduce((sum, message) => sum + tokensOf(message), 0);
   const first = firstKept(spoken, room);
-  const kept = squeeze(spoken.slice(first), Math.max(room, 0));
+  const kept = shortenAll(spoken.slice(first), Math.max(room, 0));
   const originals = new Map(before.flatMap(({ parts }) => parts.map((part) => [part.id, part.text])));
   return {
     cuts: [...summary, ...kept].flatMap(({ id, parts }) =>

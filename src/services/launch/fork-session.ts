@@ -18,7 +18,7 @@ export interface SessionSource {
 }
 
 /** Ways to sessions that begin with the conversation of another one, up to a message, which is left out. */
-export interface Forking {
+export interface ForkSources {
   /** The host copies the conversation; what is too long is cut in the copy. */
   copy(parentSessionID: string, messageID: string): SessionSource;
   /** A new session that has the conversation as text. Fails when the host does not give the conversation. */
@@ -42,7 +42,7 @@ const inTurns = async <T>(items: T[], change: (item: T) => Promise<HostResult<vo
   }
 };
 
-export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLimits): Forking => {
+export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: ForkLimits): ForkSources => {
   /** True when the message is there with all of its parts. */
   const isStored = async ({ sessionID, messageID, parts }: Omit<Prompt, "noReply">): Promise<boolean> => {
     const stored = await host.message(sessionID, messageID);
@@ -75,9 +75,9 @@ export const createForking = (host: Host, ids: Ids, clock: Clock, limits: ForkLi
       prepare: async (id, wanted, isWanted) => {
         const { title, permission, metadata } = wanted;
         // First of all the mark: until it is there, nobody can be sure whose copy this is.
-        orThrow(await host.configure(id, { title, permission, metadata }));
-        const plan = planFork(orThrow(await host.inherited(id)), limits);
-        await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewrite(id, of, part));
+        orThrow(await host.updateSession(id, { title, permission, metadata }));
+        const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
+        await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewritePart(id, of, part));
         await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));
         await storePreamble(id, preambleOf(plan), wanted, isWanted);
       },

@@ -1,6 +1,6 @@
 import type { ModelRef, Task } from "../../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "../host/host.ts";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import { join, nameOf, own, quoteLine } from "../text/own-text.ts";
 import { shortDescription } from "../text/single-line.ts";
 
@@ -40,16 +40,16 @@ export interface LaunchRules {
   /** How many tasks deep a task may be. */
   maxDepth: number;
   /** The tasks that a session works for, nearest first. */
-  tasksAbove(sessionID: string): Task[];
+  ancestorTasks(sessionID: string): Task[];
   /** Learns of all sessions above this one. */
-  learnAbove(sessionID: string): Promise<void>;
+  loadAncestors(sessionID: string): Promise<void>;
 }
 
 /** An agent that names a model keeps it; else the child works with its parent's. */
 const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined => agent.model ?? parent.model;
 
 /** What the parent session may not do, its child may not do either. */
-const inherited = ({ permission }: HostSession): PermissionRule[] =>
+const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
   permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
 
 /** A batch is looked up by what it was called, so a name that cannot be shown is refused, not changed. */
@@ -59,7 +59,7 @@ const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>> => {
   const agents = await host.agents();
   if (!agents.ok)
-    return refuse(
+    return fail(
       own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
       "host",
     );
@@ -71,7 +71,7 @@ const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>
     known.map(({ name }) => nameOf(name)),
     ", ",
   );
-  return refuse(own`${fault} Agents: ${names}.`, "agent");
+  return fail(own`${fault} Agents: ${names}.`, "agent");
 };
 
 /**
@@ -80,14 +80,14 @@ const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>
  * @throws what `permit` does
  */
 export const planLaunch = async (
-  { host, maxDepth, tasksAbove, learnAbove }: LaunchRules,
+  { host, maxDepth, ancestorTasks, loadAncestors }: LaunchRules,
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
   const description = shortDescription(request.description);
-  if (description === "") return refuse("The task is not described: say in a few words what it is.");
-  if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do.");
+  if (description === "") return fail("The task is not described: say in a few words what it is.");
+  if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent shall do.");
   if (request.batchId !== undefined && !BATCH_NAME.test(request.batchId)) {
-    return refuse(
+    return fail(
       own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
     );
   }
@@ -96,15 +96,15 @@ export const planLaunch = async (
   await request.permit();
   const parent = await host.session(request.parentSessionID);
   if (!parent.ok)
-    return refuse(
+    return fail(
       own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
       "host",
     );
-  if (parent.value.parentID) await learnAbove(request.parentSessionID);
-  const above = tasksAbove(request.parentSessionID);
+  if (parent.value.parentID) await loadAncestors(request.parentSessionID);
+  const above = ancestorTasks(request.parentSessionID);
   const depth = above.length + 1;
   if (depth > maxDepth) {
-    return refuse(
+    return fail(
       `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
     );
   }
@@ -114,7 +114,7 @@ export const planLaunch = async (
       description,
       batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
       model: modelFor(agent.value, parent.value),
-      permission: inherited(parent.value),
+      permission: inheritedRules(parent.value),
       parentTask: above[0],
     },
   };

@@ -1,13 +1,13 @@
 import type { Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { SessionMaking } from "./create-session.ts";
+import type { SessionFactory } from "./create-session.ts";
 import { type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
-import type { Leftovers } from "./orphaned-launches.ts";
+import type { OrphanedLaunches } from "./orphaned-launches.ts";
 
 /** A task that was launched. */
 export interface Launched {
@@ -17,14 +17,14 @@ export interface Launched {
 }
 
 /** What launches work with. */
-export interface LaunchParts extends LaunchRules {
+export interface LaunchDeps extends LaunchRules {
   store: Store;
   runtime: Runtime;
   progress: ProgressLog;
   clock: Clock;
   ids: Ids;
-  makeSession: SessionMaking["make"];
-  leftovers: Pick<Leftovers, "abandon">;
+  createSession: SessionFactory["create"];
+  leftovers: Pick<OrphanedLaunches, "abandon">;
   get(taskId: string): Task | undefined;
 }
 
@@ -35,13 +35,13 @@ const USER = "user";
 export interface Launches {
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   /** The session was stopped or deleted: what it is launching just now is not launched. */
-  orphan(parentSessionID: string): void;
+  cancelPending(parentSessionID: string): void;
   /** What is being launched just now is not launched. */
   stop(): void;
 }
 
 /** Nothing is being launched yet. */
-export const createLaunches = (parts: LaunchParts): Launches => {
+export const createLaunches = (parts: LaunchDeps): Launches => {
   const { store, runtime, progress, clock, ids, leftovers } = parts;
   /** Launches whose session is being made, with what became of their parent meanwhile. */
   const underWay = new Set<{ parentSessionID: string; orphaned: boolean }>();
@@ -51,7 +51,7 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
-    if (request.signal.aborted) return refuse("The turn was aborted; nothing was launched.");
+    if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
     const pending = { parentSessionID, orphaned: false };
     const isWanted = () => !pending.orphaned && !request.signal.aborted;
     underWay.add(pending);
@@ -62,11 +62,11 @@ export const createLaunches = (parts: LaunchParts): Launches => {
       model,
       permission,
     };
-    const made = await parts.makeSession(request, session, isWanted);
+    const made = await parts.createSession(request, session, isWanted);
     underWay.delete(pending);
     if (!isWanted()) {
       if (made.ok) await leftovers.abandon(made.value.launch, made.value.id);
-      return refuse("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
+      return fail("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
     }
     if (!made.ok) return made;
     const { id: sessionID, forkRefusal } = made.value;
@@ -101,12 +101,12 @@ export const createLaunches = (parts: LaunchParts): Launches => {
     const task = parts.get(sessionID);
     return task
       ? { ok: true, value: { task, forkRefusal } }
-      : refuse("The task was launched and has ended already; the list shows it no more.");
+      : fail("The task was launched and has ended already; the list shows it no more.");
   };
 
   return {
     launch,
-    orphan: (parentSessionID) => {
+    cancelPending: (parentSessionID) => {
       for (const pending of underWay) if (pending.parentSessionID === parentSessionID) pending.orphaned = true;
     },
     stop: () => {

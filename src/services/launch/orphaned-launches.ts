@@ -1,21 +1,21 @@
 import type { Host, ListedSession } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import type { PendingLaunch, Store } from "../store/store.ts";
-import { COMPARED, isForkOfLaunch, mayBeFork } from "./unmarked-fork.ts";
+import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "./unmarked-fork.ts";
 
 /** The key under which a session that was made for a launch is found again. */
-export const launchMark = (parentSessionID: string, launch: string): Record<string, unknown> => ({
+export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({
   taskchart: { parentSessionID, launch },
 });
 
-const hasMark = ({ metadata }: ListedSession, launch: string): boolean => {
+const isSessionOf = ({ metadata }: ListedSession, launch: string): boolean => {
   const mark = metadata.taskchart;
   return typeof mark === "object" && mark !== null && "launch" in mark && mark.launch === launch;
 };
 
 /** Finds, and removes, the sessions of launches that lead to no task. */
-export interface Leftovers {
+export interface OrphanedLaunches {
   /** The session that was made for the launch, going by its mark; undefined: there is none yet, or the host does not say. */
   find(launch: PendingLaunch): Promise<string | undefined>;
   /**
@@ -32,7 +32,7 @@ export interface Leftovers {
 }
 
 /** What leftovers are looked for with. */
-export interface LeftoverParts {
+export interface OrphanedLaunchesDeps {
   host: Host;
   store: Store;
   clock: Clock;
@@ -54,26 +54,32 @@ interface Abandoned {
 }
 
 /** Milliseconds to the first further try; each pause is twice the one before, up to `LONGEST_PAUSE`. */
-const FIRST_PAUSE = 3_000;
-const LONGEST_PAUSE = 60_000;
+const FIRST_RETRY_MS = 3_000;
+const MAX_RETRY_MS = 60_000;
 
 /**
  * Milliseconds after a launch from which on this process looks no more. Its host had 60 s for a session and 300 s for a
  * fork; what is later still is found by the next process, for the launch stays in the store.
  */
-const LOOKED_FOR = 900_000;
+const SEARCH_LIMIT_MS = 900_000;
 
 /** The parent's newest messages that are read: what it said since the launch is among them. */
 const RECENT = 200;
 
-export const createLeftovers = ({ host, store, clock, log, isForking }: LeftoverParts): Leftovers => {
+export const createOrphanedLaunches = ({
+  host,
+  store,
+  clock,
+  log,
+  isForking,
+}: OrphanedLaunchesDeps): OrphanedLaunches => {
   const abandoned = new Set<Abandoned>();
   let stopped = false;
 
   /** True when the session can only be the launch's copy; undefined when the host does not say. */
   const isProven = async (sessionID: string, { parentSessionID, at }: PendingLaunch): Promise<boolean | undefined> => {
     const [copy, parent] = await Promise.all([
-      host.messages(sessionID, COMPARED),
+      host.messages(sessionID, COMPARED_MESSAGES),
       host.messages(parentSessionID, RECENT),
     ]);
     if (copy.ok && parent.ok) return isForkOfLaunch(copy.value, parent.value, at);
@@ -107,7 +113,7 @@ export const createLeftovers = ({ host, store, clock, log, isForking }: Leftover
       log.error("the session of a launch could not be looked for", { ...launch, reason: listed.failure.message });
       return undefined;
     }
-    const marked = listed.value.filter((session) => hasMark(session, launch.messageID)).map(({ id }) => id);
+    const marked = listed.value.filter((session) => isSessionOf(session, launch.messageID)).map(({ id }) => id);
     if (marked.length > 0 || !launch.fork) return marked;
     return couldBeOthers || isForking(launch.parentSessionID) ? undefined : unmarkedForks(listed.value, left);
   };
@@ -138,23 +144,23 @@ export const createLeftovers = ({ host, store, clock, log, isForking }: Leftover
   const attempt = async (left: Abandoned): Promise<void> => {
     left.dueAt = undefined;
     const isDone = await remove(left).catch((error) => {
-      log.error("the session of a launch could not be removed", { ...left.launch, reason: reasonOf(error) });
+      log.error("the session of a launch could not be removed", { ...left.launch, reason: errorMessage(error) });
       return false;
     });
     if (isDone) return void abandoned.delete(left);
     const now = clock.now();
-    if (now - left.launch.at > LOOKED_FOR && !left.isFinal) {
+    if (now - left.launch.at > SEARCH_LIMIT_MS && !left.isFinal) {
       abandoned.delete(left);
       return log.error("whether a launch made a session is not known; the next OpenCode looks again", {
         ...left.launch,
       });
     }
     left.dueAt = now + left.pause;
-    left.pause = Math.min(2 * left.pause, LONGEST_PAUSE);
+    left.pause = Math.min(2 * left.pause, MAX_RETRY_MS);
   };
 
   const begin = (launch: PendingLaunch, sessionID: string | undefined, isFinal: boolean): Promise<void> => {
-    const left: Abandoned = { launch, sessionID, isFinal, dueAt: undefined, pause: FIRST_PAUSE };
+    const left: Abandoned = { launch, sessionID, isFinal, dueAt: undefined, pause: FIRST_RETRY_MS };
     abandoned.add(left);
     return attempt(left);
   };
@@ -162,7 +168,7 @@ export const createLeftovers = ({ host, store, clock, log, isForking }: Leftover
   return {
     find: async (launch) => {
       const listed = await host.sessionsSince(launch.at);
-      return listed.ok ? listed.value.find((session) => hasMark(session, launch.messageID))?.id : undefined;
+      return listed.ok ? listed.value.find((session) => isSessionOf(session, launch.messageID))?.id : undefined;
     },
     abandon: (launch, sessionID) => begin(launch, sessionID, false),
     inherit: (launch) => begin(launch, undefined, true),

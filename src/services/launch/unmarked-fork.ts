@@ -1,8 +1,8 @@
-import type { SeenMessage } from "../../machines/supervisor/events.ts";
+import type { MessageInfo } from "../../machines/supervisor/events.ts";
 import type { ListedSession } from "../host/host.ts";
 
 /** Messages that are compared, the newest of a copy with those that were to be copied. */
-export const COMPARED = 4;
+export const COMPARED_MESSAGES = 4;
 
 /** What the host calls each copy of a conversation. */
 const COPY_TITLE = / \(fork #\d+\)$/;
@@ -11,11 +11,11 @@ const COPY_TITLE = / \(fork #\d+\)$/;
 export const mayBeFork = ({ parentID, title, createdAt }: ListedSession, launchedAt: number): boolean =>
   parentID === undefined && createdAt >= launchedAt && COPY_TITLE.test(title);
 
-const isBeingWritten = ({ role, isSummary, createdAt, completedAt }: SeenMessage, at: number): boolean =>
+const isBeingWritten = ({ role, isSummary, createdAt, completedAt }: MessageInfo, at: number): boolean =>
   role === "assistant" && !isSummary && createdAt < at && (completedAt === undefined || completedAt >= at);
 
 /** What stood before the message that called the tool. */
-const beforeStep = (parent: SeenMessage[], launchedAt: number): SeenMessage[] => {
+const beforeStep = (parent: MessageInfo[], launchedAt: number): MessageInfo[] => {
   const step = parent.findLastIndex((message) => isBeingWritten(message, launchedAt));
   return parent.slice(0, Math.max(0, step));
 };
@@ -30,9 +30,9 @@ const beforeStep = (parent: SeenMessage[], launchedAt: number): SeenMessage[] =>
  *
  * `parent` and `copy` are the newest messages of both, oldest first; a copy's keep their times.
  */
-export const isForkOfLaunch = (copy: SeenMessage[], parent: SeenMessage[], launchedAt: number): boolean => {
-  const wanted = beforeStep(parent, launchedAt).slice(-COMPARED);
-  const newest = copy.slice(-COMPARED);
+export const isForkOfLaunch = (copy: MessageInfo[], parent: MessageInfo[], launchedAt: number): boolean => {
+  const wanted = beforeStep(parent, launchedAt).slice(-COMPARED_MESSAGES);
+  const newest = copy.slice(-COMPARED_MESSAGES);
   return (
     wanted.length > 0 &&
     wanted.length === newest.length &&

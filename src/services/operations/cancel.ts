@@ -1,62 +1,69 @@
-import { patience } from "../../machines/task/setup.ts";
+import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import { createTelling, type Waiting } from "./wait.ts";
+import { createWaitEvents, type Waits } from "./wait.ts";
 
 /** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */
-export interface Cancelled {
+export interface CancelResult {
   task: Task;
   refused?: string;
 }
 
 /** Brings tasks to an end, and all that they launched with them. */
-export interface Ending {
+export interface Cancellation {
   /** Resolves when the tasks have stopped, or at the latest when their machines have given up. */
-  cancel(taskIds: string[]): Promise<Cancelled[]>;
+  cancel(taskIds: string[]): Promise<CancelResult[]>;
   /**
    * Cancels a task whose parent's turn was aborted, and knows of it: no notice is owed. An OpenCode that ends aborts
    * turns too, so that comes after a moment, in which `stop` may come.
    */
-  cancelUntold(taskId: string): Promise<void>;
+  cancelSilently(taskId: string): Promise<void>;
   /** Removes tasks for good, those that run cancelled first. Nobody is told of them any more. */
   clear(taskIds: string[]): Promise<Task[]>;
   /** A session takes no more notices: its tasks are cancelled, and not told to it. */
-  orphan(sessionID: string): Promise<void>;
+  cancelChildren(sessionID: string): Promise<void>;
   /** Resolves when the task, which is being stopped, has ended; or at the latest when its machine has given up. */
   untilEnded(taskId: string): Promise<unknown>;
   stop(): void;
 }
 
 /** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
-const STOP_WITHIN = 900_000;
+const STOP_TIMEOUT_MS = 900_000;
 
 /** Stands for the call that waits, while a task is being cleared. */
-export const CLEARING = "clearing";
+export const CLEAR_WAITER = "clearing";
 
 /** Stands for the call whose turn was aborted: its session knows that the task ends, even if this process does not see it. */
-export const ABORTED = "aborted";
+export const ABORT_WAITER = "aborted";
 
 /** What tasks are ended with. */
-export interface EndingParts {
+export interface CancellationDeps {
   runtime: Runtime;
   store: Store;
   clock: Clock;
-  untilOver: Waiting["untilOver"];
+  waitForEnd: Waits["waitForEnd"];
   /** A task as people see it. */
   get(taskId: string): Task | undefined;
   /** Stops what works on a session; true when it has stopped, and the message had arrived. */
   stopSession(sessionID: string, messageID: string): Promise<boolean>;
 }
 
-export const createEnding = ({ runtime, store, clock, untilOver, get, stopSession }: EndingParts): Ending => {
-  const tell = createTelling(runtime, clock);
+export const createCancellation = ({
+  runtime,
+  store,
+  clock,
+  waitForEnd,
+  get,
+  stopSession,
+}: CancellationDeps): Cancellation => {
+  const tell = createWaitEvents(runtime, clock);
   let stopped = false;
 
   /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
   const untilEnded = (taskIds: string[]) =>
-    untilOver({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_WITHIN });
+    waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
   /** What sessions launched, or those below their tasks that are no tasks. */
   const launchedBy = (sessionIDs: string[]): string[] => {
@@ -70,15 +77,15 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
   /** Asks one task to stop. Returns why it would not, if so. */
   const askToStop = (taskId: string): string | undefined => {
     const event = { type: "CANCEL", at: clock.now() } as const;
-    const refused = runtime.refusal(taskId, event);
+    const refused = runtime.refusalReason(taskId, event);
     if (refused === undefined) runtime.send(taskId, event);
     return refused;
   };
 
-  const cancel = async (taskIds: string[]): Promise<Cancelled[]> => {
+  const cancel = async (taskIds: string[]): Promise<CancelResult[]> => {
     const asked = taskIds.map((taskId) => ({ taskId, refused: askToStop(taskId) }));
     const stopping = asked.flatMap(({ taskId, refused }) => (refused === undefined ? taskId : []));
-    await Promise.all([untilEnded(taskIds.filter((taskId) => runtime.live(taskId))), ...stopping.map(orphan)]);
+    await Promise.all([untilEnded(taskIds.filter((taskId) => runtime.snapshotOf(taskId))), ...stopping.map(orphan)]);
     return asked.flatMap(({ taskId, refused }) => {
       const task = get(taskId);
       if (!task) return [];
@@ -87,31 +94,31 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
   };
 
   const orphan = async (sessionID: string): Promise<void> => {
-    const underWay = runtime.promptUnderWay(sessionID);
-    const below = launchedBy([sessionID]).filter((taskId) => runtime.live(taskId));
-    const helpers = below.flatMap((taskId) => runtime.live(taskId)?.context.facts.parentSessionID ?? []);
+    const underWay = runtime.pendingPrompt(sessionID);
+    const below = launchedBy([sessionID]).filter((taskId) => runtime.snapshotOf(taskId));
+    const helpers = below.flatMap((taskId) => runtime.snapshotOf(taskId)?.context.facts.parentSessionID ?? []);
     for (const id of new Set([sessionID, ...helpers])) {
-      runtime.dispatch({ type: "OUTBOX", id, event: { type: "PARENT_GONE", at: clock.now() } });
+      runtime.dispatch({ type: "OUTBOX", id, event: { type: "PARENT_CLOSED", at: clock.now() } });
     }
-    await Promise.all([underWay && quell(sessionID, underWay), below.length > 0 && cancel(below)]);
+    await Promise.all([underWay && stopUntilQuiet(sessionID, underWay), below.length > 0 && cancel(below)]);
   };
 
   /** A notice that is on its way in would wake the session: it is stopped until that notice is there and nobody works on it. */
-  const quell = async (sessionID: string, messageID: string): Promise<void> => {
-    for (let attempt = 0; attempt < patience.stops; attempt += 1) {
+  const stopUntilQuiet = async (sessionID: string, messageID: string): Promise<void> => {
+    for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts; attempt += 1) {
       if (await stopSession(sessionID, messageID)) return;
-      await new Promise<void>((resolve) => void clock.after(patience.stop, resolve));
+      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.stopAgainAfter, resolve));
     }
   };
 
   /** Has somebody who knows of a task's end wait for it while it is brought about. It is told if it comes otherwise. */
-  const held = async (taskIds: string[], call: string, work: () => Promise<"known" | "news">): Promise<void> => {
+  const withWaiter = async (taskIds: string[], call: string, work: () => Promise<"known" | "news">): Promise<void> => {
     tell("WAIT_BEGAN", call, taskIds);
     try {
       const end = await work();
-      if (!stopped) tell(end === "known" ? "TOLD" : "LET_GO", call, taskIds);
+      if (!stopped) tell(end === "known" ? "WAIT_DELIVERED" : "WAIT_ABANDONED", call, taskIds);
     } catch (error) {
-      tell("LET_GO", call, taskIds);
+      tell("WAIT_ABANDONED", call, taskIds);
       throw error;
     }
   };
@@ -119,8 +126,8 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
   const cancelUntold = async (taskId: string): Promise<void> => {
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
-    await held([taskId], ABORTED, async () => {
-      await new Promise<void>((resolve) => void clock.after(patience.afterAbort, resolve));
+    await withWaiter([taskId], ABORT_WAITER, async () => {
+      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.cancelAfterAbort, resolve));
       if (!stopped) await cancel([taskId]);
       const ended = get(taskId);
       return ended?.status === "cancelled" && !ended.error ? "known" : "news";
@@ -130,7 +137,7 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
   const clear = async (taskIds: string[]): Promise<Task[]> => {
     const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
-    await held(running, CLEARING, async () => {
+    await withWaiter(running, CLEAR_WAITER, async () => {
       await cancel(running);
       const below = launchedBy(taskIds);
       if (below.length > 0) await clear(below);
@@ -145,9 +152,9 @@ export const createEnding = ({ runtime, store, clock, untilOver, get, stopSessio
 
   return {
     cancel,
-    cancelUntold,
+    cancelSilently: cancelUntold,
     clear,
-    orphan,
+    cancelChildren: orphan,
     untilEnded: (taskId) => untilEnded([taskId]),
     stop: () => {
       stopped = true;

@@ -3,7 +3,7 @@ import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
@@ -24,7 +24,7 @@ export interface ResumeRequest {
 }
 
 /** What resuming works with. */
-export interface ResumeParts {
+export interface ResumeDeps {
   host: Host;
   runtime: Runtime;
   progress: ProgressLog;
@@ -34,11 +34,11 @@ export interface ResumeParts {
   find(parentSessionID: string, id: string): Outcome<Task>;
   get(taskId: string): Task | undefined;
   /** Has all sessions above this one learned of: a person is to find what it asks. Nothing waits for that. */
-  learnAbove(sessionID: string): void;
+  loadAncestors(sessionID: string): void;
 }
 
 /** Sends a follow-up prompt to a completed task's own session; every reason against it comes back in words. */
-export const createResuming = ({ host, runtime, progress, clock, ids, tools, find, get, learnAbove }: ResumeParts) => {
+export const createResume = ({ host, runtime, progress, clock, ids, tools, find, get, loadAncestors }: ResumeDeps) => {
   const resumption = (prompt: string): TaskEvent => {
     const messageID = ids.message();
     return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt };
@@ -48,35 +48,35 @@ export const createResuming = ({ host, runtime, progress, clock, ids, tools, fin
     const found = find(request.parentSessionID, request.taskId);
     if (!found.ok) return found;
     const { sessionID, agent } = found.value;
-    if (request.prompt.trim() === "") return refuse("The prompt is empty: say what the agent shall do next.");
+    if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent shall do next.");
     if (request.agent !== undefined && request.agent !== agent) {
-      return refuse(
+      return fail(
         own`A task never changes its agent: task ${nameOf(sessionID)} works with ${quoteLine(agent)}. Leave agent out.`,
       );
     }
     const refusal = () => {
-      const reason = runtime.refusal(sessionID, resumption(request.prompt));
-      return reason === undefined ? undefined : refuse(`Task ${sessionID} cannot be resumed: ${reason}.`);
+      const reason = runtime.refusalReason(sessionID, resumption(request.prompt));
+      return reason === undefined ? undefined : fail(`Task ${sessionID} cannot be resumed: ${reason}.`);
     };
     const refusedAtOnce = refusal();
     if (refusedAtOnce) return refusedAtOnce;
     await request.permit?.(found.value);
     const session = await host.session(sessionID);
     if (!session.ok && session.failure.kind === "notFound") {
-      return refuse(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
+      return fail(`The session of task ${sessionID} does not exist any more. Start a new task with ${tools.launch}.`);
     }
     if (!session.ok) {
       const message = quoteLine(session.failure.message);
-      return refuse(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
+      return fail(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
     }
-    learnAbove(sessionID);
-    if (request.signal.aborted) return refuse("The turn was aborted; nothing was sent.");
+    loadAncestors(sessionID);
+    if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
     // Another resume may have come while the host, or a person, was asked.
     const refusedNow = refusal();
     if (refusedNow) return refusedNow;
     progress.begin(sessionID, clock.now(), found.value.progress);
     runtime.send(sessionID, resumption(request.prompt));
     const task = get(sessionID);
-    return task ? { ok: true, value: task } : refuse(`Task ${sessionID} was cleared.`);
+    return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);
   };
 };

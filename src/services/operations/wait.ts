@@ -5,7 +5,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 
 /** What is waited for, and how long. */
-export interface Patience {
+export interface WaitOptions {
   taskIds: string[];
   signal: AbortSignal;
   /** Milliseconds; undefined: as long as it takes. */
@@ -13,7 +13,7 @@ export interface Patience {
 }
 
 /** A wait of a tool call that will tell its session what it waited for. */
-export interface WaitRequest extends Patience {
+export interface WaitRequest extends WaitOptions {
   /** The session whose tool call waits. */
   sessionID: string;
   /** That call. Its answer tells the parent of the ends it waited for. Unique within its session, not beyond. */
@@ -24,14 +24,14 @@ export interface WaitRequest extends Patience {
 export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped";
 
 /** Tool calls that wait for tasks. A run's end is told by the call that waited for it, or else by a notice: never by both. */
-export interface Waiting {
+export interface Waits {
   wait(request: WaitRequest): Promise<WaitOutcome>;
   /** Waits for the ends alone: the parent is told of them as if nobody had waited. */
-  untilOver(patience: Patience): Promise<WaitOutcome>;
+  waitForEnd(patience: WaitOptions): Promise<WaitOutcome>;
   /** Looks again at what is waited for: a task of another process ends without a word here. */
-  recheck(): void;
+  recheckAll(): void;
   /** Learns from the host whether the answer of a call reached the conversation. */
-  note(event: HostEvent): void;
+  onHostEvent(event: HostEvent): void;
   /** Ends all waits, and their timers; none begins any more. */
   stop(): void;
 }
@@ -40,22 +40,22 @@ export interface Waiting {
  * How long the host may take to store a tool's answer, in milliseconds (measured: under 50).
  * After that the ends count as untold: better told twice than never.
  */
-const STORED_WITHIN = 10_000;
+const STORE_TIMEOUT_MS = 10_000;
 
 /** How calls are called of which the host did not say which they are. */
-const UNNAMED = "unnamed";
+const NO_CALL_ID = "unnamed";
 
-const callOf = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
+const callKey = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
 /** Tells live tasks of a call, or of what stands for one, that waits for them. */
-export const createTelling =
+export const createWaitEvents =
   (runtime: Runtime, clock: Clock) =>
-  (type: "WAIT_BEGAN" | "TOLD" | "LET_GO", call: string, taskIds: string[]): void => {
-    for (const taskId of taskIds) if (runtime.live(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
+  (type: "WAIT_BEGAN" | "WAIT_DELIVERED" | "WAIT_ABANDONED", call: string, taskIds: string[]): void => {
+    for (const taskId of taskIds) if (runtime.snapshotOf(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
   };
 
 /** Nobody waits yet. */
-export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Waiting => {
+export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits => {
   /** Calls whose answer is on its way into the conversation, with how to settle them. */
   const answering = new Map<string, { settle(stored: boolean): void; callOff(): void }>();
   /** How many calls without a name there were: each gets one of its own, or one would let go what another waits for. */
@@ -63,14 +63,14 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
   const waits = new Set<{ stop(): void; recheck(): void }>();
   let stopped = false;
 
-  const tell = createTelling(runtime, clock);
+  const tell = createWaitEvents(runtime, clock);
 
   const isOver = (taskId: string): boolean => {
     const record = store.get(taskId);
     return record === undefined || hasEnded(record.task);
   };
 
-  const untilOver = ({ taskIds, signal, timeoutMs }: Patience): Promise<WaitOutcome> =>
+  const waitForEnd = ({ taskIds, signal, timeoutMs }: WaitOptions): Promise<WaitOutcome> =>
     new Promise((resolve) => {
       const left = new Set(taskIds);
       const finish = (outcome: WaitOutcome) => {
@@ -102,14 +102,14 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
     });
 
   /** The answer leaves the tool now; the ends in it are told once it is part of the conversation. */
-  const answer = (sessionID: string, callID: string, taskIds: string[]) => {
-    const call = callOf(sessionID, callID);
+  const awaitStoredOutput = (sessionID: string, callID: string, taskIds: string[]) => {
+    const call = callKey(sessionID, callID);
     answering.get(call)?.settle(false);
-    const callOff = clock.after(STORED_WITHIN, () => settle(false));
+    const callOff = clock.after(STORE_TIMEOUT_MS, () => settle(false));
     const settle = (stored: boolean) => {
       callOff();
       answering.delete(call);
-      tell(stored ? "TOLD" : "LET_GO", callID, taskIds);
+      tell(stored ? "WAIT_DELIVERED" : "WAIT_ABANDONED", callID, taskIds);
     };
     answering.set(call, { settle, callOff });
   };
@@ -118,36 +118,36 @@ export const createWaiting = (runtime: Runtime, store: Store, clock: Clock): Wai
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
       if (callID === undefined) unnamed += 1;
-      const call = callID ?? `${UNNAMED}_${clock.now()}_${unnamed}`;
+      const call = callID ?? `${NO_CALL_ID}_${clock.now()}_${unnamed}`;
       const counted = new Set<string>();
       // A task at rest is not counted: nothing of it is owed. One may be taken over while it is waited for.
       const count = (taskId: string) => {
-        if (counted.has(taskId) || !taskIds.includes(taskId) || !runtime.live(taskId)) return;
+        if (counted.has(taskId) || !taskIds.includes(taskId) || !runtime.snapshotOf(taskId)) return;
         counted.add(taskId);
         tell("WAIT_BEGAN", call, [taskId]);
       };
       const unsubscribe = runtime.subscribe(({ sessionID }) => count(sessionID));
       taskIds.forEach(count);
-      const outcome = await untilOver(request);
+      const outcome = await waitForEnd(request);
       unsubscribe();
       const over = [...counted].filter(isOver);
       const told = outcome === "ended" || outcome === "timedOut" ? over : [];
       tell(
-        "LET_GO",
+        "WAIT_ABANDONED",
         call,
         [...counted].filter((taskId) => !told.includes(taskId)),
       );
-      if (callID === undefined) tell("TOLD", call, told);
-      else if (told.length > 0) answer(sessionID, callID, told);
+      if (callID === undefined) tell("WAIT_DELIVERED", call, told);
+      else if (told.length > 0) awaitStoredOutput(sessionID, callID, told);
       return outcome;
     },
-    untilOver,
-    recheck: () => {
+    waitForEnd,
+    recheckAll: () => {
       for (const { recheck } of [...waits]) recheck();
     },
-    note: (event) => {
+    onHostEvent: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;
-      answering.get(callOf(event.sessionID, event.callID))?.settle(event.stage === "stored");
+      answering.get(callKey(event.sessionID, event.callID))?.settle(event.stage === "stored");
     },
     stop: () => {
       stopped = true;

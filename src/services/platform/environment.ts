@@ -21,7 +21,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
 ]);
 
 /** True in `opencode run`, where nobody can answer, and which ends with its agent's first answer. */
-export const isRun = (argv: readonly string[] = process.argv): boolean => {
+export const isOpencodeRun = (argv: readonly string[] = process.argv): boolean => {
   const words = argv.slice(2);
   return words.find((word, index) => !word.startsWith("-") && !WITH_VALUE.has(words[index - 1] ?? "")) === "run";
 };

@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
-import { type Log, reasonOf } from "./log.ts";
+import { errorMessage, type Log } from "./log.ts";
 
 /** Work that is done again and again. */
-export interface Recurring {
+export interface RepeatOptions {
   /** In milliseconds, from the end of one time to the beginning of the next. */
   every: number;
   /** Milliseconds to the first time; default: as `every`. */
@@ -14,7 +14,7 @@ export interface Recurring {
 }
 
 /** Does recurring work until the returned function is called. */
-export const repeat = (clock: Clock, log: Log, { every, first = every, work, fault }: Recurring): (() => void) => {
+export const repeat = (clock: Clock, log: Log, { every, first = every, work, fault }: RepeatOptions): (() => void) => {
   let stopped = false;
   const once = async () => {
     let pause = every;
@@ -22,7 +22,7 @@ export const repeat = (clock: Clock, log: Log, { every, first = every, work, fau
       const said = await work();
       if (typeof said === "number") pause = said;
     } catch (error) {
-      log.error(fault, { reason: reasonOf(error) });
+      log.error(fault, { reason: errorMessage(error) });
     }
     next(pause);
   };

@@ -5,4 +5,4 @@ export interface Log {
 }
 
 /** What was thrown, in words. */
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

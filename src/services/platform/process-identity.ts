@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /** A process as the machine that it runs on knows it. */
-export interface ProcessName {
+export interface ProcessIdentity {
   pid: number;
   /**
    * What `pid` and `startedAt` hold for. Two processes with the same text see each other's pids as their own; of any
@@ -38,7 +38,7 @@ const statOf = (process: number | "self"): { pid: number; startedAt: number } | 
  * On Linux pids count within a boot and a PID namespace: containers may share a host name, and do not share pids. A
  * `/proc` that was mounted for another namespace knows this process by another pid, and is of no use.
  */
-const nameOnLinux = (): ProcessName | undefined => {
+const identityOnLinux = (): ProcessIdentity | undefined => {
   const boot = textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   const namespace = textOf(() => readlinkSync("/proc/self/ns/pid"));
   const self = statOf("self");
@@ -46,15 +46,15 @@ const nameOnLinux = (): ProcessName | undefined => {
   return { ...self, machine: `boot ${boot}, ${namespace}` };
 };
 
-const nameOfThisProcess = (): ProcessName => {
+const identityOfThisProcess = (): ProcessIdentity => {
   const startedAt = Math.round(performance.timeOrigin);
   if (process.platform !== "linux") return { pid: process.pid, machine: `host ${hostname()}`, startedAt };
   // Where a pid cannot be told from one of another namespace, no other process is to judge by it.
-  return nameOnLinux() ?? { pid: process.pid, machine: `unknown ${randomUUID()}`, startedAt };
+  return identityOnLinux() ?? { pid: process.pid, machine: `unknown ${randomUUID()}`, startedAt };
 };
 
 /** This process. Its pid and machine do not change while it lives. */
-export const thisProcessName: Readonly<ProcessName> = nameOfThisProcess();
+export const thisProcessIdentity: Readonly<ProcessIdentity> = identityOfThisProcess();
 
 const isTaken = (pid: number): boolean => {
   try {
@@ -67,7 +67,7 @@ const isTaken = (pid: number): boolean => {
 };
 
 /** True when a process of this machine still runs. Where start times are not known, any with its pid counts as it. */
-export const isRunning = ({ pid, startedAt }: Pick<ProcessName, "pid" | "startedAt">): boolean => {
+export const isRunning = ({ pid, startedAt }: Pick<ProcessIdentity, "pid" | "startedAt">): boolean => {
   if (!isTaken(pid)) return false;
   const now = process.platform === "linux" ? statOf(pid) : undefined;
   return now === undefined || now.startedAt === startedAt;

@@ -1,12 +1,12 @@
 /** A value, or why there is none, in words for the one who asked. */
-export type Outcome<T> = { ok: true; value: T } | Refusal;
+export type Outcome<T> = { ok: true; value: T } | Failure;
 
-export interface Refusal {
+export interface Failure {
   ok: false;
   reason: string;
   /** What it lies with, where that makes a difference: an agent that is not there, or the host. */
-  liesWith: "agent" | "host" | undefined;
+  cause: "agent" | "host" | undefined;
 }
 
 /** An outcome without a value. */
-export const refuse = (reason: string, liesWith?: Refusal["liesWith"]): Refusal => ({ ok: false, reason, liesWith });
+export const fail = (reason: string, liesWith?: Failure["cause"]): Failure => ({ ok: false, reason, cause: liesWith });

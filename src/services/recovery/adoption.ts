@@ -1,67 +1,67 @@
 import type { Recovery } from "../../machines/task/events.ts";
 import { isStopping } from "../../machines/task/machine.ts";
 import { hasEnded } from "../../task.ts";
-import type { Completing } from "../delivery/notice-repair.ts";
+import type { NoticeRepair } from "../delivery/notice-repair.ts";
 import type { Host } from "../host/host.ts";
-import { ABORTED, CLEARING } from "../operations/cancel.ts";
+import { ABORT_WAITER, CLEAR_WAITER } from "../operations/cancel.ts";
 import type { Clock } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { BEAT } from "../store/ownership.ts";
-import type { Estate, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
-import type { Opening } from "./reopened-directories.ts";
+import { HEARTBEAT_MS } from "../store/ownership.ts";
+import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
+import type { DirectoryOpening } from "./reopened-directories.ts";
 
 /** Milliseconds from the start to the first adoption: the host waits for its plugins, so not while it starts. */
-const FIRST = 50;
+const FIRST_ADOPTION_MS = 50;
 
 /** How often a host that does not answer is asked about a call, a beat apart; then the end is told, perhaps once more. */
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 
 /** True for a tool call that waits; a task may also be waited for by what ends it. */
-const isCall = (waiter: string): boolean => waiter !== ABORTED && waiter !== CLEARING;
+const isCall = (waiter: string): boolean => waiter !== ABORT_WAITER && waiter !== CLEAR_WAITER;
 
 /** What adoption works with. */
-export interface AdoptionParts {
+export interface AdoptionDeps {
   store: Store;
   runtime: Runtime;
   host: Host;
   clock: Clock;
   log: Log;
   progress: ProgressLog;
-  completing: Completing;
+  noticeRepair: NoticeRepair;
   recovery: Recovery;
   /** Adopt only the tasks of sessions that are at work here: the process ends with its first answer. */
   isHeadless: boolean;
   /** Nothing is adopted before it is sure: a process that ends would send prompts that are paid for and thrown away. */
-  opening: Pick<Opening, "isSure" | "onceSure">;
+  opening: Pick<DirectoryOpening, "isProcessStaying" | "whenProcessStays">;
   /** Resolves when the task has ended. */
-  untilOver(taskId: string): Promise<unknown>;
+  waitForEnd(taskId: string): Promise<unknown>;
   /** Learns of all sessions above this one. */
-  learnAbove(sessionID: string): Promise<void>;
+  loadAncestors(sessionID: string): Promise<void>;
   /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
-  onEndedLead(parentSessionID: string): Promise<void>;
+  onParentTaskEnded(parentSessionID: string): Promise<void>;
   /** A call of the session was cut off while it waited for a task that goes on. */
-  onCutOff(sessionID: string): void;
-  removeLeftovers(launch: PendingLaunch): Promise<void>;
+  onWaitInterrupted(sessionID: string): void;
+  removeOrphanedLaunch(launch: PendingLaunch): Promise<void>;
   /** Called after each beat. */
-  onBeat(): void;
+  onHeartbeat(): void;
 }
 
 /** Shows that this process lives, and takes over the tasks of those that do not. */
 export interface Adoption {
   /** A session is at work in this process. */
-  saw(sessionID: string): void;
+  onSessionBusy(sessionID: string): void;
   stop(): void;
 }
 
 /** Starts to beat and to adopt. */
-export const startAdoption = (parts: AdoptionParts): Adoption => {
-  const { store, runtime, host, clock, log, progress, completing, recovery, isHeadless, opening } = parts;
+export const startAdoption = (parts: AdoptionDeps): Adoption => {
+  const { store, runtime, host, clock, log, progress, noticeRepair: completing, recovery, isHeadless, opening } = parts;
   const seen = new Set<string>();
 
-  const takeOver = ({ tasks, prompts, launches }: Estate) => {
+  const takeOver = ({ tasks, prompts, launches }: AbandonedWork) => {
     const at = clock.now();
     const carried = new Set(
       prompts.flatMap((of) => of.prompts.flatMap(({ runs }) => runs.map(({ taskId, run }) => `${taskId}/${run}`))),
@@ -78,10 +78,10 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     const cutOff = readable.filter(
       ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
     );
-    for (const sessionID of new Set(cutOff.map(({ task }) => task.parentSessionID))) parts.onCutOff(sessionID);
+    for (const sessionID of new Set(cutOff.map(({ task }) => task.parentSessionID))) parts.onWaitInterrupted(sessionID);
     for (const { task } of readable) {
-      const underWay = carried.has(`${task.sessionID}/${task.resumeCount}`);
-      runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, underWay });
+      const isNoticePending = carried.has(`${task.sessionID}/${task.resumeCount}`);
+      runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, isNoticePending });
     }
     const parents = new Set([
       ...tasks.map(({ task }) => task.parentSessionID),
@@ -92,35 +92,35 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
       return lead !== undefined && hasEnded(lead) && lead.status !== "completed";
     });
     inBackground([
-      ...leads.map(parts.onEndedLead),
-      ...launches.map(parts.removeLeftovers),
-      ...tasks.map(settleWaits),
+      ...leads.map(parts.onParentTaskEnded),
+      ...launches.map(parts.removeOrphanedLaunch),
+      ...tasks.map(resolveWaits),
       ...[...parents].map(checkParent),
     ]);
   };
 
   const inBackground = (works: Promise<void>[]) => {
     for (const work of works)
-      work.catch((error) => log.error("a part of an adoption failed", { reason: reasonOf(error) }));
+      work.catch((error) => log.error("a part of an adoption failed", { reason: errorMessage(error) }));
   };
 
   /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
-  const settleWaits = async (record: TaskRecord): Promise<void> => {
+  const resolveWaits = async (record: TaskRecord): Promise<void> => {
     const { task, snapshot } = record;
     for (const call of snapshot.context.waiters) {
-      const told = await wasTold(record, call).catch((error) => {
-        log.error("a waiting call could not be looked after", { call, reason: reasonOf(error) });
+      const told = await wasDelivered(record, call).catch((error) => {
+        log.error("a waiting call could not be looked after", { call, reason: errorMessage(error) });
         return false;
       });
-      runtime.send(task.sessionID, { type: told ? "TOLD" : "LET_GO", at: clock.now(), call });
+      runtime.send(task.sessionID, { type: told ? "WAIT_DELIVERED" : "WAIT_ABANDONED", at: clock.now(), call });
     }
   };
 
-  const wasTold = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
-    if (call !== ABORTED) return isStored(task.parentSessionID, call);
+  const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
+    if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
     // Who knows that it ends need not be told, if it was being stopped; else it goes on, and how it ends is news.
     const isEnding = hasEnded(task) || isStopping(snapshot);
-    if (isEnding) await parts.untilOver(task.sessionID);
+    if (isEnding) await parts.waitForEnd(task.sessionID);
     return isEnding;
   };
 
@@ -129,8 +129,8 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     for (let tries = 1; ; tries += 1) {
       const stage = await host.toolCall(sessionID, call);
       if (stage.ok) return stage.value === "stored";
-      if (stage.failure.kind !== "unavailable" || tries === MOST_TRIES) return false;
-      await new Promise<void>((resolve) => void clock.after(BEAT, resolve));
+      if (stage.failure.kind !== "unavailable" || tries === MAX_TRIES) return false;
+      await new Promise<void>((resolve) => void clock.after(HEARTBEAT_MS, resolve));
     }
   };
 
@@ -138,18 +138,19 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
     if (!parent.ok && parent.failure.kind === "notFound") {
-      const missing = { type: "PARENT_MISSING", at: clock.now(), message: parent.failure.message } as const;
+      const missing = { type: "PARENT_NOT_FOUND", at: clock.now(), message: parent.failure.message } as const;
       runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event: missing });
     }
-    if (parent.ok && parent.value.parentID) await parts.learnAbove(parentSessionID);
+    if (parent.ok && parent.value.parentID) await parts.loadAncestors(parentSessionID);
   };
 
   const adopt = () => {
-    if (!opening.isSure()) return;
+    if (!opening.isProcessStaying()) return;
     const taken = new Set<string>();
-    const wants = (parentSessionID: string) => !isHeadless || seen.has(parentSessionID) || taken.has(parentSessionID);
+    const isWanted = (parentSessionID: string) =>
+      !isHeadless || seen.has(parentSessionID) || taken.has(parentSessionID);
     for (;;) {
-      const estate = store.adopt(clock.now(), wants);
+      const estate = store.adopt(clock.now(), isWanted);
       takeOver(estate);
       // A task's own tasks come with it.
       for (const { task } of estate.tasks) taken.add(task.sessionID);
@@ -157,10 +158,10 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
     }
   };
 
-  const beat = () => {
-    runtime.lose(store.beat(clock.now()));
+  const heartbeat = () => {
+    runtime.releaseTasks(store.heartbeat(clock.now()));
     adopt();
-    parts.onBeat();
+    parts.onHeartbeat();
   };
 
   /** Adopts as soon as this call is over, once for all that ask meanwhile. */
@@ -170,17 +171,22 @@ export const startAdoption = (parts: AdoptionParts): Adoption => {
       try {
         adopt();
       } catch (error) {
-        log.error("tasks could not be adopted", { reason: reasonOf(error) });
+        log.error("tasks could not be adopted", { reason: errorMessage(error) });
       }
     });
   };
 
   let callOff: () => void = () => undefined;
-  if (!opening.isSure()) opening.onceSure(adoptSoon);
-  const stop = repeat(clock, log, { first: FIRST, every: BEAT, work: beat, fault: "a beat failed" });
+  if (!opening.isProcessStaying()) opening.whenProcessStays(adoptSoon);
+  const stop = repeat(clock, log, {
+    first: FIRST_ADOPTION_MS,
+    every: HEARTBEAT_MS,
+    work: heartbeat,
+    fault: "a beat failed",
+  });
 
   return {
-    saw: (sessionID) => {
+    onSessionBusy: (sessionID) => {
       if (!isHeadless || seen.has(sessionID)) return;
       seen.add(sessionID);
       adoptSoon();

@@ -11,7 +11,7 @@ const INTERVAL = 5_000;
  * The fallback for missed events: asks, with one call for all tasks at work, which sessions are idle, and gives those
  * the hint that the host should have given. Returns how to stop.
  */
-export const startPolling = (
+export const startIdlePoll = (
   runtime: Runtime,
   host: Host,
   clock: Clock,

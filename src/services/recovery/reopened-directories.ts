@@ -5,40 +5,40 @@ import type { Clock } from "../platform/clock.ts";
  * Milliseconds after which a directory that was closed and opened again belongs to a process that goes on. OpenCode ends
  * 5 s after its interface was quit at the latest (read in 1.18.33); three times that, for a busy machine.
  */
-export const QUIT_WITHIN = 15_000;
+export const QUIT_TIMEOUT_MS = 15_000;
 
 /**
  * Milliseconds for which a session has to be at work to show the same. The sessions of a process that ends are being
  * aborted, and may say once more that they are busy; they are idle within a tenth of that (measured).
  */
-export const AT_WORK = 2_000;
+export const AT_WORK_MS = 2_000;
 
 /** One time that OpenCode has a directory open in this process. */
-export interface Opening {
+export interface DirectoryOpening {
   /**
    * False while the process may be ending: the directory was closed a moment ago, and opened again. A quit interface does
    * that: it reloads what it shows when it hears that the directory was closed, and so opens it in its last second.
    */
-  isSure(): boolean;
+  isProcessStaying(): boolean;
   /** Calls `then` once the process is known to go on; at once where that is known. Never after `close`. */
-  onceSure(then: () => void): void;
+  whenProcessStays(then: () => void): void;
   /** Takes what the host tells: a session that stays at work shows that the process goes on. */
-  note(event: HostEvent): void;
+  onHostEvent(event: HostEvent): void;
   /** OpenCode closes the directory. */
   close(): void;
 }
 
 /** The directories that OpenCode has had open in this process. */
-export interface Openings {
-  open(directory: string): Opening;
+export interface DirectoryOpenings {
+  open(directory: string): DirectoryOpening;
 }
 
 /** None has been open yet. */
-export const createOpenings = (clock: Clock): Openings => {
+export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
   const closedAt = new Map<string, number>();
   return {
     open: (directory) => {
-      const left = (closedAt.get(directory) ?? Number.NEGATIVE_INFINITY) + QUIT_WITHIN - clock.now();
+      const left = (closedAt.get(directory) ?? Number.NEGATIVE_INFINITY) + QUIT_TIMEOUT_MS - clock.now();
       let sure = left <= 0;
       let waiting: (() => void)[] = [];
       /** How to call off the timer of each session that is at work. */
@@ -58,15 +58,15 @@ export const createOpenings = (clock: Clock): Openings => {
       };
       const callOff = sure ? () => undefined : clock.after(left, beSure);
       return {
-        isSure: () => sure,
-        onceSure: (then) => {
+        isProcessStaying: () => sure,
+        whenProcessStays: (then) => {
           if (sure) then();
           else waiting.push(then);
         },
-        note: (event) => {
+        onHostEvent: (event) => {
           if (sure) return;
           if (event.type === "busy" && !atWork.has(event.sessionID)) {
-            atWork.set(event.sessionID, clock.after(AT_WORK, beSure));
+            atWork.set(event.sessionID, clock.after(AT_WORK_MS, beSure));
           }
           if (event.type === "idle" || event.type === "deleted") rest(event.sessionID);
         },

@@ -1,4 +1,4 @@
-import { pathOf, type StoredSnapshot } from "../../machines/task/machine.ts";
+import { type StoredSnapshot, statePath } from "../../machines/task/machine.ts";
 
 /** Something that is not the same on both sides. A side without it is undefined there. */
 export interface Difference {
@@ -20,7 +20,7 @@ function compare(path: string, journal: unknown, stored: unknown): Difference[] 
 }
 
 /** What is stored is JSON: it has no undefined, for instance. */
-export const asStored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+export const toJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** Where the snapshot that a journal leads to is not the one that was stored; nothing when they are the same. */
 export const differences = (journal: StoredSnapshot, stored: StoredSnapshot): Difference[] => {
@@ -28,7 +28,7 @@ export const differences = (journal: StoredSnapshot, stored: StoredSnapshot): Di
     keyof typeof stored.value
   >;
   const states = [...regions].flatMap((region) =>
-    compare(region, pathOf(journal.value[region]), pathOf(stored.value[region])),
+    compare(region, statePath(journal.value[region]), statePath(stored.value[region])),
   );
-  return [...states, ...compare("context", asStored(journal.context), asStored(stored.context))];
+  return [...states, ...compare("context", toJson(journal.context), toJson(stored.context))];
 };

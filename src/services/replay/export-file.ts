@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Journal } from "../../machines/task/journal.ts";
 import { escapeUnprintable } from "../text/printable.ts";
-import { withoutText } from "./redact.ts";
+import { redactJournal } from "./redact.ts";
 
 const FORMAT = "opencode-taskchart journal";
 
@@ -45,9 +45,9 @@ export interface ExportedFile {
  * The text of a file, which a terminal can show: nothing in it moves a cursor or turns text round. Without `hasText`,
  * what was said in the conversation is left out.
  */
-export const toFile = (journal: Journal, facts: ExportFacts): string => {
+export const serialize = (journal: Journal, facts: ExportFacts): string => {
   const { exportedAt, plugin, schema, hasText } = facts;
-  const { taskId, origin, events, snapshot } = hasText ? journal : withoutText(journal);
+  const { taskId, origin, events, snapshot } = hasText ? journal : redactJournal(journal);
   const file = {
     format: FORMAT,
     version: VERSION,
@@ -64,7 +64,7 @@ export const toFile = (journal: Journal, facts: ExportFacts): string => {
 };
 
 /** Reads such a text back. Returns what is wrong with it, in words that follow the name of the file, where it is none. */
-export const fromFile = (text: string): ExportedFile | { wrong: string } => {
+export const parse = (text: string): ExportedFile | { wrong: string } => {
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,17 +1,17 @@
 import type {
-  PendingRequest,
   Recovery,
   Run,
-  RunEnd,
+  RunResult,
   TaskContext,
   TaskEvent,
   TaskInput,
+  UserRequest,
 } from "../../machines/task/events.ts";
 import type { Journal } from "../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { replay } from "../../machines/task/replay.ts";
 import { type ModelRef, type Question, TaskError, type TaskFacts } from "../../task.ts";
-import { asStored } from "./differences.ts";
+import { toJson } from "./differences.ts";
 
 /** Gives what takes the place of a text: the same for the same text. */
 type Hide = (text: string) => string;
@@ -71,7 +71,7 @@ const errorName = like(/^[A-Z][A-Za-z]{0,59}$/);
 /** What events and states are called in the charts. */
 const chartName = like(/^[A-Za-z_]{1,40}$/);
 const time = like(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
-const outcome = oneOf<RunEnd["outcome"]>("completed", "error", "cancelled");
+const outcome = oneOf<RunResult["outcome"]>("completed", "error", "cancelled");
 
 const error = objectOf<keyof TaskError>({
   name: errorName,
@@ -81,9 +81,9 @@ const error = objectOf<keyof TaskError>({
 
 const run = objectOf<keyof Run>({ index: number, messageID: id, partID: id, prompt: text, startedAt: number });
 
-const request = objectOf<keyof PendingRequest>({
+const request = objectOf<keyof UserRequest>({
   id,
-  kind: oneOf<PendingRequest["kind"]>("permission", "question"),
+  kind: oneOf<UserRequest["kind"]>("permission", "question"),
   what: text,
   since: number,
   always: listOf(text),
@@ -108,7 +108,7 @@ const facts = objectOf<keyof TaskFacts>({
   priority: number,
 });
 
-const end = objectOf<keyof RunEnd>({
+const end = objectOf<keyof RunResult>({
   taskId: id,
   run: number,
   parentSessionID: id,
@@ -126,7 +126,7 @@ const origin = objectOf<keyof TaskInput>({ facts, run });
 const event = objectOf<FieldOf<TaskEvent>>({
   type: chartName,
   at: number,
-  look: number,
+  checkId: number,
   completedAt: number,
   lastStepAt: number,
   result: text,
@@ -136,7 +136,7 @@ const event = objectOf<FieldOf<TaskEvent>>({
   partID: id,
   prompt: text,
   recovery: oneOf<Recovery>("continue", "fail"),
-  underWay: flag,
+  isNoticePending: flag,
   outcome,
   call: id,
   request,
@@ -146,22 +146,22 @@ const event = objectOf<FieldOf<TaskEvent>>({
 const context = objectOf<keyof TaskContext>({
   facts,
   run,
-  sends: number,
-  stops: number,
-  look: number,
-  misses: number,
+  sendAttempts: number,
+  stopAttempts: number,
+  checkId: number,
+  failedChecks: number,
   missingSince: number,
-  hinted: flag,
-  wakeAt: number,
+  idleHinted: flag,
+  nextDeadline: number,
   hostError: error,
   abortedAt: number,
   completedAt: number,
   resultRetrievedAt: number,
   result: text,
   error,
-  end,
-  requests: listOf(request),
-  quietSince: number,
+  lastRunResult: end,
+  userRequests: listOf(request),
+  staleSince: number,
   waiters: listOf(id),
   interruptions: number,
   lastStepAt: number,
@@ -178,7 +178,9 @@ const snapshot = objectOf<keyof StoredSnapshot>({ value: state, context });
 const journal = objectOf<keyof Journal>({ taskId: id, origin, events: listOf(event), snapshot });
 
 /** Puts a numbered placeholder for each text, in the order in which they come. Those in `kept` stay as they are. */
-const hiding = (kept: ReadonlySet<string> = new Set()): { hide: Hide; placeholders: ReadonlySet<string> } => {
+const createPlaceholders = (
+  kept: ReadonlySet<string> = new Set(),
+): { hide: Hide; placeholders: ReadonlySet<string> } => {
   const placeholderOf = new Map<string, string>();
   const placeholders = new Set<string>();
   const hide: Hide = (given) => {
@@ -194,12 +196,12 @@ const hiding = (kept: ReadonlySet<string> = new Set()): { hide: Hide; placeholde
 };
 
 /** What the machine says itself, such as the message of an error that it notes: it says so of a journal without text too. */
-const ownWords = (given: Journal): Set<string> => {
+const machineTexts = (given: Journal): Set<string> => {
   const words = new Set<string>();
   if (!given.origin) return words;
-  const { hide, placeholders } = hiding();
+  const { hide, placeholders } = createPlaceholders();
   const bare = journal(given, hide) as Journal & { origin: TaskInput };
-  snapshot(asStored(replay(bare.origin, bare.events).snapshot), (said) => {
+  snapshot(toJson(replay(bare.origin, bare.events).snapshot), (said) => {
     if (!placeholders.has(said)) words.add(said);
     return said;
   });
@@ -211,4 +213,5 @@ const ownWords = (given: Journal): Set<string> => {
  * or name that a person gave. What is kept is listed above, by field and by form; all else is hidden, also what no
  * version has had so far. The same text has the same placeholder everywhere, so the journal replays as before.
  */
-export const withoutText = (given: Journal): Journal => journal(given, hiding(ownWords(given)).hide) as Journal;
+export const redactJournal = (given: Journal): Journal =>
+  journal(given, createPlaceholders(machineTexts(given)).hide) as Journal;

@@ -1,43 +1,43 @@
 import { type AnyActorRef, createActor, type InspectionEvent } from "xstate";
-import { isEmpty, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
+import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import { outboxActor, outboxId, supervisorMachine, taskActor } from "../../machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 
 /** What the machines did and want done, since it was taken last. */
-export interface Steps {
+export interface Transitions {
   /** Each event that a task accepted, and the snapshot that it led to. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   effects: Effect[];
   /** Outboxes that took a step, as they stand now, by parent. */
   outboxes: Map<string, OutboxSnapshot>;
   /** Parents whose outbox has nothing to tell any more. */
-  emptied: string[];
+  idleOutboxes: string[];
 }
 
 /** What XState tells of an actor: that it is there, got an event, took a step. */
 export type { InspectionEvent };
 
 /** The actor that it tells of. */
-export type InspectedActor = AnyActorRef;
+export type InspectedRef = AnyActorRef;
 
 /** Is told of everything that the supervisor and its actors do, as they do it. */
 export type Inspect = (told: InspectionEvent) => void;
 
 /** The supervisor and its actors, as they run. */
-export interface Supervision {
+export interface ActorSystem {
   /** Gives the supervisor an event. All that follows from it inside the machines has happened when this returns. */
   feed(event: SupervisorEvent): void;
-  take(): Steps;
+  drain(): Transitions;
   /** Live tasks by id. */
   tasks: ReadonlyMap<string, TaskSnapshot>;
   /** Outboxes that have had something to do, by parent session id. */
   outboxes: ReadonlyMap<string, OutboxSnapshot>;
   /** True for the session of a live task and for a parent that has an outbox. */
-  watches(sessionID: string): boolean;
+  supervises(sessionID: string): boolean;
   /** True while a task of this parent lives. */
   hasTasksOf(parentSessionID: string): boolean;
   reapTask(taskId: string): void;
@@ -51,7 +51,7 @@ export interface Supervision {
  * An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step; nor
  * is being stopped, which is XState's own.
  */
-const observed = <
+const withStepObserver = <
   Snapshot extends { status: string },
   Event,
   Scope,
@@ -69,7 +69,7 @@ const observed = <
   });
 
 /** What watches must not harm what is watched: XState would take its throw for the actor's. It is told nothing more then. */
-const harmless = (inspect: Inspect, log: Log): Inspect => {
+const guarded = (inspect: Inspect, log: Log): Inspect => {
   let failed = false;
   return (told) => {
     if (failed) return;
@@ -77,43 +77,43 @@ const harmless = (inspect: Inspect, log: Log): Inspect => {
       inspect(told);
     } catch (error) {
       failed = true;
-      log.error("the machines can be watched no more", { reason: reasonOf(error) });
+      log.error("the machines can be watched no more", { reason: errorMessage(error) });
     }
   };
 };
 
-const nothing = (): Steps => ({ steps: [], effects: [], outboxes: new Map(), emptied: [] });
+const nothing = (): Transitions => ({ steps: [], effects: [], outboxes: new Map(), idleOutboxes: [] });
 
 /**
  * Starts the supervisor. The only file outside `machines/` that imports XState. Without `inspect` XState has nobody to
  * tell, and tells nothing.
  */
-export const startSupervision = (clock: Clock, log: Log, inspect?: Inspect): Supervision => {
+export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
   const tasks = new Map<string, TaskSnapshot>();
   const outboxes = new Map<string, OutboxSnapshot>();
   let taken = nothing();
 
   const machine = supervisorMachine.provide({
     actors: {
-      task: observed(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
+      task: withStepObserver(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
         const taskId = snapshot.context.facts.sessionID;
         tasks.set(taskId, snapshot);
         taken.steps.push({ taskId, event, snapshot });
       }),
-      outbox: observed(outboxActor, (snapshot: OutboxSnapshot) => {
+      outbox: withStepObserver(outboxActor, (snapshot: OutboxSnapshot) => {
         const { parentSessionID } = snapshot.context;
         outboxes.set(parentSessionID, snapshot);
         taken.outboxes.set(parentSessionID, snapshot);
-        if (isEmpty(snapshot)) taken.emptied.push(parentSessionID);
+        if (isIdle(snapshot)) taken.idleOutboxes.push(parentSessionID);
       }),
     },
     actions: { perform: (_, effect) => void taken.effects.push(effect) },
   });
 
   const start = () => {
-    const actor = createActor(machine, inspect ? { inspect: harmless(inspect, log) } : {});
+    const actor = createActor(machine, inspect ? { inspect: guarded(inspect, log) } : {});
     // Without an observer, an error of the actor would be the whole process's.
-    actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: reasonOf(error) }) });
+    actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }) });
     return actor.start();
   };
 
@@ -122,8 +122,8 @@ export const startSupervision = (clock: Clock, log: Log, inspect?: Inspect): Sup
   /** What these tasks' parents were not told yet, as far as is known, is owed anew. */
   const oweAgain = (snapshots: TaskSnapshot[]) => {
     for (const { context, value } of snapshots) {
-      if (value.notice === "none" || value.notice === "held" || !context.end) continue;
-      supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "tell", end: context.end } });
+      if (value.notice === "none" || value.notice === "held" || !context.lastRunResult) continue;
+      supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "queueNotice", end: context.lastRunResult } });
     }
   };
 
@@ -150,14 +150,14 @@ export const startSupervision = (clock: Clock, log: Log, inspect?: Inspect): Sup
 
   return {
     feed,
-    take: () => {
+    drain: () => {
       const since = taken;
       taken = nothing();
       return since;
     },
     tasks,
     outboxes,
-    watches: (sessionID) => tasks.has(sessionID) || sessionID in supervisor.getSnapshot().context.outboxes,
+    supervises: (sessionID) => tasks.has(sessionID) || sessionID in supervisor.getSnapshot().context.outboxes,
     hasTasksOf: (parentSessionID) => Object.values(supervisor.getSnapshot().context.tasks).includes(parentSessionID),
     reapTask: (taskId) => {
       tasks.delete(taskId);

@@ -5,8 +5,8 @@ import type { TaskError } from "../../task.ts";
 import type { Host, HostFailure, HostMessage, HostResult, HostSession } from "../host/host.ts";
 import { isDeleted } from "../host/is-deleted.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Sightings } from "./observed-answers.ts";
-import { isAnswer, type Standing, settle } from "./run-outcome.ts";
+import type { ObservedAnswers } from "./observed-answers.ts";
+import { determineRunOutcome, isAnswer, type RunOutcome } from "./run-outcome.ts";
 
 /** What goes with a rejection, for a child that is being stopped. */
 const CANCELLED = "The task is cancelled.";
@@ -14,15 +14,15 @@ const CANCELLED = "The task is cancelled.";
 type Of<Type extends Effect["type"]> = Extract<Effect, { type: Type }>;
 
 /** Messages that are read at first: a run's end and its text are nearly always in the newest one. */
-const FEW = 4;
+const NEWEST_MESSAGES = 4;
 /**
  * Messages that are read when the newest have no text, no answer or no finished step in them: an agent that takes more
  * steps without a word is silent.
  */
-const MANY = 200;
+const ALL_MESSAGES = 200;
 
 /** True when older messages would tell nothing more of how a run stands. */
-const isPlain = (standing: Standing): boolean => {
+const isPlain = (standing: RunOutcome): boolean => {
   if (standing.is === "answered") return standing.result !== "";
   return standing.is === "failed" || (standing.is === "aborted" && standing.lastStepAt !== undefined);
 };
@@ -57,18 +57,18 @@ const abortAll = async (
 };
 
 /** What is known of the children without asking the host. */
-export interface Children extends Pick<Sightings, "answerOf"> {
+export interface ChildObservations extends Pick<ObservedAnswers, "answerOf"> {
   /** True while tasks that this session launched, or a session below it, run, or their ends are not told. */
   awaitsTasks(sessionID: string): boolean;
 }
 
 /** Does what tasks and outboxes request of the host, and says with an event how it went. Never throws. */
-export const createEffects = (host: Host, clock: Clock, children: Children) => {
-  const prompt = async ({ prompt }: Of<"prompt">): Promise<TaskEvent> => {
+export const createEffects = (host: Host, clock: Clock, children: ChildObservations) => {
+  const prompt = async ({ prompt }: Of<"sendPrompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
-    if (sent.failure.kind === "notFound") return { type: "SESSION_MISSING", at };
+    if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
     return {
       type: "PROMPT_REFUSED",
       at,
@@ -78,75 +78,81 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
   };
 
   /** How the run stands, from as few calls as tell it. */
-  const sight = async ({
+  const readRunOutcome = async ({
     sessionID,
     messageID,
     hostError,
-  }: Of<"look">): Promise<HostResult<Standing | { is: "busy" }>> => {
+  }: Of<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
     const busy = await host.busy();
     if (!busy.ok) return busy;
     if (busy.value.has(sessionID)) return { ok: true, value: { is: "busy" } };
-    const [few, prompt] = await Promise.all([host.messages(sessionID, FEW), host.message(sessionID, messageID)]);
+    const [few, prompt] = await Promise.all([
+      host.messages(sessionID, NEWEST_MESSAGES),
+      host.message(sessionID, messageID),
+    ]);
     if (!few.ok) return few;
     if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
     const settled = (messages: HostMessage[]) => {
       const storedAt = prompt.ok ? prompt.value.createdAt : storedIn(messages, messageID);
-      return settle({ messageID, hostError, storedAt, messages });
+      return determineRunOutcome({ messageID, hostError, storedAt, messages });
     };
     const standing = settled(few.value);
-    if (isPlain(standing) || few.value.length < FEW) return { ok: true, value: standing };
-    const many = await host.messages(sessionID, MANY);
+    if (isPlain(standing) || few.value.length < NEWEST_MESSAGES) return { ok: true, value: standing };
+    const many = await host.messages(sessionID, ALL_MESSAGES);
     return many.ok ? { ok: true, value: settled(many.value) } : many;
   };
 
   /** The host failed to say how the run stands. */
-  const unseen = async (failure: HostFailure, { sessionID, look, wasMissing }: Of<"look">): Promise<TaskEvent> => {
-    if (failure.kind !== "notFound") return { type: "LOOK_FAILED", at: clock.now(), look, error: asError(failure) };
-    if (!wasMissing) return { type: "LOOKED_MISSING", at: clock.now(), look };
+  const reportFailedCheck = async (
+    failure: HostFailure,
+    { sessionID, checkId, wasMissing }: Of<"checkRun">,
+  ): Promise<TaskEvent> => {
+    if (failure.kind !== "notFound") return { type: "CHECK_FAILED", at: clock.now(), checkId, error: asError(failure) };
+    if (!wasMissing) return { type: "CHECKED_NOT_FOUND", at: clock.now(), checkId };
     const deleted = await isDeleted(host, sessionID);
     const at = clock.now();
-    if (deleted.ok && deleted.value) return { type: "SESSION_GONE", at };
-    return { type: "LOOK_FAILED", at, look, error: asError(deleted.ok ? failure : deleted.failure) };
+    if (deleted.ok && deleted.value) return { type: "SESSION_DELETED", at };
+    return { type: "CHECK_FAILED", at, checkId, error: asError(deleted.ok ? failure : deleted.failure) };
   };
 
-  const look = async (effect: Of<"look">): Promise<TaskEvent> => {
-    const { sessionID, messageID, look, abortedAt } = effect;
+  const look = async (effect: Of<"checkRun">): Promise<TaskEvent> => {
+    const { sessionID, messageID, checkId, abortedAt } = effect;
     // Asked before and after: its last task may end, and be told, while the host answers.
     const awaitedTasks = children.awaitsTasks(sessionID);
     const told = children.answerOf(sessionID, messageID);
-    const seen: HostResult<Standing | { is: "busy" }> = told
+    const seen: HostResult<RunOutcome | { is: "busy" }> = told
       ? { ok: true, value: { is: "answered", ...told } }
-      : await sight(effect);
-    if (!seen.ok) return unseen(seen.failure, effect);
+      : await readRunOutcome(effect);
+    if (!seen.ok) return reportFailedCheck(seen.failure, effect);
     const standing = seen.value;
     // An agent that waits for tasks of its own has not answered yet: it will be told of them, and go on.
     if (standing.is === "answered" && (awaitedTasks || children.awaitsTasks(sessionID))) {
-      return { type: "LOOKED_BUSY", at: clock.now(), look };
+      return { type: "CHECKED_BUSY", at: clock.now(), checkId };
     }
     const at = clock.now();
     const lastStepAt = "lastStepAt" in standing ? standing.lastStepAt : undefined;
     switch (standing.is) {
       case "busy":
-        return { type: "LOOKED_BUSY", at, look };
+        return { type: "CHECKED_BUSY", at, checkId };
       case "answered":
-        return { type: "LOOKED_ANSWERED", at, look, completedAt: standing.completedAt, result: standing.result };
+        return { type: "CHECKED_ANSWERED", at, checkId, completedAt: standing.completedAt, result: standing.result };
       case "failed":
-        return { type: "LOOKED_FAILED", at, look, completedAt: standing.completedAt ?? at, error: standing.error };
+        return { type: "CHECKED_FAILED", at, checkId, completedAt: standing.completedAt ?? at, error: standing.error };
       case "aborted":
         // Until the continued run has begun, the host shows how it was cut off before.
         if (standing.completedAt !== undefined && standing.completedAt === abortedAt) {
-          return { type: "LOOKED_UNANSWERED", at, look, lastStepAt };
+          return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
         }
-        return { type: "LOOKED_ABORTED", at, look, completedAt: standing.completedAt ?? at, lastStepAt };
+        return { type: "CHECKED_ABORTED", at, checkId, completedAt: standing.completedAt ?? at, lastStepAt };
       case "unanswered":
-        return { type: "LOOKED_UNANSWERED", at, look, lastStepAt };
+        return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
     }
   };
 
-  const stop = async ({ sessionID, messageID, requests }: Of<"stop">): Promise<TaskEvent> => {
+  const stop = async ({ sessionID, messageID, requests }: Of<"stopSession">): Promise<TaskEvent> => {
     const { sessions, results } = await abortAll(host, sessionID);
     // An abort leaves the child's open requests listed for ever.
-    const rejected = await Promise.all(requests.map((request) => host.reject(request, CANCELLED)));
+    const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, CANCELLED)));
     const prompted = await host.message(sessionID, messageID);
     // Once more, now that the prompt is known to be there: the first abort may have come before it.
     const again = await host.abort(sessionID);
@@ -168,7 +174,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
 
   /** What the event of a failed call to the parent says: that it is not found, or anything else. */
   const missing = ({ kind, message }: HostFailure): OutboxEvent | undefined =>
-    kind === "notFound" ? { type: "PARENT_MISSING", at: clock.now(), message } : undefined;
+    kind === "notFound" ? { type: "PARENT_NOT_FOUND", at: clock.now(), message } : undefined;
 
   /** False for an agent that the configuration has no more. A host that does not say so has it. */
   const hasAgent = async (name: string | undefined): Promise<boolean> => {
@@ -182,7 +188,7 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     model,
   });
 
-  const read = async ({ parentSessionID, wasRefused }: Of<"read">): Promise<OutboxEvent> => {
+  const read = async ({ parentSessionID, wasRefused }: Of<"readParent">): Promise<OutboxEvent> => {
     const parent = await host.session(parentSessionID);
     if (parent.ok) {
       const sender = await senderOf(parent.value, wasRefused);
@@ -192,14 +198,14 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     return missing(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
   };
 
-  const search = async ({ parentSessionID }: Of<"search">): Promise<OutboxEvent> => {
+  const search = async ({ parentSessionID }: Of<"findParent">): Promise<OutboxEvent> => {
     const deleted = await isDeleted(host, parentSessionID);
     const at = clock.now();
     if (!deleted.ok) return { type: "SEARCH_FAILED", at, message: deleted.failure.message };
-    return { type: deleted.value ? "PARENT_GONE" : "PARENT_FOUND", at };
+    return { type: deleted.value ? "PARENT_CLOSED" : "PARENT_FOUND", at };
   };
 
-  const send = async ({ parentSessionID, prompt, sender }: Of<"send">): Promise<OutboxEvent> => {
+  const send = async ({ parentSessionID, prompt, sender }: Of<"sendNotice">): Promise<OutboxEvent> => {
     const { messageID, parts } = prompt;
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
     const at = clock.now();
@@ -209,10 +215,10 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
     return missing(sent.failure) ?? { type: "SEND_REFUSED", at, messageID, message, retryable };
   };
 
-  const check = async ({ parentSessionID, messageID }: Of<"check">): Promise<OutboxEvent> => {
+  const check = async ({ parentSessionID, messageID }: Of<"checkNotice">): Promise<OutboxEvent> => {
     const [stored, newest, busy] = await Promise.all([
       host.message(parentSessionID, messageID),
-      host.messages(parentSessionID, FEW),
+      host.messages(parentSessionID, NEWEST_MESSAGES),
       host.busy(),
     ]);
     const at = clock.now();
@@ -238,19 +244,19 @@ export const createEffects = (host: Host, clock: Clock, children: Children) => {
   /** The event that answers the effect; undefined for an effect that asks nothing of the host. */
   return async (effect: Effect): Promise<SupervisorEvent | undefined> => {
     switch (effect.type) {
-      case "prompt":
+      case "sendPrompt":
         return { type: "TASK", id: effect.prompt.sessionID, event: await prompt(effect) };
-      case "look":
+      case "checkRun":
         return { type: "TASK", id: effect.sessionID, event: await look(effect) };
-      case "stop":
+      case "stopSession":
         return { type: "TASK", id: effect.sessionID, event: await stop(effect) };
-      case "read":
+      case "readParent":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await read(effect) };
-      case "send":
+      case "sendNotice":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await send(effect) };
-      case "search":
+      case "findParent":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await search(effect) };
-      case "check":
+      case "checkNotice":
         return { type: "OUTBOX", id: effect.parentSessionID, event: await check(effect) };
       default:
         return undefined;

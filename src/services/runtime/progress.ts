@@ -15,7 +15,7 @@ const LAST_TOOLS = 5;
 export interface ProgressLog {
   /** Counts from `at` on (epoch milliseconds), on top of what was counted before. */
   begin(sessionID: string, at: number, before?: Progress): void;
-  note(event: HostEvent, at: number): void;
+  onHostEvent(event: HostEvent, at: number): void;
   of(sessionID: string): Progress | undefined;
   /** When the child was last heard of, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
@@ -48,7 +48,7 @@ export const createProgressLog = (): ProgressLog => {
         calls: new Set(),
       });
     },
-    note: (event, at) => {
+    onHostEvent: (event, at) => {
       const tally = tallies.get(event.sessionID);
       if (!tally) return;
       tally.lastUpdateMs = at;

@@ -1,10 +1,10 @@
-import type { SeenMessage } from "../../machines/supervisor/events.ts";
+import type { MessageInfo } from "../../machines/supervisor/events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/host.ts";
 
 /** What was seen of an idle session, and what is asked of it. */
-export interface Sighting {
+export interface RunObservation {
   /** The newest messages, oldest first. */
   messages: HostMessage[];
   /** The run's prompt. */
@@ -16,7 +16,7 @@ export interface Sighting {
 }
 
 /** How an idle session's run stands. Times are epoch milliseconds. */
-export type Standing =
+export type RunOutcome =
   | { is: "answered"; completedAt: number; result: string }
   | { is: "failed"; completedAt: number | undefined; error: TaskError }
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
@@ -28,29 +28,29 @@ const ABORTED = "MessageAbortedError";
 const UNFINISHED = new Set(["tool-calls", "unknown"]);
 
 /** Which prompt a message may answer, and the messages that it was found among. */
-type Asked = Pick<Sighting, "messageID"> & { storedAt: number; messages: SeenMessage[] };
+type Asked = Pick<RunObservation, "messageID"> & { storedAt: number; messages: MessageInfo[] };
 
 /**
  * True when the host has another prompt behind ours. It orders messages by the time at which it stored them, then by id;
  * of one that is not among the messages, only the id is known. An older id may be stored later: its sending failed.
  */
-const isBehind = (promptID: string, { messageID, storedAt, messages }: Asked): boolean => {
+const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: Asked): boolean => {
   const prompt = messages.find(({ id }) => id === promptID);
   return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;
 };
 
 /** True when the message answers the prompt, or one behind it and began when the prompt was there: it had it in sight. */
 export const isAnswer = (
-  { role, promptID, isSummary, createdAt }: SeenMessage,
-  { messageID, storedAt, messages }: Pick<Sighting, "messageID" | "storedAt"> & { messages: SeenMessage[] },
+  { role, promptID, isSummary, createdAt }: MessageInfo,
+  { messageID, storedAt, messages }: Pick<RunObservation, "messageID" | "storedAt"> & { messages: MessageInfo[] },
 ): boolean =>
   role === "assistant" &&
   !isSummary &&
   promptID !== undefined &&
   (promptID === messageID ||
-    (storedAt !== undefined && createdAt >= storedAt && isBehind(promptID, { messageID, storedAt, messages })));
+    (storedAt !== undefined && createdAt >= storedAt && isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
-const broughtDown = (error: HostError, completedAt: number | undefined): Standing =>
+const failedOrAborted = (error: HostError, completedAt: number | undefined): RunOutcome =>
   error.name === ABORTED
     ? { is: "aborted", completedAt }
     : { is: "failed", completedAt, error: { ...error, kind: "provider" } };
@@ -59,24 +59,24 @@ const broughtDown = (error: HostError, completedAt: number | undefined): Standin
  * How the run of a session stands that nobody works on. That alone says nothing: a run is over when the newest message of
  * an assistant answers its prompt, and has finished. (A user message behind it may be an aside that wants no answer.)
  */
-export const settle = (sighting: Sighting): Standing => {
-  const standing = standingOf(sighting);
+export const determineRunOutcome = (sighting: RunObservation): RunOutcome => {
+  const standing = outcomeOf(sighting);
   if (standing.is !== "aborted" && standing.is !== "unanswered") return standing;
   return { ...standing, lastStepAt: lastStepAt(sighting) };
 };
 
 /** When the newest step was done that the run has finished; its model may have been cut off after that. */
-const lastStepAt = (sighting: Sighting): number | undefined =>
+const lastStepAt = (sighting: RunObservation): number | undefined =>
   sighting.messages.findLast(
     (message) => isAnswer(message, sighting) && message.finish !== undefined && message.error === undefined,
   )?.completedAt;
 
-const standingOf = (sighting: Sighting): Standing => {
+const outcomeOf = (sighting: RunObservation): RunOutcome => {
   const { messages, hostError } = sighting;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   if (newest && isAnswer(newest, sighting) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
-    if (newest.error) return broughtDown(newest.error, completedAt);
+    if (newest.error) return failedOrAborted(newest.error, completedAt);
     // An abort during the host's own retries leaves neither an error nor a reason.
     if (newest.finish === undefined) return { is: "aborted", completedAt };
     if (!UNFINISHED.has(newest.finish)) {
@@ -85,5 +85,5 @@ const standingOf = (sighting: Sighting): Standing => {
       return { is: "answered", completedAt, result };
     }
   }
-  return hostError ? broughtDown(hostError, undefined) : { is: "unanswered" };
+  return hostError ? failedOrAborted(hostError, undefined) : { is: "unanswered" };
 };

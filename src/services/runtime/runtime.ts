@@ -1,21 +1,21 @@
 import type { NoticePrompt, OutboxEvent } from "../../machines/outbox/events.ts";
-import { isEmpty, type OutboxSnapshot, underWay } from "../../machines/outbox/machine.ts";
+import { isIdle, type OutboxSnapshot, pendingPrompts } from "../../machines/outbox/machine.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
-  beginning,
+  initialSnapshot,
   isAtRest,
-  isReadable,
-  refusalOf,
+  isCompatible,
+  refusalReason,
   type TaskSnapshot,
   taskMachine,
 } from "../../machines/task/machine.ts";
 import { toTask } from "../../machines/task/view.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
-import type { PromptsUnderWay, Store, TaskRecord } from "../store/store.ts";
-import { type Inspect, type Steps, startSupervision } from "./actor-system.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
+import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /** Does an effect. What it returns, now or later, goes back to the supervisor. */
@@ -25,23 +25,23 @@ export type Perform = (effect: Effect) => SupervisorEvent | Promise<SupervisorEv
 export interface Runtime {
   dispatch(event: SupervisorEvent): void;
   /** The machine's state of a live task; undefined when it is at rest or unknown. */
-  live(taskId: string): TaskSnapshot | undefined;
+  snapshotOf(taskId: string): TaskSnapshot | undefined;
   liveTasks(): TaskSnapshot[];
   /** True for the session of a live task and for a parent that has an outbox. */
-  watches(sessionID: string): boolean;
+  supervises(sessionID: string): boolean;
   /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
   send(taskId: string, event: TaskEvent): void;
   /** The notice prompt that was formed for this parent and is not acknowledged yet: its message id. */
-  promptUnderWay(parentSessionID: string): string | undefined;
+  pendingPrompt(parentSessionID: string): string | undefined;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
-  refusal(taskId: string, event: TaskEvent): string | undefined;
+  refusalReason(taskId: string, event: TaskEvent): string | undefined;
   /**
    * Brings a task of this process back from its record. False when that is not of this version's chart: then it ends in
    * error, and is told.
    */
   restore(record: TaskRecord): boolean;
   /** Lets go of tasks that another process has taken over, or removed: nothing more is done for them here. */
-  lose(taskIds: string[]): void;
+  releaseTasks(taskIds: string[]): void;
   /** Drops tasks that the store has no more, and what their parents are still owed of them. Whoever waits for them is told. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once it is stored. Returns how to stop that. */
@@ -50,7 +50,7 @@ export interface Runtime {
 }
 
 /** What the runtime works with. */
-export interface RuntimeParts {
+export interface RuntimeDeps {
   clock: Clock;
   store: Store;
   progress: ProgressLog;
@@ -63,7 +63,7 @@ export interface RuntimeParts {
 }
 
 const broken = (at: number, reason: string): TaskEvent => ({
-  type: "BROKEN",
+  type: "SUPERVISION_FAILED",
   at,
   error: { name: "InternalError", kind: "internal", message: `A fault in opencode-taskchart: ${reason}` },
 });
@@ -71,15 +71,15 @@ const broken = (at: number, reason: string): TaskEvent => ({
 /** What an outbox is told when a service could not do its effect. */
 const outboxFailure = (effect: Effect, at: number, message: string): OutboxEvent | undefined => {
   switch (effect.type) {
-    case "form":
-      return { type: "FORM_FAILED", at, message };
-    case "read":
+    case "composeNotice":
+      return { type: "COMPOSE_FAILED", at, message };
+    case "readParent":
       return { type: "READ_FAILED", at, message };
-    case "send":
+    case "sendNotice":
       return { type: "SEND_REFUSED", at, messageID: effect.prompt.messageID, message, retryable: true };
-    case "search":
+    case "findParent":
       return { type: "SEARCH_FAILED", at, message };
-    case "check":
+    case "checkNotice":
       return { type: "CHECK_FAILED", at, messageID: effect.messageID, message };
     default:
       return undefined;
@@ -90,13 +90,13 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** What a machine's context says of times, epoch milliseconds. */
 interface Deadlines {
-  wakeAt: number | undefined;
-  opensAt?: number | undefined;
+  nextDeadline: number | undefined;
+  parentReadyAt?: number | undefined;
 }
 
 /** Starts the machines, with nothing to do yet. */
-export const createRuntime = ({ clock, store, progress, perform, onLost, log, inspect }: RuntimeParts): Runtime => {
-  const supervision = startSupervision(clock, log, inspect);
+export const createRuntime = ({ clock, store, progress, perform, onLost, log, inspect }: RuntimeDeps): Runtime => {
+  const supervision = startActorSystem(clock, log, inspect);
   const { tasks, outboxes } = supervision;
   const listeners = new Set<(task: Task) => void>();
   /** The prompts under way as they are stored, by parent. */
@@ -109,9 +109,9 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
 
   /** The prompts that are not stored as they are now. */
-  const changedPrompts = (outboxes: Iterable<[string, OutboxSnapshot]>): PromptsUnderWay[] =>
+  const changedPrompts = (outboxes: Iterable<[string, OutboxSnapshot]>): PendingPrompts[] =>
     [...outboxes].flatMap(([parentSessionID, outbox]) => {
-      const prompts = underWay(outbox);
+      const prompts = pendingPrompts(outbox);
       const before = stored.get(parentSessionID) ?? [];
       if (prompts.length === before.length && prompts.every((prompt, index) => prompt === before[index])) return [];
       if (prompts.length === 0) stored.delete(parentSessionID);
@@ -120,7 +120,10 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     });
 
   /** Stores what changed. Returns the tasks as they are now, and the ids of those that another process has. */
-  const commit = ({ steps, outboxes }: Pick<Steps, "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
+  const commit = ({
+    steps,
+    outboxes,
+  }: Pick<Transitions, "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
     const newest = new Map(steps.map(({ taskId, snapshot }) => [taskId, snapshot]));
     const changed: Task[] = [];
     try {
@@ -135,7 +138,7 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
       return { changed, lost: isChange ? store.commit({ records, journal, prompts }) : [] };
     } catch (error) {
       // Better a task that goes on unstored than one that stands still.
-      log.error("a change could not be stored", { reason: reasonOf(error) });
+      log.error("a change could not be stored", { reason: errorMessage(error) });
       return { changed, lost: [] };
     }
   };
@@ -155,40 +158,40 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
 
   const reapOutbox = (parentSessionID: string) => {
     const outbox = outboxes.get(parentSessionID);
-    if ((outbox && !isEmpty(outbox)) || supervision.hasTasksOf(parentSessionID)) return;
+    if ((outbox && !isIdle(outbox)) || supervision.hasTasksOf(parentSessionID)) return;
     supervision.reapOutbox(parentSessionID);
   };
 
-  const carryOut = (effect: Effect) => {
-    if (effect.type === "broken") return mend(effect.id, effect.message);
+  const performEffect = (effect: Effect) => {
+    if (effect.type === "actorFailed") return restartActor(effect.id, effect.message);
     try {
       const answer = perform(effect);
       if (!(answer instanceof Promise)) return void (answer && dispatch(answer));
       answer
         .then(
           (event) => event && dispatch(event),
-          (error) => surrender(effect, reasonOf(error)),
+          (error) => reportEffectFault(effect, errorMessage(error)),
         )
-        .catch((error) => log.error(`a fault after the effect "${effect.type}"`, { reason: reasonOf(error) }));
+        .catch((error) => log.error(`a fault after the effect "${effect.type}"`, { reason: errorMessage(error) }));
     } catch (error) {
-      surrender(effect, reasonOf(error));
+      reportEffectFault(effect, errorMessage(error));
     }
   };
 
   /** A service threw: a fault of ours. Nobody must wait for an answer that never comes. */
-  const surrender = (effect: Effect, reason: string) => {
+  const reportEffectFault = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const at = clock.now();
     const failure = outboxFailure(effect, at, reason);
     if (failure && "parentSessionID" in effect) {
       return dispatch({ type: "OUTBOX", id: effect.parentSessionID, event: failure });
     }
-    const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
+    const taskId = effect.type === "sendPrompt" ? effect.prompt.sessionID : "sessionID" in effect && effect.sessionID;
     if (taskId) send(taskId, broken(at, reason));
   };
 
   /** A machine threw: a fault of ours. Its task goes on from what is stored, to an end that is told. */
-  const mend = (id: string, reason: string) => {
+  const restartActor = (id: string, reason: string) => {
     log.error("a fault in a machine", { id, reason });
     if (supervision.replaceOutbox(id) || !tasks.has(id)) return;
     supervision.reapTask(id);
@@ -196,12 +199,12 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     send(id, broken(clock.now(), reason));
   };
 
-  const tellOf = (task: Task) => {
+  const notifyListeners = (task: Task) => {
     for (const listener of [...listeners]) {
       try {
         listener(task);
       } catch (error) {
-        log.error("a listener failed", { taskId: task.sessionID, reason: reasonOf(error) });
+        log.error("a listener failed", { taskId: task.sessionID, reason: errorMessage(error) });
       }
     }
   };
@@ -211,13 +214,13 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     if (flushing) return;
     flushing = true;
     try {
-      for (let since = supervision.take(); !isNothing(since); since = supervision.take()) {
+      for (let since = supervision.drain(); !isNothing(since); since = supervision.drain()) {
         const { changed, lost } = commit(since);
         lose(lost);
         const kept = changed.filter(({ sessionID }) => !lost.includes(sessionID));
-        reap(kept, since.emptied);
-        for (const effect of since.effects) if (!isOf(effect, lost)) carryOut(effect);
-        for (const task of kept) tellOf(task);
+        reap(kept, since.idleOutboxes);
+        for (const effect of since.effects) if (!belongsTo(effect, lost)) performEffect(effect);
+        for (const task of kept) notifyListeners(task);
       }
     } finally {
       flushing = false;
@@ -240,20 +243,20 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
     dispatch({ type: "TASK", id: taskId, event });
     if (tasks.get(taskId) !== restored) return;
     // Refused: it was brought back for nothing.
-    store.letGo(taskId);
+    store.release(taskId);
     supervision.reapTask(taskId);
     reapOutbox(record.task.parentSessionID);
   };
 
   const restore = ({ task: { sessionID }, snapshot }: TaskRecord): boolean => {
-    if (isReadable(snapshot)) {
+    if (isCompatible(snapshot)) {
       dispatch({ type: "RESTORE", snapshot });
       return true;
     }
     const { facts, run } = snapshot.context;
     const reason = "the state that it is stored in is none of this version's";
     log.error("a task cannot go on", { taskId: sessionID, reason });
-    dispatch({ type: "RESTORE", snapshot: beginning({ facts, run }) });
+    dispatch({ type: "RESTORE", snapshot: initialSnapshot({ facts, run }) });
     dispatch({ type: "TASK", id: sessionID, event: broken(clock.now(), reason) });
     return false;
   };
@@ -287,10 +290,10 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
   const nextDeadline = (): number => {
     let next = NEVER;
     for (const { context } of tasks.values()) {
-      if (context.wakeAt !== undefined && context.wakeAt < next) next = context.wakeAt;
+      if (context.nextDeadline !== undefined && context.nextDeadline < next) next = context.nextDeadline;
     }
     for (const { context } of outboxes.values())
-      next = Math.min(next, context.wakeAt ?? NEVER, context.opensAt ?? NEVER);
+      next = Math.min(next, context.nextDeadline ?? NEVER, context.parentReadyAt ?? NEVER);
     return next;
   };
 
@@ -302,9 +305,9 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
         ([
           id,
           {
-            context: { wakeAt = NEVER, opensAt = NEVER },
+            context: { nextDeadline = NEVER, parentReadyAt = NEVER },
           },
-        ]) => (Math.min(wakeAt, opensAt) <= at ? id : []),
+        ]) => (Math.min(nextDeadline, parentReadyAt) <= at ? id : []),
       );
     return [
       ...due(tasks).map((id) => ({ type: "TASK", id, event }) as const),
@@ -325,25 +328,25 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
 
   return {
     dispatch,
-    live: (taskId) => tasks.get(taskId),
+    snapshotOf: (taskId) => tasks.get(taskId),
     liveTasks: () => [...tasks.values()],
-    watches: supervision.watches,
+    supervises: supervision.supervises,
     send,
     restore,
-    promptUnderWay: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
-    refusal: (taskId, event) => {
+    pendingPrompt: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
+    refusalReason: (taskId, event) => {
       const live = tasks.get(taskId);
-      if (live) return refusalOf(live, event);
-      if (store.isElsewhere(taskId)) return "is supervised by another OpenCode process: ask there";
+      if (live) return refusalReason(live, event);
+      if (store.isOwnedElsewhere(taskId)) return "is supervised by another OpenCode process: ask there";
       const stored = store.get(taskId)?.snapshot;
-      if (stored && !isReadable(stored)) return "was stored by another version, and cannot go on";
-      return stored ? refusalOf(taskMachine.resolveState(stored), event) : "does not exist";
+      if (stored && !isCompatible(stored)) return "was stored by another version, and cannot go on";
+      return stored ? refusalReason(taskMachine.resolveState(stored), event) : "does not exist";
     },
-    lose,
+    releaseTasks: lose,
     forget: (forgotten) => {
       forget(forgotten);
       flush();
-      for (const task of forgotten) tellOf(task);
+      for (const task of forgotten) notifyListeners(task);
     },
     subscribe,
     stop: () => {
@@ -354,11 +357,11 @@ export const createRuntime = ({ clock, store, progress, perform, onLost, log, in
   };
 };
 
-const isNothing = ({ steps, effects, outboxes, emptied }: Steps): boolean =>
+const isNothing = ({ steps, effects, outboxes, idleOutboxes: emptied }: Transitions): boolean =>
   steps.length === 0 && effects.length === 0 && outboxes.size === 0 && emptied.length === 0;
 
 /** True for what a task of these wants done. */
-const isOf = (effect: Effect, taskIds: string[]): boolean => {
-  const taskId = effect.type === "prompt" ? effect.prompt.sessionID : "sessionID" in effect ? effect.sessionID : "";
+const belongsTo = (effect: Effect, taskIds: string[]): boolean => {
+  const taskId = effect.type === "sendPrompt" ? effect.prompt.sessionID : "sessionID" in effect ? effect.sessionID : "";
   return taskIds.includes(taskId);
 };

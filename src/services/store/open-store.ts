@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../platform/clock.ts";
-import { type Log, reasonOf } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import type { Owner } from "./ownership.ts";
 import { ADVICE } from "./resilient/reconnect.ts";
-import { createKeptStore } from "./resilient/resilient-store.ts";
-import { type Connection, createConnector } from "./sqlite/connect.ts";
+import { createResilientStore } from "./resilient/resilient-store.ts";
+import { createConnector, type OpenFile } from "./sqlite/connect.ts";
 import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./sqlite/database.ts";
 import { createStoreFile } from "./sqlite/database-file.ts";
 import { loadSqlite } from "./sqlite/driver.ts";
@@ -40,7 +40,7 @@ export const openStore = async ({
 }: StoreOptions): Promise<Store> => {
   const path = join(folder, "tasks.db");
   const openDatabase = await load().catch((cause: unknown) => {
-    const message = `opencode-taskchart cannot start: this runtime has no SQLite (${reasonOf(cause)}). Use Bun, or Node 22.13 or newer.`;
+    const message = `opencode-taskchart cannot start: this runtime has no SQLite (${errorMessage(cause)}). Use Bun, or Node 22.13 or newer.`;
     log.error(message);
     throw new Error(message, { cause });
   });
@@ -57,10 +57,10 @@ export const openStore = async ({
   const connected = attempt(connector.connect);
   if ("kind" in connected && LASTING.has(connected.kind)) return inMemory(connected);
   const connection = "kind" in connected ? undefined : connected;
-  return createKeptStore({ connector, connection, clock, log, path });
+  return createResilientStore({ connector, connection, clock, log, path });
 };
 
-const attempt = (connect: () => Connection): Connection | DatabaseError => {
+const attempt = (connect: () => OpenFile): OpenFile | DatabaseError => {
   try {
     return connect();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { type ProcessName, thisProcessName } from "../platform/process-identity.ts";
+import { type ProcessIdentity, thisProcessIdentity } from "../platform/process-identity.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -45,7 +45,7 @@ const ofChannel = (folder: string, open: readonly string[]): string => {
 export const opencodeDatabase = (
   env: Environment = process.env,
   open: () => readonly string[] = openFiles,
-  { pid, machine, startedAt }: ProcessName = thisProcessName,
+  { pid, machine, startedAt }: ProcessIdentity = thisProcessIdentity,
 ): string => {
   if (env.OPENCODE_DB === IN_MEMORY) return `${IN_MEMORY} of process ${pid}, started at ${startedAt}, ${machine}`;
   const folder = join(env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode");

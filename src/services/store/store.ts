@@ -2,7 +2,7 @@ import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Progress, Task } from "../../task.ts";
-import type { History } from "./task-history.ts";
+import type { TaskHistory } from "./task-history.ts";
 
 /** One event that a task's machine accepted, in the order of acceptance. */
 export interface JournalEntry {
@@ -17,7 +17,7 @@ export interface TaskRecord {
 }
 
 /** The prompts that are on their way to a parent: formed, and not acknowledged. */
-export interface PromptsUnderWay {
+export interface PendingPrompts {
   parentSessionID: string;
   prompts: NoticePrompt[];
 }
@@ -27,7 +27,7 @@ export interface Change {
   records: TaskRecord[];
   journal: JournalEntry[];
   /** Each list takes the place of the one that was stored for that parent. */
-  prompts: PromptsUnderWay[];
+  prompts: PendingPrompts[];
 }
 
 /** A launch whose session is being made: should it be cut off, that session is found by this and removed. */
@@ -41,9 +41,9 @@ export interface PendingLaunch {
 }
 
 /** What was left behind by processes that are gone. */
-export interface Estate {
+export interface AbandonedWork {
   tasks: TaskRecord[];
-  prompts: PromptsUnderWay[];
+  prompts: PendingPrompts[];
   launches: PendingLaunch[];
 }
 
@@ -66,7 +66,7 @@ export interface Retention {
  * Where tasks are kept until they are cleared. One store may serve many processes: a task that is not at rest belongs to
  * the one that supervises it, for as long as that shows that it lives.
  */
-export interface Store extends History {
+export interface Store extends TaskHistory {
   /**
    * Stores a change. A task that is at rest after it belongs to nobody.
    * Returns the tasks that another process has taken over or removed: nothing of those is stored.
@@ -80,7 +80,7 @@ export interface Store extends History {
   /** Removes tasks for good, whoever they belong to. */
   remove(taskIds: string[]): void;
   /** What was counted since the last change, by task; those of other processes are left alone. */
-  noteProgress(counted: ReadonlyMap<string, Progress>): void;
+  storeProgress(counted: ReadonlyMap<string, Progress>): void;
   /**
    * Removes some of the directory's ended tasks that are not to be kept, at rest only. Returns how many: 0 when none is
    * left to be removed. `now` is epoch milliseconds.
@@ -88,25 +88,25 @@ export interface Store extends History {
   sweep(retention: Retention, now: number): number;
 
   /** True when another process supervises the task. */
-  isElsewhere(taskId: string): boolean;
+  isOwnedElsewhere(taskId: string): boolean;
   /** False when no living process could do anything with the task: none supervises it, and none has its directory open. */
   isAttended(taskId: string): boolean;
   /** Takes a task that is at rest. False when another process has it, or nobody knows it. */
   claim(taskId: string): boolean;
   /** Gives back a claimed task to which nothing happened. */
-  letGo(taskId: string): void;
+  release(taskId: string): void;
 
   beginLaunch(launch: PendingLaunch): void;
   /** The launch led to a stored task, or to nothing. */
   endLaunch(messageID: string): void;
 
   /** Shows that this process lives. Returns the tasks that it has lost to another meanwhile. `now` is epoch milliseconds. */
-  beat(now: number): string[];
+  heartbeat(now: number): string[];
   /**
    * Takes over what processes left behind that are gone: in this owner's directory, with the same OpenCode's database,
    * and of those parents that `wants` names.
    */
-  adopt(now: number, wants: (parentSessionID: string) => boolean): Estate;
+  adopt(now: number, wants: (parentSessionID: string) => boolean): AbandonedWork;
   /** The process supervises nothing any more: what it has is free at once. Nothing is stored after that. */
   close(): void;
 }

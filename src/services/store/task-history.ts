@@ -1,5 +1,5 @@
 import type { TaskStatus } from "../../task.ts";
-import type { Answer } from "../../user-request.ts";
+import type { UserReply } from "../../user-request.ts";
 import type { TaskRecord } from "./store.ts";
 
 /** Which tasks a page shows: those that fit everything that is given, of all parents and directories, newest first. */
@@ -21,7 +21,7 @@ export interface Page {
 }
 
 /** Counts of all tasks. */
-export interface Tallies {
+export interface TaskStats {
   total: number;
   byStatus: Record<TaskStatus, number>;
   byAgent: Record<string, number>;
@@ -38,31 +38,34 @@ export interface ChangedTask {
    */
   change: number;
   /** The number of the change with which it was launched. */
-  born: number;
+  createdChange: number;
   record: TaskRecord;
 }
 
 /** Something that a process asks of the one that supervises a task. */
-export type Request = { kind: "cancel" } | { kind: "resume"; prompt: string } | { kind: "answer"; answer: Answer };
+export type RemoteCommand =
+  | { kind: "cancel" }
+  | { kind: "resume"; prompt: string }
+  | { kind: "answer"; answer: UserReply };
 
 /** A request with its number, for the process that is to fulfil it. */
-export interface AskedRequest {
+export interface PendingCommand {
   id: string;
   taskId: string;
-  request: Request;
+  request: RemoteCommand;
 }
 
 /** What became of a request: `refused` is a reason in words. */
-export interface RequestAnswer {
+export interface CommandOutcome {
   refused?: string;
   /** Where it was not the task's state that stood against it, but OpenCode. */
   liesWith?: "host";
 }
 
 /** What is asked of a store beyond its own process's tasks: all tasks of all processes, and what changed when. */
-export interface History {
+export interface TaskHistory {
   page(filter: PageFilter): Page;
-  tallies(): Tallies;
+  stats(): TaskStats;
   /** All tasks of a batch in the order of their launch, of whichever parents. */
   batch(batchId: string): TaskRecord[];
   /** Tasks that have not ended, in the order of their launch. */
@@ -82,10 +85,10 @@ export interface History {
    * stop waiting before that. One for a task that is not there is refused by whichever process looks first, and one that
    * cannot be handed over, for want of a file, at once. `at` is epoch milliseconds.
    */
-  ask(asked: AskedRequest, at: number): void;
+  submitCommand(asked: PendingCommand, at: number): void;
   /** The requests for tasks that this process supervises, or may claim; each is given out once. */
-  takeRequests(): AskedRequest[];
-  answer(id: string, answer: RequestAnswer): void;
+  takeCommands(): PendingCommand[];
+  storeOutcome(id: string, answer: CommandOutcome): void;
   /** The answer to a request, once; undefined while there is none. */
-  takeAnswer(id: string): RequestAnswer | undefined;
+  takeOutcome(id: string): CommandOutcome | undefined;
 }

@@ -1,6 +1,6 @@
 import { escapeUnprintable } from "./printable.ts";
-import { DESCRIPTION_CHARS, inShort } from "./single-line.ts";
-import { cut } from "./truncate.ts";
+import { DESCRIPTION_CHARS, truncateLine } from "./single-line.ts";
+import { truncate } from "./truncate.ts";
 
 declare const isOwn: unique symbol;
 declare const isLine: unique symbol;
@@ -47,7 +47,7 @@ export const vouchFor = (text: string): OwnText => text as OwnText;
  * within has a backslash before it.
  */
 export const quoteLine = (text: string, most = DESCRIPTION_CHARS): OwnText =>
-  `"${inShort(text, most).replaceAll(/["\\]/g, "\\$&")}"` as OwnText;
+  `"${truncateLine(text, most).replaceAll(/["\\]/g, "\\$&")}"` as OwnText;
 
 /** An id, or the name of an agent, a tool or a state: as it is where it is one plain word, otherwise quoted. */
 export const nameOf = (text: string): OwnText =>
@@ -69,10 +69,10 @@ export const quoteBlock = (text: string): OwnText =>
 
 /** Own words, and after them to the end of the line what another said, exactly: for people, who judge it. */
 export const endWith = (words: OwnText, text: string, most: number): OwnLine =>
-  `${words} ${inShort(text, most)}` as OwnLine;
+  `${words} ${truncateLine(text, most)}` as OwnLine;
 
 /** Own words, and after them a value as JSON; more than `most` characters of it are cut. */
 export const endWithJson = (words: OwnText, value: unknown, most: number): OwnLine => {
   const json = escapeUnprintable(JSON.stringify(value) ?? "");
-  return `${words} ${cut(json, most)}${json.length > most ? "…" : ""}` as OwnLine;
+  return `${words} ${truncate(json, most)}${json.length > most ? "…" : ""}` as OwnLine;
 };

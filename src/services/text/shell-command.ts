@@ -8,5 +8,5 @@ const quoted = (path: string, platform: string): string => {
  * How the command in that file is called in a terminal, wherever that is open. Its name alone is in nobody's path where
  * OpenCode has installed the package, or loads it from a folder.
  */
-export const commandLine = (file: string, platform: string = process.platform): string =>
+export const shellCommand = (file: string, platform: string = process.platform): string =>
   `node ${quoted(file, platform)}`;

@@ -1,7 +1,7 @@
 import { hasEnded, type Task } from "../../task.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import type { ToolNames } from "./tool-names.ts";
-import { askedIn } from "./user-request.ts";
+import { attentionSummary } from "./user-request.ts";
 
 /** Ended tasks that are named; of older ones an agent seldom needs to know more than that they were there. */
 const ENDED = 20;
@@ -11,7 +11,7 @@ const SHOWN = 100;
 
 const line = (task: Task): OwnText => {
   const { sessionID, description, agent, status } = task;
-  const waits = askedIn(task) === undefined ? "" : ", waits for the user";
+  const waits = attentionSummary(task) === undefined ? "" : ", waits for the user";
   const what = quoteLine(description.replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹"), SHOWN);
   return own`- ${nameOf(sessionID)} ${what} (${nameOf(agent)}): ${status}${waits}`;
 };
@@ -23,7 +23,7 @@ const under = (heading: "Active:" | "Ended:", tasks: Task[]): OwnText =>
 const BEGIN = "<task-context>";
 
 /** True for what `taskContext` says. */
-export const isTaskContext = (text: string | undefined): boolean => text?.startsWith(BEGIN) ?? false;
+export const isTaskReminder = (text: string | undefined): boolean => text?.startsWith(BEGIN) ?? false;
 
 const COLLECT =
   "This run of OpenCode ends with your answer, and they with it: collect their results before you answer.";
@@ -41,7 +41,7 @@ const calls = ({ output, list, resume }: ToolNames): OwnText =>
  * sums up may leave off the end. Undefined where it has none.
  * `isHeadless`: the host ends with the agent's answer.
  */
-export const taskContext = (tasks: Task[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
+export const taskReminder = (tasks: Task[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
   if (tasks.length === 0) return undefined;
   const live = tasks.filter((task) => !hasEnded(task));
   const ended = tasks.filter(hasEnded);

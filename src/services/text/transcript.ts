@@ -1,5 +1,5 @@
 import { estimateTokenCount } from "tokenx";
-import { type Outcome, refuse } from "../platform/result.ts";
+import { fail, type Outcome } from "../platform/result.ts";
 import {
   endWithJson,
   join,
@@ -11,7 +11,7 @@ import {
   quoteBlock,
   quoteLine,
 } from "./own-text.ts";
-import { cut } from "./truncate.ts";
+import { truncate } from "./truncate.ts";
 
 /** A conversation for reading: what was said, and which tools were called with what. */
 export interface SpokenMessage {
@@ -26,7 +26,7 @@ export type SpokenPart =
   | { kind: "tool"; name: string; params: unknown; result: string | undefined };
 
 /** Which part of a conversation is wanted. */
-export interface Excerpt {
+export interface TranscriptOptions {
   /** Only what comes after this message. */
   sinceMessageId: string | undefined;
   /** At most so many messages. */
@@ -62,7 +62,7 @@ const partLines = (part: SpokenPart, includeToolResults: boolean): (OwnText | Ow
  * A message in the labelled form: `User:` or `Agent:`, tool calls as `[Tool: name] params`. What was said, and what tools
  * gave back, has `> ` before each line: nothing in it can pass for a label.
  */
-export const labelled = ({ role, parts }: SpokenMessage, includeToolResults: boolean): OwnText =>
+export const formatMessage = ({ role, parts }: SpokenMessage, includeToolResults: boolean): OwnText =>
   lines(LABELS[role], ...parts.flatMap((part) => partLines(part, includeToolResults)));
 
 const charactersOf = (part: SpokenPart): number =>
@@ -75,20 +75,20 @@ const firstOf = (parts: SpokenPart[], characters: number): SpokenPart[] => {
     const room = left;
     left -= charactersOf(part);
     if (room <= 0) return [];
-    if (part.kind === "text") return [{ ...part, text: cut(part.text, room) }];
-    return [{ ...part, result: part.result && cut(part.result, Math.max(0, room - callLine(part).length)) }];
+    if (part.kind === "text") return [{ ...part, text: truncate(part.text, room) }];
+    return [{ ...part, result: part.result && truncate(part.result, Math.max(0, room - callLine(part).length)) }];
   });
 };
 
 /** As much of the beginning of a message as fits. */
-const fitted = (message: SpokenMessage, includeToolResults: boolean, room: number): OwnText => {
+const truncateToBytes = (message: SpokenMessage, includeToolResults: boolean, room: number): OwnText => {
   const parts = message.parts.map((part) =>
     includeToolResults || part.kind === "text" ? part : { ...part, result: "" },
   );
   const total = parts.reduce((sum, part) => sum + charactersOf(part), 0);
   const beginning = (characters: number) =>
     lines(
-      labelled({ ...message, parts: firstOf(parts, characters) }, includeToolResults),
+      formatMessage({ ...message, parts: firstOf(parts, characters) }, includeToolResults),
       own`… (${total - characters} characters more)`,
     );
   let [low, high] = [0, total];
@@ -103,11 +103,11 @@ const fitted = (message: SpokenMessage, includeToolResults: boolean, room: numbe
 /** An excerpt of a conversation, oldest first, and how to go on where there is more. */
 export const excerpt = (
   messages: SpokenMessage[],
-  { sinceMessageId, messageLimit, includeToolResults }: Excerpt,
+  { sinceMessageId, messageLimit, includeToolResults }: TranscriptOptions,
 ): Outcome<OwnText> => {
   const after = sinceMessageId === undefined ? -1 : messages.findIndex(({ id }) => id === sinceMessageId);
   if (sinceMessageId !== undefined && after < 0) {
-    return refuse(
+    return fail(
       own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to begin at the start.`,
     );
   }
@@ -115,10 +115,10 @@ export const excerpt = (
   const shown: OwnText[] = [];
   let room = EXCERPT_SIZE;
   for (const message of wanted.slice(0, messageLimit)) {
-    const text = labelled(message, includeToolResults);
+    const text = formatMessage(message, includeToolResults);
     const size = sizeOf(text);
     if (size > room && shown.length > 0) break;
-    shown.push(size > room ? fitted(message, includeToolResults, room) : text);
+    shown.push(size > room ? truncateToBytes(message, includeToolResults, room) : text);
     room -= size;
   }
   const last = wanted[shown.length - 1];
@@ -132,7 +132,7 @@ export const conversationText = (messages: SpokenMessage[], maxTokens: number): 
   const kept: OwnText[] = [];
   let room = maxTokens;
   for (const message of messages.toReversed()) {
-    const text = labelled(message, false);
+    const text = formatMessage(message, false);
     room -= estimateTokenCount(text);
     if (room < 0) break;
     kept.unshift(text);

@@ -1,13 +1,13 @@
-import type { PendingRequest } from "../../machines/task/events.ts";
+import type { UserRequest } from "../../machines/task/events.ts";
 import type { Question, Task } from "../../task.ts";
-import type { Answer } from "../../user-request.ts";
+import type { UserReply } from "../../user-request.ts";
 import { endWith, join, lines, nameOf, type OwnLine, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
 
 /** What people are shown of a request: a child wrote it, and may write anything. */
-export type ShownRequest = Pick<PendingRequest, "id" | "kind" | "what" | "questions" | "always">;
+export type ShownRequest = Pick<UserRequest, "id" | "kind" | "what" | "questions" | "always">;
 
 /** Characters of what a child asks that a toast or a list shows. */
-export const IN_SHORT = 300;
+export const SHORT_CHARS = 300;
 
 /** Characters of it that are shown where it is answered: all that a person could read. */
 const SHOWN = 4_000;
@@ -19,11 +19,13 @@ export const requestLine = ({ kind, what }: ShownRequest, who?: OwnText, most = 
   endWith(join([who, own`${ASKS[kind]}`], " "), what, most);
 
 /** What a person has to answer before the task goes on, in short; undefined when there is nothing. */
-export const askedIn = ({ attention }: Pick<Task, "attention">): OwnText | undefined =>
-  attention && attention.kind !== "stale" ? own`${attention.kind}: ${quoteLine(attention.what, IN_SHORT)}` : undefined;
+export const attentionSummary = ({ attention }: Pick<Task, "attention">): OwnText | undefined =>
+  attention && attention.kind !== "stale"
+    ? own`${attention.kind}: ${quoteLine(attention.what, SHORT_CHARS)}`
+    : undefined;
 
 /** What else there is to know before it is answered, a line each. */
-export const detailLines = (request: ShownRequest): (OwnText | OwnLine)[] =>
+export const requestDetails = (request: ShownRequest): (OwnText | OwnLine)[] =>
   request.always?.length ? [endWith(own`- always allows:`, request.always.join(", "), SHOWN)] : questionLines(request);
 
 /** Each question with its choices. */
@@ -59,13 +61,13 @@ export const requestMessage = (
 ): OwnText =>
   lines(
     requestLine(request, own`✋ Agent ${quoteLine(description)} (${nameOf(agent)})`),
-    ...detailLines(request),
+    ...requestDetails(request),
     "It waits for you. In a terminal:",
     answerLine(command, request),
   );
 
 /** Why an answer does not fit what is asked, if it does not. */
-export const faultOf = ({ id, kind, questions = [] }: ShownRequest, answer: Answer): OwnText | undefined => {
+export const answerProblem = ({ id, kind, questions = [] }: ShownRequest, answer: UserReply): OwnText | undefined => {
   const request = own`Request ${nameOf(id)}`;
   if (kind === "permission") {
     return answer.answers ? own`${request} asks a permission: answer with reply once, always or reject.` : undefined;

@@ -1,25 +1,25 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { defineTool } from "../define-tool.ts";
-import { closing, type ToolParts } from "../tool-context.ts";
-import { answer, notCancelled, notFound, refusal, resultOf } from "./result.ts";
+import { shutdownError, type ToolDeps } from "../tool-context.ts";
+import { notCancelled, notFound, refusal, resultOf, toToolOutput } from "./result.ts";
 
 /** Stops a task and all that it launched. Its answer tells the end: no notice follows. */
-export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
+export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel a running task.",
     args: { task_id: tool.schema.string().trim().describe("The session ID to cancel") },
     refuse: refusal,
     execute: async ({ task_id }, { sessionID, callID, abort }) => {
       const found = engine.find(sessionID, task_id);
-      if (!found.ok) return answer(notFound(task_id, found.reason));
+      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
       const [outcome, [cancelled]] = await Promise.all([
         engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined }),
         engine.cancel([taskId]),
       ]);
-      if (outcome === "stopped") throw closing([taskId]);
-      if (!cancelled) return answer(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
+      if (outcome === "stopped") throw shutdownError([taskId]);
+      if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
       const { task, refused } = cancelled;
-      return answer(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
+      return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
     },
   });

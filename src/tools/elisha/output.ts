@@ -1,14 +1,14 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool } from "../define-tool.ts";
-import type { ToolParts } from "../tool-context.ts";
-import { answer, notFound, refusal } from "./result.ts";
-import { standing, waitFor } from "./wait.ts";
+import type { ToolDeps } from "../tool-context.ts";
+import { notFound, refusal, toToolOutput } from "./result.ts";
+import { currentResult, waitForResult } from "./wait.ts";
 
 const { string, boolean, number } = tool.schema;
 
 /** Shows how a task stands and what it answered; waits for its end on request. */
-export const outputTool = (parts: ToolParts): ToolDefinition =>
+export const outputTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Get the status and result of a task.",
     args: {
@@ -23,8 +23,11 @@ export const outputTool = (parts: ToolParts): ToolDefinition =>
         return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
       }
       const found = parts.engine.find(context.sessionID, task_id);
-      if (!found.ok) return answer(notFound(task_id, found.reason));
+      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
-      return answer(wait ? await waitFor(parts, taskId, timeout, context) : standing(parts.engine, taskId), offset);
+      return toToolOutput(
+        wait ? await waitForResult(parts, taskId, timeout, context) : currentResult(parts.engine, taskId),
+        offset,
+      );
     },
   });

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
-import { askedIn } from "../../services/text/user-request.ts";
+import { attentionSummary } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
-import { beside, fitting } from "../fit-output.ts";
+import { truncateField, truncateToLimit } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
@@ -35,7 +35,7 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
 };
 
 const heldUpBy = (task: Task): OwnText | undefined => {
-  const asked = askedIn(task);
+  const asked = attentionSummary(task);
   return asked && own`It waits for the user to answer a ${asked}`;
 };
 
@@ -94,7 +94,7 @@ export const notFound = (taskId: string, reason: string): TaskResult => ({
 /** The result with everything but the agent's answer no longer than a person would write it. */
 const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => ({
   status,
-  ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, beside(text)])),
+  ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, truncateField(text)])),
   ...(result === undefined ? {} : { result }),
   ...(code === undefined ? {} : { code }),
 });
@@ -103,14 +103,14 @@ const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => 
  * What the host is given: the result as JSON, with the agent's answer from `offset` characters on, and beside it what the
  * host's interface shows.
  */
-export const answer = (result: TaskResult, offset = 0) => {
+export const toToolOutput = (result: TaskResult, offset = 0) => {
   const readOn = (next: number) => `Read on: elisha_task_output(task_id="${result.task_id}", offset=${next}).`;
   return {
     title: result.title ?? "",
-    output: JSON.stringify(TaskResult.parse(fitting(trimmed(result), "result", { offset, readOn }))),
+    output: JSON.stringify(TaskResult.parse(truncateToLimit(trimmed(result), "result", { offset, readOn }))),
     metadata: result.task_id === undefined ? {} : { sessionId: result.task_id },
   };
 };
 
 /** The answer to a call that is wrong. */
-export const refusal = (reason: string) => answer(failed(reason));
+export const refusal = (reason: string) => toToolOutput(failed(reason));

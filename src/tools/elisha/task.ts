@@ -1,11 +1,11 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { reasonOf } from "../../services/platform/log.ts";
-import { refuse } from "../../services/platform/result.ts";
+import { errorMessage } from "../../services/platform/log.ts";
+import { fail } from "../../services/platform/result.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor } from "../launch-for-caller.ts";
-import type { ToolParts } from "../tool-context.ts";
-import { agentNotFound, answer, failed, refusal, resultOf } from "./result.ts";
-import { waitFor } from "./wait.ts";
+import { launchForCaller } from "../launch-for-caller.ts";
+import type { ToolDeps } from "../tool-context.ts";
+import { agentNotFound, failed, refusal, resultOf, toToolOutput } from "./result.ts";
+import { waitForResult } from "./wait.ts";
 
 const { string, boolean } = tool.schema;
 
@@ -14,7 +14,7 @@ const ENDS_WITH_YOU =
   " OpenCode ends with your answer: before it, collect each async task with elisha_task_output and wait: true.";
 
 /** Has an agent do a task, and waits for its result unless `async` is true. */
-export const taskTool = (parts: ToolParts): ToolDefinition =>
+export const taskTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? ENDS_WITH_YOU : ""}`,
     args: {
@@ -26,12 +26,13 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
     refuse: refusal,
     ignoresUnknown: true,
     execute: async ({ title, agent, prompt, async = false }, context) => {
-      const launched = await launchFor(context, parts.engine, { description: title, prompt, agent }).catch((error) =>
-        refuse(reasonOf(error)),
+      const launched = await launchForCaller(context, parts.engine, { description: title, prompt, agent }).catch(
+        (error) => fail(errorMessage(error)),
       );
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
-      if (!launched.ok) return answer(launched.liesWith === "agent" ? agentNotFound(agent) : failed(launched.reason));
+      if (!launched.ok)
+        return toToolOutput(launched.cause === "agent" ? agentNotFound(agent) : failed(launched.reason));
       const { task } = launched.value;
-      return answer(async ? resultOf(task) : await waitFor(parts, task.sessionID, undefined, context));
+      return toToolOutput(async ? resultOf(task) : await waitForResult(parts, task.sessionID, undefined, context));
     },
   });

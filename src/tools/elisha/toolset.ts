@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolParts } from "../tool-context.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { cancelTool } from "./cancel.ts";
 import { outputTool } from "./output.ts";
 import { taskTool } from "./task.ts";
@@ -11,7 +11,7 @@ const OUTPUT = "elisha_task_output";
 export const elishaNames: ToolNames = { launch: TASK, output: OUTPUT, list: undefined, resume: undefined };
 
 /** The three tools of the toolset `elisha`. */
-export const elishaToolset = (parts: ToolParts): Record<string, ToolDefinition> => ({
+export const elishaToolset = (parts: ToolDeps): Record<string, ToolDefinition> => ({
   [TASK]: taskTool(parts),
   [OUTPUT]: outputTool(parts),
   elisha_task_cancel: cancelTool(parts),

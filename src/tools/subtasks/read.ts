@@ -1,11 +1,11 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool } from "../define-tool.ts";
-import { orThrow, type ToolParts } from "../tool-context.ts";
-import { answer, endOf, isOver } from "./result.ts";
+import { orThrow, type ToolDeps } from "../tool-context.ts";
+import { endOf, isOver, toToolOutput } from "./result.ts";
 
 /** Reads on in the answer of a subtask that was too long for the host to pass it on whole. */
-export const readTool = ({ engine }: ToolParts): ToolDefinition =>
+export const readTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Read on in a subtask's answer that was cut.",
     args: {
@@ -16,6 +16,6 @@ export const readTool = ({ engine }: ToolParts): ToolDefinition =>
       const task = orThrow(engine.find(sessionID, taskId));
       if (!isOver(task)) throw new Error(`Subtask ${task.sessionID} has not ended yet; a notice comes when it does.`);
       engine.markRetrieved(task.sessionID);
-      return answer(task.description, await endOf(task, engine), offset);
+      return toToolOutput(task.description, await endOf(task, engine), offset);
     },
   });

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { shortDescription } from "../../services/text/single-line.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { beside, fitting } from "../fit-output.ts";
-import type { ToolParts } from "../tool-context.ts";
+import { truncateField, truncateToLimit } from "../fit-output.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { READ } from "./tool-names.ts";
 
 /** What a subtask's tool answers, as JSON, when the subtask has come to its end. */
@@ -30,16 +30,16 @@ export const isOver = (task: Task): task is EndedTask => hasEnded(task);
 const BY_OTHERS = "The subtask was cancelled by a person, or by another call.";
 
 /** An ended task as its parent's agent is to have it. */
-export const endOf = async (task: EndedTask, { lastWords }: ToolParts["engine"]): Promise<SubtaskResult> => {
+export const endOf = async (task: EndedTask, { lastWords }: ToolDeps["engine"]): Promise<SubtaskResult> => {
   const ended = { taskId: task.sessionID, agentId: task.agent, subTaskStatus: STATUS[task.status] };
   if (task.status === "completed") {
-    return { ...ended, summary: beside(task.summary), finalAssistantMessage: task.result };
+    return { ...ended, summary: truncateField(task.summary), finalAssistantMessage: task.result };
   }
-  if (task.status === "cancelled") return { ...ended, failureReason: beside(task.failureReason ?? BY_OTHERS) };
+  if (task.status === "cancelled") return { ...ended, failureReason: truncateField(task.failureReason ?? BY_OTHERS) };
   const said = await lastWords(task.sessionID);
   return {
     ...ended,
-    failureReason: beside(task.failureReason),
+    failureReason: truncateField(task.failureReason),
     ...(said === undefined ? {} : { finalAssistantMessage: said }),
   };
 };
@@ -53,11 +53,11 @@ export const aborted = (agentId: string, failureReason: string, taskId?: string)
 });
 
 /** The result as the host takes it, with the final message from `offset` characters on. */
-export const answer = (title: string, result: SubtaskResult, offset = 0) => {
+export const toToolOutput = (title: string, result: SubtaskResult, offset = 0) => {
   const readOn = (next: number) => `Read on: ${READ}(taskId="${result.taskId}", offset=${next}).`;
   return {
     title: shortDescription(title),
-    output: JSON.stringify(SubtaskResult.parse(fitting(result, "finalAssistantMessage", { offset, readOn }))),
+    output: JSON.stringify(SubtaskResult.parse(truncateToLimit(result, "finalAssistantMessage", { offset, readOn }))),
     metadata: result.taskId === undefined ? {} : { sessionId: result.taskId },
   };
 };

@@ -1,10 +1,10 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor } from "../launch-for-caller.ts";
-import { closing, orThrow, type ToolParts } from "../tool-context.ts";
+import { launchForCaller } from "../launch-for-caller.ts";
+import { orThrow, shutdownError, type ToolDeps } from "../tool-context.ts";
 import { promptOf } from "./prompt.ts";
-import { aborted, answer, endOf, isOver } from "./result.ts";
+import { aborted, endOf, isOver, toToolOutput } from "./result.ts";
 import type { Subagent } from "./subagents.ts";
 
 const { string, number, array, looseObject, union, enum: oneOf } = tool.schema;
@@ -31,7 +31,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
 
 /** Has an agent do a subtask, and answers only when that has come to its end, whatever it waits for meanwhile. */
 export const subtaskTool = (
-  { engine }: ToolParts,
+  { engine }: ToolDeps,
   { name, description }: Subagent,
   onParentCancel: OnParentCancel,
 ): ToolDefinition =>
@@ -52,19 +52,20 @@ export const subtaskTool = (
       const { sessionID, callID, abort } = context;
       const priority = typeof urgency === "number" ? urgency : PRIORITIES[urgency];
       const prompt = promptOf(title, intent, artifactRefs);
-      const launched = await launchFor(context, engine, { description: title, prompt, agent: name, priority });
-      if (!launched) return answer(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
+      const launched = await launchForCaller(context, engine, { description: title, prompt, agent: name, priority });
+      if (!launched)
+        return toToolOutput(title, aborted(name, "The calling turn was aborted; no subtask was launched."));
       const { task } = orThrow(launched);
       const taskId = task.sessionID;
       const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined });
       if (outcome === "aborted") {
-        if (onParentCancel === "cancel") engine.cancelUntold(taskId);
-        return answer(task.description, aborted(name, REASONS[onParentCancel], taskId));
+        if (onParentCancel === "cancel") engine.cancelSilently(taskId);
+        return toToolOutput(task.description, aborted(name, REASONS[onParentCancel], taskId));
       }
-      if (outcome === "stopped") throw closing([taskId]);
+      if (outcome === "stopped") throw shutdownError([taskId]);
       engine.markRetrieved(taskId);
       const ended = engine.get(taskId);
       if (!ended || !isOver(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
-      return answer(ended.description, await endOf(ended, engine));
+      return toToolOutput(ended.description, await endOf(ended, engine));
     },
   });

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolParts } from "../tool-context.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { readTool } from "./read.ts";
 import type { Subagent } from "./subagents.ts";
 import { type OnParentCancel, subtaskTool } from "./subtask.ts";
@@ -15,7 +15,7 @@ export const subtasksNames: ToolNames = {
 
 /** One tool for each subagent, and one that reads what was cut of their answers. */
 export const subtasksToolset = (
-  parts: ToolParts,
+  parts: ToolDeps,
   subagents: Subagent[],
   onParentCancel: OnParentCancel,
 ): Record<string, ToolDefinition> => {

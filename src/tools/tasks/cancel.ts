@@ -2,14 +2,14 @@ import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { defineTool } from "../define-tool.ts";
-import type { ToolParts } from "../tool-context.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { labelOf } from "./format.ts";
-import { tasksOf } from "./select.ts";
+import { selectTasks } from "./select.ts";
 
 const { string, boolean } = tool.schema;
 
 /** Stops tasks and all that they launched. */
-export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
+export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel running background tasks. Give exactly one argument.",
     args: { task_id: string().trim().optional(), batch_id: string().trim().optional(), all: boolean().optional() },
@@ -20,7 +20,7 @@ export const cancelTool = ({ engine }: ToolParts): ToolDefinition =>
           `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
         );
       }
-      const chosen = tasksOf(engine, sessionID, task_id, batch_id);
+      const chosen = selectTasks(engine, sessionID, task_id, batch_id);
       const tasks: Task[] = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
       if (tasks.length === 0) return "No running tasks to cancel.";
       const results = await engine.cancel(tasks.map((task) => task.sessionID));

@@ -2,9 +2,9 @@ import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { hasEnded } from "../../task.ts";
 import { defineTool } from "../define-tool.ts";
-import type { ToolParts } from "../tool-context.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { labelOf } from "./format.ts";
-import { tasksOf } from "./select.ts";
+import { selectTasks } from "./select.ts";
 
 /** What is said of an id that is null or empty: whoever meant one task must not lose all. */
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
@@ -16,7 +16,7 @@ const id = () =>
     .refine((text) => text !== "", NOT_EMPTY);
 
 /** Removes tasks for good. */
-export const clearTool = ({ engine }: ToolParts): ToolDefinition =>
+export const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
     args: { task_id: id().optional(), batch_id: id().optional() },
@@ -25,7 +25,7 @@ export const clearTool = ({ engine }: ToolParts): ToolDefinition =>
       if (task_id !== undefined && batch_id !== undefined) {
         throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
       }
-      const tasks = tasksOf(engine, sessionID, task_id, batch_id);
+      const tasks = selectTasks(engine, sessionID, task_id, batch_id);
       if (tasks.length === 0) return "No background tasks found";
       const removed = await engine.clear(tasks.map((task) => task.sessionID));
       return removed

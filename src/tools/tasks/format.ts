@@ -1,7 +1,7 @@
-import { duration, quote, quoteError } from "../../services/text/notice.ts";
+import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
-import { tallyOf } from "../../services/text/task-counts.ts";
-import { askedIn, IN_SHORT } from "../../services/text/user-request.ts";
+import { countTasks } from "../../services/text/task-counts.ts";
+import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
 import { hasEnded, type Progress, type Task } from "../../task.ts";
 
 /** The task's id with what is special about it. */
@@ -13,13 +13,13 @@ const tookBy = ({ runStartedAt, completedAt }: Task, now: number): OwnText =>
   duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
 
 const attentionOf = (task: Task): OwnText | undefined => {
-  const asked = askedIn(task);
+  const asked = attentionSummary(task);
   if (asked !== undefined) return own`waits for a person: ${asked}`;
   return task.attention && own`no sign of life since ${nameOf(task.attention.since)}`;
 };
 
 /** One line for a list. */
-export const lineOf = (task: Task, now: number): OwnText =>
+export const formatTaskLine = (task: Task, now: number): OwnText =>
   join(
     [
       own`- ${labelOf(task)}`,
@@ -34,30 +34,33 @@ export const lineOf = (task: Task, now: number): OwnText =>
 
 /** What came of a task, in one line: the first paragraph of its result, or its error. */
 const gistOf = ({ status, summary, error }: Task): OwnText | undefined => {
-  if (status === "completed") return summary ? quoteLine(summary, IN_SHORT) : undefined;
-  return error && quoteError(error, IN_SHORT);
+  if (status === "completed") return summary ? quoteLine(summary, SHORT_CHARS) : undefined;
+  return error && quoteError(error, SHORT_CHARS);
 };
 
 const headOf = (batchId: string, tasks: Task[]): OwnText => {
-  const { ended, total } = tallyOf(tasks);
+  const { ended, total } = countTasks(tasks);
   return own`Batch ${nameOf(batchId)}: ${ended}/${total} ended`;
 };
 
 /** A batch: how far it is, and a line for each task with what came of it. */
-export const batchOf = (batchId: string, tasks: Task[], now: number): OwnText => {
+export const formatBatch = (batchId: string, tasks: Task[], now: number): OwnText => {
   const withGist = (task: Task) => {
     const gist = gistOf(task);
-    return gist === undefined ? lineOf(task, now) : own`${lineOf(task, now)}: ${gist}`;
+    return gist === undefined ? formatTaskLine(task, now) : own`${formatTaskLine(task, now)}: ${gist}`;
   };
   return lines(headOf(batchId, tasks), ...tasks.map(withGist));
 };
 
 /** Tasks by batch, a line each. `shown` says which of them are listed; the counts are of all. */
-export const listOf = (tasks: Task[], shown: (task: Task) => boolean, now: number): OwnText =>
+export const formatTaskList = (tasks: Task[], shown: (task: Task) => boolean, now: number): OwnText =>
   lines(
     ...[...Map.groupBy(tasks, ({ batchId }) => batchId)]
       .filter(([, batch]) => batch.some(shown))
-      .flatMap(([batchId, batch]) => [headOf(batchId, batch), ...batch.filter(shown).map((task) => lineOf(task, now))]),
+      .flatMap(([batchId, batch]) => [
+        headOf(batchId, batch),
+        ...batch.filter(shown).map((task) => formatTaskLine(task, now)),
+      ]),
   );
 
 const countsOf = ({ toolCallsByName }: Progress): OwnText =>
@@ -77,7 +80,7 @@ const progressOf = (task: Task, now: number): OwnText => {
 };
 
 /** A task in a few lines: how it stands and, once there, what it answered. `now` is epoch milliseconds. */
-export const reportOf = (task: Task, now: number): OwnText => {
+export const formatReport = (task: Task, now: number): OwnText => {
   const ended = hasEnded(task);
   const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${tookBy(task, now)}`;
   const attention = attentionOf(task);
@@ -89,6 +92,6 @@ export const reportOf = (task: Task, now: number): OwnText => {
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
     task.error && own`Error: ${quoteError(task.error)}`,
     task.result !== undefined && task.status !== "completed" ? "The result before that:" : "",
-    task.result === undefined ? "" : quote(task.result, task.sessionID),
+    task.result === undefined ? "" : fenceResult(task.result, task.sessionID),
   );
 };

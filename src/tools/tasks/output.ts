@@ -1,13 +1,13 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../../services/text/notice.ts";
 import { own } from "../../services/text/own-text.ts";
-import type { Excerpt } from "../../services/text/transcript.ts";
+import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool } from "../define-tool.ts";
-import { closing, orThrow, type ToolParts } from "../tool-context.ts";
-import { batchOf, reportOf } from "./format.ts";
-import { tasksOf } from "./select.ts";
+import { orThrow, shutdownError, type ToolDeps } from "../tool-context.ts";
+import { formatBatch, formatReport } from "./format.ts";
+import { selectTasks } from "./select.ts";
 
 const { string, boolean, number } = tool.schema;
 
@@ -20,7 +20,7 @@ const A_WAIT = `be between 0 and ${LONGEST_TIMEOUT} milliseconds`;
 const DEFAULT_MESSAGES = 50;
 
 /** Shows how a task or a batch stands and what was answered; waits for the end on request. */
-export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
+export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
   defineTool({
     description:
       "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
@@ -40,7 +40,7 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
     execute: async (args, context) => {
       const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
       const { timeout: timeoutMs = DEFAULT_TIMEOUT } = args;
-      const wanted: Excerpt = {
+      const wanted: TranscriptOptions = {
         sinceMessageId: args.since_message_id,
         messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
         includeToolResults: args.include_tool_results ?? false,
@@ -49,20 +49,20 @@ export const outputTool = ({ engine, clock }: ToolParts): ToolDefinition =>
         throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
       }
       if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
-      const taskIds = tasksOf(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
+      const taskIds = selectTasks(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
       const { sessionID, callID, abort } = context;
       const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
-      if (outcome === "stopped") throw closing(taskIds);
+      if (outcome === "stopped") throw shutdownError(taskIds);
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
       const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
-      if (batchId !== undefined) return own`${batchOf(batchId, tasks, clock.now())}${waited}`;
+      if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
       const task = tasks[0];
       if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,
         output: full_session
           ? orThrow(await engine.transcript(task.sessionID, wanted))
-          : own`${reportOf(markRead(task), clock.now())}${waited}`,
+          : own`${formatReport(markRead(task), clock.now())}${waited}`,
         metadata: { sessionId: task.sessionID },
       };
 

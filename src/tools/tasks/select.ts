@@ -1,12 +1,17 @@
 import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
 import type { Task } from "../../task.ts";
-import { orThrow, type ToolParts } from "../tool-context.ts";
+import { orThrow, type ToolDeps } from "../tool-context.ts";
 
 /**
  * The session's own tasks that are meant: one, those of a batch, or all.
  * @throws Error when the task or the batch is not the session's.
  */
-export const tasksOf = (engine: ToolParts["engine"], sessionID: string, taskId?: string, batchId?: string): Task[] => {
+export const selectTasks = (
+  engine: ToolDeps["engine"],
+  sessionID: string,
+  taskId?: string,
+  batchId?: string,
+): Task[] => {
   if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
   const tasks = engine.list({ parentSessionID: sessionID });
   if (batchId === undefined) return tasks;

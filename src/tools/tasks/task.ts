@@ -2,18 +2,18 @@ import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { Task } from "../../task.ts";
 import { defineTool } from "../define-tool.ts";
-import { launchFor, permit } from "../launch-for-caller.ts";
-import { orThrow, type ToolParts } from "../tool-context.ts";
+import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
+import { orThrow, type ToolDeps } from "../tool-context.ts";
 
 const { string, boolean } = tool.schema;
 
-const next = ({ prefix, isHeadless }: ToolParts): OwnText =>
+const next = ({ prefix, isHeadless }: ToolDeps): OwnText =>
   isHeadless
     ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
     : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
 /** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
-export const taskTool = (parts: ToolParts): ToolDefinition =>
+export const taskTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
@@ -34,7 +34,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
       }
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
-        const mayUse = (task: Task) => permit(context, task.agent, task.description);
+        const mayUse = (task: Task) => requirePermission(context, task.agent, task.description);
         const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
         return {
           title: task.description,
@@ -43,7 +43,7 @@ export const taskTool = (parts: ToolParts): ToolDefinition =>
         };
       }
       const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, fork };
-      const launched = await launchFor(context, parts.engine, wanted);
+      const launched = await launchForCaller(context, parts.engine, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
       const asText =

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolParts } from "../tool-context.ts";
+import type { ToolDeps } from "../tool-context.ts";
 import { cancelTool } from "./cancel.ts";
 import { clearTool } from "./clear.ts";
 import { listTool } from "./list.ts";
@@ -15,7 +15,7 @@ export const tasksNames = (prefix: string): ToolNames => ({
 });
 
 /** The five tools of the toolset `tasks`, under the prefix in use. Their definitions are paid for on every model request. */
-export const tasksToolset = (parts: ToolParts): Record<string, ToolDefinition> => ({
+export const tasksToolset = (parts: ToolDeps): Record<string, ToolDefinition> => ({
   [`${parts.prefix}_task`]: taskTool(parts),
   [`${parts.prefix}_output`]: outputTool(parts),
   [`${parts.prefix}_list`]: listTool(parts),

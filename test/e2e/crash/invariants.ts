@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { readTasks } from "../../../src/cli/task-database.ts";
+import { withJournals } from "../../../src/cli/task-database.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { differences } from "../../../src/services/replay/differences.ts";
 import type { Lab } from "../lab/lab.ts";
@@ -80,7 +80,7 @@ const expectSessions = async (played: Played, tasks: StoredTask[]) => {
 
 /** Every journal leads to the snapshot that is stored with it. */
 const expectJournals = ({ lab }: Played, tasks: StoredTask[]) =>
-  readTasks(dataFolder(lab), (journals) => {
+  withJournals(dataFolder(lab), (journals) => {
     for (const { id } of tasks) {
       const journal = journals.journal(id);
       if (!journal?.origin) throw new Error(`the journal of ${id} does not go back to its launch`);

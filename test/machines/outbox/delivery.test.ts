@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { isEmpty, outboxPatience } from "../../../src/machines/outbox/machine.ts";
+import { isIdle, outboxPatience } from "../../../src/machines/outbox/machine.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
 /** How long the outbox pauses now, in milliseconds. */
-const pauseOf = ({ snapshot: { context } }: DrivenOutbox, since: number): number => (context.wakeAt ?? 0) - since;
+const pauseOf = ({ snapshot: { context } }: DrivenOutbox, since: number): number => (context.nextDeadline ?? 0) - since;
 
 const typesOf = (effects: { type: string }[]) => effects.map(({ type }) => type);
 
@@ -14,7 +14,7 @@ describe("an answer to a newer message than the prompt", () => {
   test("tells the parent when it began after the prompt was stored", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
-    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 }))).toContain("acknowledged");
+    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 }))).toContain("noticeAcknowledged");
   });
 
   test("tells nothing when it began before the prompt was stored", () => {
@@ -43,13 +43,13 @@ describe("an answer to a newer message than the prompt", () => {
     outbox.take("TICK");
     outbox.take("CHECKED", { storedAt: 10 });
     expect(outbox.refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 9 })).toBe(true);
-    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 11 }))).toContain("acknowledged");
+    expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 11 }))).toContain("noticeAcknowledged");
   });
 
   test("tells nothing of the second notice when only the first one was stored before it began", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
-    outbox.take("OWE", { end: endOf("ses_2") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
     outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: 11 });
     send(outbox, NEWER);
     expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_3", createdAt: 12 })).toBe(true);
@@ -59,7 +59,7 @@ describe("an answer to a newer message than the prompt", () => {
 describe("the pauses", () => {
   test("between failed reads of the parent double", () => {
     const outbox = emptyOutbox();
-    outbox.take("OWE", { end: endOf("ses_1") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
     const pauses: number[] = [];
     for (let time = 0; time < 3; time += 1) {
       outbox.take("READ_FAILED", { at: START });
@@ -71,14 +71,14 @@ describe("the pauses", () => {
 
   test("of failed reads do not lengthen those of the prompt that is sent after them", () => {
     const outbox = emptyOutbox();
-    outbox.take("OWE", { end: endOf("ses_1") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
     for (let time = 0; time < 6; time += 1) {
       outbox.take("READ_FAILED");
       outbox.take("TICK");
     }
-    const at = outbox.snapshot.context.wakeAt ?? START;
+    const at = outbox.snapshot.context.nextDeadline ?? START;
     outbox.take("PARENT_READ", { at });
-    outbox.take("FORMED", { prompt: promptOf("msg_1", "ses_1") });
+    outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
     outbox.take("SENT");
     expect(pauseOf(outbox, at)).toBe(outboxPatience.answer);
   });
@@ -89,7 +89,7 @@ describe("the pauses", () => {
     let asked = START;
     for (let time = 0; time < 7; time += 1) {
       pauses.push(pauseOf(outbox, asked));
-      asked = outbox.snapshot.context.wakeAt ?? 0;
+      asked = outbox.snapshot.context.nextDeadline ?? 0;
       outbox.take("TICK");
       outbox.take("CHECKED", { storedAt: 10 });
     }
@@ -102,24 +102,24 @@ test("a check that the host does not answer is no reason to send again: it is as
   outbox.take("TICK");
   expect(outbox.take("CHECK_FAILED")).toEqual([]);
   expect(outbox.snapshot.value.delivery).toBe("awaiting");
-  expect(outbox.take("TICK")).toMatchObject([{ type: "check", messageID: "msg_1" }]);
+  expect(outbox.take("TICK")).toMatchObject([{ type: "checkNotice", messageID: "msg_1" }]);
 });
 
 test("after a failed turn of the parent nothing is sent until its last idle is `outboxPatience.settle` ago", () => {
   const outbox = emptyOutbox();
   outbox.take("PARENT_ERROR");
   outbox.take("PARENT_IDLE", { at: START + 400 });
-  outbox.take("OWE", { end: endOf("ses_1") });
+  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
   expect(outbox.refuses("TICK", { at: START + 400 + outboxPatience.settle - 1 })).toBe(true);
-  expect(outbox.take("TICK", { at: START + 400 + outboxPatience.settle })).toMatchObject([{ type: "read" }]);
+  expect(outbox.take("TICK", { at: START + 400 + outboxPatience.settle })).toMatchObject([{ type: "readParent" }]);
 });
 
 test("the end of one run is withdrawn without that of another run of the same task", () => {
   const outbox = emptyOutbox();
   outbox.take("PARENT_ERROR");
-  for (const run of [0, 1]) outbox.take("OWE", { end: endOf("ses_1", run) });
+  for (const run of [0, 1]) outbox.take("NOTICE_DUE", { end: endOf("ses_1", run) });
   outbox.take("WITHDRAW", { taskId: "ses_1", run: 1 });
-  expect(outbox.snapshot.context.owed).toEqual([endOf("ses_1", 0)]);
+  expect(outbox.snapshot.context.queue).toEqual([endOf("ses_1", 0)]);
 });
 
 describe("prompts of a process that is gone", () => {
@@ -131,26 +131,26 @@ describe("prompts of a process that is gone", () => {
 
   test("carry ends that are not owed once more, whichever prompt they are in", () => {
     for (const taskId of ["ses_1", "ses_2", "ses_3"]) {
-      expect(adopting().refuses("OWE", { end: endOf(taskId) }), taskId).toBe(true);
+      expect(adopting().refuses("NOTICE_DUE", { end: endOf(taskId) }), taskId).toBe(true);
     }
-    expect(adopting().refuses("OWE", { end: endOf("ses_4") })).toBe(false);
+    expect(adopting().refuses("NOTICE_DUE", { end: endOf("ses_4") })).toBe(false);
   });
 
   test("are all dropped with the parent, and their tasks told so", () => {
     const outbox = adopting();
-    outbox.take("OWE", { end: endOf("ses_4") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_4") });
     const runs = ["ses_1", "ses_2", "ses_3", "ses_4"].map((taskId) => ({ taskId, run: 0 }));
-    expect(outbox.take("PARENT_GONE")).toEqual([{ type: "dropped", parentSessionID: "ses_parent", runs }]);
+    expect(outbox.take("PARENT_CLOSED")).toEqual([{ type: "noticeDropped", parentSessionID: "ses_parent", runs }]);
   });
 });
 
 test("an end that comes while the prompt is formed is still owed, and goes into the next one", () => {
   const outbox = emptyOutbox();
-  outbox.take("OWE", { end: endOf("ses_1") });
+  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
   outbox.take("PARENT_READ");
-  outbox.take("OWE", { end: endOf("ses_2") });
-  outbox.take("FORMED", { prompt: promptOf("msg_1", "ses_1") });
-  expect(outbox.snapshot.context.owed).toEqual([endOf("ses_2")]);
+  outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
+  outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
+  expect(outbox.snapshot.context.queue).toEqual([endOf("ses_2")]);
 });
 
 test("a prompt that is sent again goes out under the agent that the parent works with then", () => {
@@ -159,29 +159,29 @@ test("a prompt that is sent again goes out under the agent that the parent works
   outbox.take("CHECKED", { standing: "unanswered" });
   const sender = { agent: "plan", model: undefined };
   expect(outbox.take("PARENT_READ", { sender })).toMatchObject([
-    { type: "send", prompt: { messageID: "msg_1" }, sender },
+    { type: "sendNotice", prompt: { messageID: "msg_1" }, sender },
   ]);
 });
 
 test("an outbox whose parent is gone has nothing to tell", () => {
   const outbox = sentOutbox();
-  expect(isEmpty(outbox.snapshot)).toBe(false);
-  outbox.take("PARENT_GONE");
-  expect(isEmpty(outbox.snapshot)).toBe(true);
+  expect(isIdle(outbox.snapshot)).toBe(false);
+  outbox.take("PARENT_CLOSED");
+  expect(isIdle(outbox.snapshot)).toBe(true);
 });
 
 test("an outbox whose parent is gone waits for nothing, and for no failed turn once the parent is back", () => {
   const outbox = emptyOutbox();
   outbox.take("PARENT_ERROR");
-  outbox.take("PARENT_GONE");
-  expect(outbox.snapshot.context).toMatchObject({ wakeAt: undefined, opensAt: undefined });
+  outbox.take("PARENT_CLOSED");
+  expect(outbox.snapshot.context).toMatchObject({ nextDeadline: undefined, parentReadyAt: undefined });
   outbox.take("PARENT_PRESENT");
-  expect(outbox.take("OWE", { end: endOf("ses_2") })).toMatchObject([{ type: "read" }]);
+  expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
 });
 
 test("a parent that launches a task is there, whatever closed its outbox: it is told of the end", () => {
   const outbox = sentOutbox();
-  outbox.take("PARENT_GONE");
+  outbox.take("PARENT_CLOSED");
   outbox.take("PARENT_PRESENT");
-  expect(outbox.take("OWE", { end: endOf("ses_2") })).toMatchObject([{ type: "read" }]);
+  expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
 });

@@ -1,12 +1,12 @@
 import { initialTransition, transition } from "xstate";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import { type OutboxSnapshot, outboxMachine } from "../../../src/machines/outbox/machine.ts";
-import type { RunEnd } from "../../../src/machines/task/events.ts";
+import type { RunResult } from "../../../src/machines/task/events.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type Driven, drive } from "../drive.ts";
 
 /** The end of a run, as an outbox is owed it. */
-export const endOf = (taskId: string, run = 0): RunEnd => ({
+export const endOf = (taskId: string, run = 0): RunResult => ({
   taskId,
   run,
   parentSessionID: "ses_parent",
@@ -54,7 +54,9 @@ export const emptyOutbox = (): DrivenOutbox => {
       const [after, actions] = transition(outboxMachine, before, event);
       return {
         after,
-        effects: actions.flatMap(({ type, params }) => (type === "request" ? [params as unknown as OutboxEffect] : [])),
+        effects: actions.flatMap(({ type, params }) =>
+          type === "emitEffect" ? [params as unknown as OutboxEffect] : [],
+        ),
       };
     },
     usual: (type, { context: { prompt } }) => ({
@@ -67,8 +69,8 @@ export const emptyOutbox = (): DrivenOutbox => {
 /** Has what is owed formed into a prompt with that id, and the host take it. */
 export const send = (outbox: DrivenOutbox, messageID: string): DrivenOutbox => {
   outbox.take("PARENT_READ");
-  const { owed } = outbox.snapshot.context;
-  outbox.take("FORMED", { prompt: promptOf(messageID, ...owed.map(({ taskId }) => taskId)) });
+  const { queue } = outbox.snapshot.context;
+  outbox.take("COMPOSED", { prompt: promptOf(messageID, ...queue.map(({ taskId }) => taskId)) });
   outbox.take("SENT");
   return outbox;
 };
@@ -76,6 +78,6 @@ export const send = (outbox: DrivenOutbox, messageID: string): DrivenOutbox => {
 /** An outbox whose prompt `msg_1` was taken by the host; the parent has not begun to answer it. */
 export const sentOutbox = (): DrivenOutbox => {
   const outbox = emptyOutbox();
-  outbox.take("OWE", { end: endOf("ses_1") });
+  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
   return send(outbox, "msg_1");
 };

@@ -3,18 +3,18 @@ import { expect, test } from "vitest";
 import { type AnyStateNode, initialTransition, transition } from "xstate";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import {
-  isEmpty,
+  isIdle,
   type OutboxSnapshot,
   outboxMachine,
   outboxPatience,
-  underWay,
+  pendingPrompts,
 } from "../../../src/machines/outbox/machine.ts";
-import type { RunEnd } from "../../../src/machines/task/events.ts";
+import type { RunResult } from "../../../src/machines/task/events.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const GAP = 300;
 
-const end = (taskId: string, run = 0): RunEnd => ({
+const end = (taskId: string, run = 0): RunResult => ({
   taskId,
   run,
   parentSessionID: "ses_parent",
@@ -55,19 +55,19 @@ const walk = (chooses: Choose[]): Step[] => {
     const [after, actions] = transition(outboxMachine, before, event);
     snapshot = after;
     const effects = actions.flatMap(({ type, params }) =>
-      type === "request" ? [params as unknown as OutboxEffect] : [],
+      type === "emitEffect" ? [params as unknown as OutboxEffect] : [],
     );
     steps.push({ event, before, after, effects });
     for (const effect of effects) {
-      if (effect.type !== "form") continue;
+      if (effect.type !== "composeNotice") continue;
       formed += 1;
       const prompt: NoticePrompt = {
         messageID: `msg_${String(formed).padStart(3, "0")}`,
         parts: [],
-        runs: effect.owed,
+        runs: effect.queue,
         toasts: [{ message: String(formed), variant: "info" }],
       };
-      take({ type: "FORMED", at: event.at, prompt });
+      take({ type: "COMPOSED", at: event.at, prompt });
     }
   };
   for (const [index, choose] of chooses.entries()) take(choose(snapshot, START + index * GAP));
@@ -98,7 +98,7 @@ const KINDS: Choose[] = [
         retryable,
       }),
   ),
-  (_, at) => ({ type: "PARENT_MISSING", at, message: "not found" }),
+  (_, at) => ({ type: "PARENT_NOT_FOUND", at, message: "not found" }),
   (_, at) => ({ type: "PARENT_FOUND", at }),
   (_, at) => ({ type: "SEARCH_FAILED", at, message: "no" }),
   ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
@@ -119,7 +119,7 @@ const KINDS: Choose[] = [
     createdAt: 1,
   }),
   (_, at) => ({ type: "PARENT_ANSWERED", at, promptID: "msg_000", createdAt: 1 }),
-  ({ context }, at) => ({ type: "WITHDRAW", at, taskId: context.owed[0]?.taskId ?? "ses_x", run: 0 }),
+  ({ context }, at) => ({ type: "WITHDRAW", at, taskId: context.queue[0]?.taskId ?? "ses_x", run: 0 }),
 ];
 
 /** One event in five owes a new end; one in a hundred or so deletes the parent. */
@@ -130,10 +130,10 @@ const choices = fc.array(
       weight: 20,
       arbitrary: fc.constant(
         (index: number): Choose =>
-          (_, at) => ({ type: "OWE", at, end: end(`ses_${index}`) }),
+          (_, at) => ({ type: "NOTICE_DUE", at, end: end(`ses_${index}`) }),
       ),
     },
-    { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_GONE", at })) },
+    { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_CLOSED", at })) },
     {
       weight: 2,
       arbitrary: fc.constant(
@@ -168,16 +168,16 @@ test("the walks of these properties come to every state", () => {
 });
 
 test("an end that is owed already, or on its way, is not owed once more", () => {
-  const owe: Choose = (_, at) => ({ type: "OWE", at, end: end("ses_1") });
+  const owe: Choose = (_, at) => ({ type: "NOTICE_DUE", at, end: end("ses_1") });
   const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER });
   const [twice, formed] = [walk([owe, owe]), walk([owe, read, owe])];
-  expect(twice.at(-1)?.after.context.owed).toHaveLength(1);
-  expect(formed.at(-1)?.after.context).toMatchObject({ owed: [], prompt: { runs: [{ taskId: "ses_1" }] } });
+  expect(twice.at(-1)?.after.context.queue).toHaveLength(1);
+  expect(formed.at(-1)?.after.context).toMatchObject({ queue: [], prompt: { runs: [{ taskId: "ses_1" }] } });
 });
 
 always("one prompt at a time: none is formed while another is under way", (steps) => {
   for (const { before, event } of steps) {
-    if (event.type === "FORMED") expect(before.context.prompt).toBeUndefined();
+    if (event.type === "COMPOSED") expect(before.context.prompt).toBeUndefined();
   }
 });
 
@@ -185,41 +185,41 @@ always(
   "what is owed is put into one prompt, or withdrawn, or still owed: nothing is lost, nothing is told twice",
   (steps) => {
     const owed = steps.flatMap(({ event, before }) =>
-      event.type === "OWE" && before.value.delivery !== "closed" ? [event.end.taskId] : [],
+      event.type === "NOTICE_DUE" && before.value.delivery !== "closed" ? [event.end.taskId] : [],
     );
     const formed = steps.flatMap(({ event }) =>
-      event.type === "FORMED" ? event.prompt.runs.map(({ taskId }) => taskId) : [],
+      event.type === "COMPOSED" ? event.prompt.runs.map(({ taskId }) => taskId) : [],
     );
     const withdrawn = steps.flatMap(({ event, before, after }) =>
-      event.type === "WITHDRAW" && before.context.owed.length > after.context.owed.length ? [event.taskId] : [],
+      event.type === "WITHDRAW" && before.context.queue.length > after.context.queue.length ? [event.taskId] : [],
     );
-    const left = steps.at(-1)?.after.context.owed.map(({ taskId }) => taskId) ?? [];
-    const closed = steps.some(({ event }) => event.type === "PARENT_GONE");
+    const left = steps.at(-1)?.after.context.queue.map(({ taskId }) => taskId) ?? [];
+    const closed = steps.some(({ event }) => event.type === "PARENT_CLOSED");
     expect(new Set(formed).size).toBe(formed.length);
     if (!closed) expect([...formed, ...withdrawn, ...left].toSorted()).toEqual(owed.toSorted());
   },
 );
 
 always("an adopted prompt is told, or under way, or dropped with its parent: none is lost", (steps) => {
-  const idsIn = (type: "acknowledged" | "dropped") =>
+  const idsIn = (type: "noticeAcknowledged" | "noticeDropped") =>
     steps.flatMap(({ effects }) =>
       effects.flatMap((effect) => (effect.type === type ? effect.runs.map(({ taskId }) => taskId) : [])),
     );
   const last = steps.at(-1)?.after;
-  const left = (last ? underWay(last) : []).flatMap(({ runs }) => runs.map(({ taskId }) => taskId));
+  const left = (last ? pendingPrompts(last) : []).flatMap(({ runs }) => runs.map(({ taskId }) => taskId));
   const adopted = steps.flatMap(({ event }) =>
     event.type === "ADOPTED" ? event.prompts.flatMap(({ runs }) => runs.map(({ taskId }) => taskId)) : [],
   );
-  const accounted = [...idsIn("acknowledged"), ...idsIn("dropped"), ...left];
+  const accounted = [...idsIn("noticeAcknowledged"), ...idsIn("noticeDropped"), ...left];
   for (const taskId of adopted) expect(accounted.filter((id) => id === taskId)).toHaveLength(1);
 });
 
 always("a prompt is sent with the same ids every time", (steps) => {
   const sent = steps.flatMap(({ effects }) =>
-    effects.flatMap((effect) => (effect.type === "send" ? [effect.prompt] : [])),
+    effects.flatMap((effect) => (effect.type === "sendNotice" ? [effect.prompt] : [])),
   );
   const formed = steps.flatMap(({ event }) =>
-    event.type === "FORMED" ? [event.prompt] : event.type === "ADOPTED" ? event.prompts : [],
+    event.type === "COMPOSED" ? [event.prompt] : event.type === "ADOPTED" ? event.prompts : [],
   );
   const wording = ({ toasts: _, ...words }: NoticePrompt) => words;
   for (const prompt of sent) expect(formed.map(wording)).toContainEqual(wording(prompt));
@@ -227,32 +227,32 @@ always("a prompt is sent with the same ids every time", (steps) => {
 
 always("the person is shown a prompt once, when it has gone out", (steps) => {
   const shown = steps.flatMap(({ effects }) =>
-    effects.flatMap((effect) => (effect.type === "announce" ? effect.toasts.map(({ message }) => message) : [])),
+    effects.flatMap((effect) => (effect.type === "showToasts" ? effect.toasts.map(({ message }) => message) : [])),
   );
   expect(new Set(shown).size).toBe(shown.length);
-  const acknowledged = steps.flatMap(({ effects }) => effects.filter(({ type }) => type === "acknowledged"));
+  const acknowledged = steps.flatMap(({ effects }) => effects.filter(({ type }) => type === "noticeAcknowledged"));
   expect(shown.length).toBeGreaterThanOrEqual(acknowledged.length);
 });
 
 always("nothing is begun while the parent is settling after an error", (steps) => {
   for (const { before, after, effects } of steps) {
     if (before.value.parent !== "settling" || after.value.parent !== "settling") continue;
-    expect(effects.map(({ type }) => type)).not.toContain("form");
+    expect(effects.map(({ type }) => type)).not.toContain("composeNotice");
   }
 });
 
 always("a deadline is always kept: the tick that is due is accepted", (steps) => {
   for (const { after } of steps) {
-    const { wakeAt, opensAt } = after.context;
+    const { nextDeadline: wakeAt, parentReadyAt: opensAt } = after.context;
     for (const at of [wakeAt, opensAt]) if (at !== undefined) expect(after.can({ type: "TICK", at })).toBe(true);
   }
 });
 
 always("nothing is stuck: an outbox with something to tell waits for an answer or has a deadline", (steps) => {
   for (const { after } of steps) {
-    if (isEmpty(after)) continue;
+    if (isIdle(after)) continue;
     const asked = ["reading", "forming", "sending", "checking", "searching"].includes(String(after.value.delivery));
-    const { wakeAt, opensAt } = after.context;
+    const { nextDeadline: wakeAt, parentReadyAt: opensAt } = after.context;
     expect(asked || wakeAt !== undefined || opensAt !== undefined).toBe(true);
   }
 });

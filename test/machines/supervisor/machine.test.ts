@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { type ActorRefFrom, createActor } from "xstate";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
-import type { Effect, HostEvent, SeenMessage } from "../../../src/machines/supervisor/events.ts";
+import type { Effect, HostEvent, MessageInfo } from "../../../src/machines/supervisor/events.ts";
 import { outboxId, supervisorMachine } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
-import { stateOf, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
+import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { promptOf } from "../outbox/driven-outbox.ts";
 
@@ -29,7 +29,7 @@ const supervise = () => {
     answer: (id: string) => {
       tell(id, { type: "PROMPT_ACCEPTED", at });
       tell(id, { type: "HOST_IDLE", at });
-      tell(id, { type: "LOOKED_ANSWERED", at, look: 1, completedAt: at, result: "12" });
+      tell(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
     },
     adopt: (parentSessionID: string, prompt: NoticePrompt) =>
       actor.send({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: [prompt] }),
@@ -50,12 +50,12 @@ const noticeSentToLead = () => {
   supervisor.launch(HELP, LEAD);
   supervisor.answer(HELP);
   supervisor.tellOutbox(LEAD, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
-  supervisor.tellOutbox(LEAD, { type: "FORMED", at, prompt: promptOf("msg_1", HELP) });
+  supervisor.tellOutbox(LEAD, { type: "COMPOSED", at, prompt: promptOf("msg_1", HELP) });
   supervisor.tellOutbox(LEAD, { type: "SENT", at, messageID: "msg_1" });
   return supervisor;
 };
 
-const answerTo = (promptID: string, isSummary = false): SeenMessage => ({
+const answerTo = (promptID: string, isSummary = false): MessageInfo => ({
   id: "msg_2",
   role: "assistant",
   createdAt: at,
@@ -86,7 +86,7 @@ test("a prompt that tells of a task which is not here harms nobody when it is ac
   supervisor.host({ type: "message", sessionID: PERSON, message: answerTo("msg_1") });
   expect(supervisor.outbox(PERSON)?.value.delivery).toBe("idle");
   supervisor.answer(LEAD);
-  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
 });
 
 test("the failure of a task that is itself a parent is heard by both: the task and the outbox of its session", () => {
@@ -106,7 +106,7 @@ test("a parent whose outbox is closed is told again from its next launch on", ()
   supervisor.launch(HELP, PERSON);
   supervisor.taken();
   supervisor.answer(HELP);
-  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
 });
 
 test("an outbox that throws is removed and reported, its siblings stay, and the next end opens another", () => {
@@ -117,14 +117,14 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   supervisor.answer(LEAD);
   supervisor.tellOutbox(PERSON, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
   supervisor.taken();
-  supervisor.tellOutbox(PERSON, { type: "FORMED", at, prompt: null as never });
-  expect(supervisor.taken()).toMatchObject([{ type: "broken", id: outboxId(PERSON) }]);
+  supervisor.tellOutbox(PERSON, { type: "COMPOSED", at, prompt: null as never });
+  expect(supervisor.taken()).toMatchObject([{ type: "actorFailed", id: outboxId(PERSON) }]);
   expect(supervisor.context()).toEqual({
     tasks: { [LEAD]: PERSON, [HELP]: PERSON, ses_helper: LEAD },
     outboxes: { [LEAD]: true },
   });
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);
-  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "read", parentSessionID: PERSON }));
-  expect(stateOf(supervisor.task("ses_helper"))).toBe("running.launching");
+  expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
+  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.launching");
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, type AnyStateNode, initialTransition, transition } from "xstate";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
-import type { PendingRequest, Recovery, RunEnd, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
+import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import type { TaskError } from "../../../src/task.ts";
 
@@ -14,12 +14,12 @@ type Events<Event extends { type: string }> = {
 
 /** What ends a run, or an outbox's work, comes less often: else every walk would be short. */
 const ENDS: ReadonlySet<string> = new Set<TaskEvent["type"] | OutboxEvent["type"]>([
-  "SESSION_GONE",
-  "BROKEN",
+  "SESSION_DELETED",
+  "SUPERVISION_FAILED",
   "CANCEL",
   "STOPPED",
-  "LOOKED_FAILED",
-  "PARENT_GONE",
+  "CHECKED_FAILED",
+  "PARENT_CLOSED",
 ]);
 
 const anyOf = <Event extends { type: string }>(events: Events<Event>): Arbitrary<Event> =>
@@ -40,15 +40,15 @@ const error: Arbitrary<TaskError> = fc.record({
   kind: fc.constantFrom("host", "provider", "unanswered", "sessionGone", "internal", "interrupted"),
   message: text,
 }) as Arbitrary<TaskError>;
-const request: Arbitrary<PendingRequest> = fc.record({
+const request: Arbitrary<UserRequest> = fc.record({
   id,
   kind: fc.constantFrom("permission", "question"),
   what: text,
   since: at,
 });
 const recovery = fc.constantFrom<Recovery>("continue", "fail");
-const outcome = fc.constantFrom<RunEnd["outcome"]>("completed", "error", "cancelled");
-const end: Arbitrary<RunEnd> = fc.record({
+const outcome = fc.constantFrom<RunResult["outcome"]>("completed", "error", "cancelled");
+const end: Arbitrary<RunResult> = fc.record({
   taskId: id,
   run: count,
   parentSessionID: id,
@@ -67,7 +67,7 @@ const prompt: Arbitrary<NoticePrompt> = fc.record({
     maxLength: 2,
   }),
 });
-const looked = { at, look: count };
+const looked = { at, checkId: count };
 const call = fc.record({ at, call: id });
 
 const taskEvents: Events<TaskEvent> = {
@@ -76,38 +76,38 @@ const taskEvents: Events<TaskEvent> = {
   PROMPT_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
   HOST_IDLE: timed,
   HOST_ERROR: fc.record({ at, error: fc.record({ name: text, message: text }) }),
-  SESSION_MISSING: timed,
-  SESSION_GONE: timed,
-  LOOKED_BUSY: fc.record(looked),
-  LOOKED_ANSWERED: fc.record({ ...looked, completedAt: at, result: text }),
-  LOOKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
-  LOOKED_ABORTED: fc.record({ ...looked, completedAt: at }),
-  LOOKED_UNANSWERED: fc.record(looked),
-  LOOKED_MISSING: fc.record(looked),
-  LOOK_FAILED: fc.record({ ...looked, error }),
+  SESSION_NOT_FOUND: timed,
+  SESSION_DELETED: timed,
+  CHECKED_BUSY: fc.record(looked),
+  CHECKED_ANSWERED: fc.record({ ...looked, completedAt: at, result: text }),
+  CHECKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
+  CHECKED_ABORTED: fc.record({ ...looked, completedAt: at }),
+  CHECKED_UNANSWERED: fc.record(looked),
+  CHECKED_NOT_FOUND: fc.record(looked),
+  CHECK_FAILED: fc.record({ ...looked, error }),
   CANCEL: timed,
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
   RESUME: fc.record({ at, messageID: id, partID: id, prompt: text }),
   TICK: timed,
-  RETRIEVED: timed,
-  BROKEN: fc.record({ at, error }),
-  ADOPTED: fc.record({ at, recovery, underWay: fc.boolean() }),
+  RESULT_READ: timed,
+  SUPERVISION_FAILED: fc.record({ at, error }),
+  ADOPTED: fc.record({ at, recovery, isNoticePending: fc.boolean() }),
   RUN_ENDED: fc.record({ at, outcome }),
   WAIT_BEGAN: call,
-  LET_GO: call,
-  TOLD: call,
-  NOTICE_FORMED: timed,
+  WAIT_ABANDONED: call,
+  WAIT_DELIVERED: call,
+  NOTICE_COMPOSED: timed,
   NOTICE_ACKNOWLEDGED: timed,
   NOTICE_DROPPED: timed,
   REQUEST_ASKED: fc.record({ at, request }),
   REQUEST_ANSWERED: fc.record({ at, id }),
-  WENT_QUIET: timed,
-  HEARD: timed,
+  BECAME_STALE: timed,
+  ACTIVITY_SEEN: timed,
 };
 
 const outboxEvents: Events<OutboxEvent> = {
-  OWE: fc.record({ at, end }),
+  NOTICE_DUE: fc.record({ at, end }),
   ADOPTED: fc.record({ at, prompts: fc.array(prompt, { maxLength: 3 }) }),
   WITHDRAW: fc.record({ at, taskId: id, run: count }),
   PARENT_READ: fc.record({
@@ -115,8 +115,8 @@ const outboxEvents: Events<OutboxEvent> = {
     sender: fc.record({ agent: fc.option(text, { nil: undefined }), model: fc.constant(undefined) }),
   }),
   READ_FAILED: fc.record({ at, message: text }),
-  FORMED: fc.record({ at, prompt }),
-  FORM_FAILED: fc.record({ at, message: text }),
+  COMPOSED: fc.record({ at, prompt }),
+  COMPOSE_FAILED: fc.record({ at, message: text }),
   SENT: fc.record({ at, messageID: id }),
   SEND_REFUSED: fc.record({ at, messageID: id, message: text, retryable: fc.boolean() }),
   CHECKED: fc.record({
@@ -132,10 +132,10 @@ const outboxEvents: Events<OutboxEvent> = {
   PARENT_BUSY: timed,
   PARENT_IDLE: timed,
   PARENT_ERROR: fc.record({ at, message: text }),
-  PARENT_MISSING: fc.record({ at, message: text }),
+  PARENT_NOT_FOUND: fc.record({ at, message: text }),
   PARENT_FOUND: timed,
   SEARCH_FAILED: fc.record({ at, message: text }),
-  PARENT_GONE: timed,
+  PARENT_CLOSED: timed,
   TICK: timed,
 };
 
@@ -162,14 +162,14 @@ type Snapshot = ReturnType<AnyStateMachine["transition"]>;
 
 /** What an event of the outside would carry: the numbers and ids that the machine knows. */
 const fitted = (event: { type: string }, { context }: Snapshot): { type: string } => {
-  const { look, wakeAt, opensAt, waiters = [], requests = [], prompt } = context;
+  const { checkId, nextDeadline, parentReadyAt, waiters = [], userRequests = [], prompt } = context;
   const known = {
-    look,
+    checkId,
     call: waiters[0],
-    id: requests[0]?.id,
+    id: userRequests[0]?.id,
     messageID: prompt?.messageID,
     promptID: prompt?.messageID,
-    at: event.type === "TICK" ? (opensAt ?? wakeAt) : undefined,
+    at: event.type === "TICK" ? (parentReadyAt ?? nextDeadline) : undefined,
   };
   const fitting = Object.entries(known).filter(([name, value]) => name in event && value !== undefined);
   return { ...event, ...Object.fromEntries(fitting) };
@@ -188,8 +188,8 @@ const firstRun: TaskEvent[] = [
   { type: "SLOT_GRANTED", at: 0 },
   { type: "PROMPT_ACCEPTED", at: 0 },
   { type: "HOST_IDLE", at: 0 },
-  { type: "LOOKED_ANSWERED", at: 0, look: 1, completedAt: 0, result: "12" },
-  { type: "NOTICE_FORMED", at: 0 },
+  { type: "CHECKED_ANSWERED", at: 0, checkId: 1, completedAt: 0, result: "12" },
+  { type: "NOTICE_COMPOSED", at: 0 },
   { type: "NOTICE_ACKNOWLEDGED", at: 0 },
   { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
 ];

@@ -18,8 +18,8 @@ test("a request that comes after the end holds nothing up", () => {
 });
 
 test("the silence of a task that has ended is nothing to tell of", () => {
-  expect(workingTask().refuses("WENT_QUIET")).toBe(false);
-  expect(ended().refuses("WENT_QUIET")).toBe(true);
+  expect(workingTask().refuses("BECAME_STALE")).toBe(false);
+  expect(ended().refuses("BECAME_STALE")).toBe(true);
 });
 
 test("when a request is answered, the oldest of the others is shown next", () => {
@@ -38,13 +38,13 @@ test("what a child asked is forgotten with the process that it asked in", () => 
   task.take("REQUEST_ASKED");
   task.take("ADOPTED");
   expect(task.snapshot.value.attention).toBe("none");
-  expect(task.snapshot.context.requests).toEqual([]);
+  expect(task.snapshot.context.userRequests).toEqual([]);
 });
 
 test("a child is silent since it was last heard of, and no longer once it is heard", () => {
   const task = workingTask();
-  task.take("WENT_QUIET", { at: 600_000 });
-  expect(task.snapshot.context.quietSince).toBe(600_000);
-  task.take("HEARD");
-  expect(task.snapshot.context.quietSince).toBeUndefined();
+  task.take("BECAME_STALE", { at: 600_000 });
+  expect(task.snapshot.context.staleSince).toBe(600_000);
+  task.take("ACTIVITY_SEEN");
+  expect(task.snapshot.context.staleSince).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
-import { stateOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { lifecyclePath, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { type Driven, drive } from "../drive.ts";
 
@@ -9,17 +9,17 @@ const fault = { name: "Unreachable", kind: "host", message: "connection refused"
 const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: Type }>> } = {
   PROMPT_REFUSED: { error: fault, retryable: true },
   HOST_ERROR: { error: { name: "APIError", message: "401" } },
-  LOOKED_ANSWERED: { completedAt: START, result: "12" },
-  LOOKED_FAILED: { completedAt: START, error: fault },
-  LOOKED_ABORTED: { completedAt: START },
-  LOOK_FAILED: { error: fault },
+  CHECKED_ANSWERED: { completedAt: START, result: "12" },
+  CHECKED_FAILED: { completedAt: START, error: fault },
+  CHECKED_ABORTED: { completedAt: START },
+  CHECK_FAILED: { error: fault },
   NOT_STOPPED: { error: fault },
-  BROKEN: { error: fault },
+  SUPERVISION_FAILED: { error: fault },
   RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },
-  ADOPTED: { recovery: "continue", underWay: false },
+  ADOPTED: { recovery: "continue", isNoticePending: false },
   WAIT_BEGAN: { call: "call_1" },
-  LET_GO: { call: "call_1" },
-  TOLD: { call: "call_1" },
+  WAIT_ABANDONED: { call: "call_1" },
+  WAIT_DELIVERED: { call: "call_1" },
   REQUEST_ASKED: { request: { id: "per_1", kind: "permission", what: "bash", since: START } },
   REQUEST_ANSWERED: { id: "per_1" },
 };
@@ -36,12 +36,14 @@ export const queuedTask = (): DrivenTask => {
       const [after, actions] = transition(taskMachine, before, event);
       return {
         after,
-        effects: actions.flatMap(({ type, params }) => (type === "request" ? [params as unknown as TaskEffect] : [])),
+        effects: actions.flatMap(({ type, params }) =>
+          type === "emitEffect" ? [params as unknown as TaskEffect] : [],
+        ),
       };
     },
-    usual: (type, { context: { look } }) => ({
+    usual: (type, { context: { checkId } }) => ({
       ...usual[type as TaskEvent["type"]],
-      ...(type.startsWith("LOOK") ? { look } : {}),
+      ...(type.startsWith("CHECK") ? { checkId } : {}),
     }),
   });
 };
@@ -59,8 +61,8 @@ export const workingTask = (): DrivenTask => begin(queuedTask());
 /** Has the run answered and its parent told, so that the task is at rest. */
 export const completeAndTell = (task: DrivenTask, result = "12"): DrivenTask => {
   task.take("HOST_IDLE");
-  task.take("LOOKED_ANSWERED", { result });
-  task.take("NOTICE_FORMED");
+  task.take("CHECKED_ANSWERED", { result });
+  task.take("NOTICE_COMPOSED");
   task.take("NOTICE_ACKNOWLEDGED");
   return task;
 };
@@ -73,28 +75,28 @@ export const resume = (task: DrivenTask): DrivenTask => {
 
 /** Has the host asked how the run stands, if it is not being asked already; returns what is requested for it. */
 export const look = (task: DrivenTask): TaskEffect[] => {
-  if (stateOf(task.snapshot).endsWith("working")) return task.take("HOST_IDLE");
-  return task.snapshot.context.wakeAt === undefined ? [] : task.take("TICK");
+  if (lifecyclePath(task.snapshot).endsWith("working")) return task.take("HOST_IDLE");
+  return task.snapshot.context.nextDeadline === undefined ? [] : task.take("TICK");
 };
 
 /** Has the host asked that often without an answer. */
 export const failLooks = (task: DrivenTask, times: number): void => {
   for (let time = 0; time < times; time += 1) {
     look(task);
-    task.take("LOOK_FAILED");
+    task.take("CHECK_FAILED");
   }
 };
 
 /** The process dies, another one takes over, and the run turns out to be cut off. Returns what is requested then. */
 export const cutOff = (task: DrivenTask, recovery: Recovery = "continue"): TaskEffect[] => {
   task.take("ADOPTED", { recovery });
-  return task.take("LOOKED_UNANSWERED");
+  return task.take("CHECKED_UNANSWERED");
 };
 
 /** Has the prompt sent once more, because nobody works on it, and taken by the host. */
 export const resend = (task: DrivenTask): void => {
   look(task);
-  task.take("LOOKED_UNANSWERED");
+  task.take("CHECKED_UNANSWERED");
   task.take("TICK");
   task.take("PROMPT_ACCEPTED");
 };

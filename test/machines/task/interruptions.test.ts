@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import {
-  isReadable,
+  isCompatible,
+  lifecyclePath,
   type StoredSnapshot,
-  stateOf,
   type TaskSnapshot,
   taskMachine,
 } from "../../../src/machines/task/machine.ts";
-import { patience } from "../../../src/machines/task/setup.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 
 const after = (snapshot: TaskSnapshot, event: TaskEvent): TaskSnapshot => transition(taskMachine, snapshot, event)[0];
@@ -24,13 +24,13 @@ const cutOff = (
   lastStepAt: number | undefined,
   how: "aborted" | "unanswered",
 ): TaskSnapshot => {
-  const adopted = after(snapshot, { type: "ADOPTED", at: START, recovery: "continue", underWay: false });
-  const looked = { at: START, look: adopted.context.look, lastStepAt };
+  const adopted = after(snapshot, { type: "ADOPTED", at: START, recovery: "continue", isNoticePending: false });
+  const looked = { at: START, checkId: adopted.context.checkId, lastStepAt };
   return after(
     adopted,
     how === "aborted"
-      ? { type: "LOOKED_ABORTED", completedAt: START, ...looked }
-      : { type: "LOOKED_UNANSWERED", ...looked },
+      ? { type: "CHECKED_ABORTED", completedAt: START, ...looked }
+      : { type: "CHECKED_UNANSWERED", ...looked },
   );
 };
 
@@ -47,10 +47,10 @@ test.each(["aborted", "unanswered"] as const)(
     ] as const) {
       snapshot = cutOff(snapshot, lastStepAt, how);
       expect(snapshot.context.interruptions).toBe(interruptions);
-      expect(stateOf(snapshot)).toBe("running.launching");
+      expect(lifecyclePath(snapshot)).toBe("running.launching");
     }
     snapshot = cutOff(cutOff(snapshot, START + 20, how), START + 20, how);
-    expect(stateOf(snapshot)).toBe("error");
+    expect(lifecyclePath(snapshot)).toBe("error");
   },
 );
 
@@ -67,9 +67,9 @@ test("what an earlier version stored goes on: it remembers no step, and any step
   const { lastStepAt: _, ...context } = now.context;
   const stored: StoredSnapshot = JSON.parse(JSON.stringify({ value: now.value, context }));
   expect(stored.context).not.toHaveProperty("lastStepAt");
-  expect(isReadable(stored)).toBe(true);
+  expect(isCompatible(stored)).toBe(true);
   const restored = taskMachine.resolveState(stored);
-  expect(restored.context.interruptions).toBe(patience.interruptions);
-  expect(stateOf(cutOff(restored, START, "aborted"))).toBe("running.launching");
-  expect(stateOf(cutOff(restored, undefined, "aborted"))).toBe("error");
+  expect(restored.context.interruptions).toBe(TASK_LIMITS.interruptions);
+  expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.launching");
+  expect(lifecyclePath(cutOff(restored, undefined, "aborted"))).toBe("error");
 });

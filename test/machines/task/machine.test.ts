@@ -4,8 +4,8 @@ import { type AnyStateNode, initialTransition, transition } from "xstate";
 import type { TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
 import {
   isAtRest,
-  refusalOf,
-  stateOf,
+  lifecyclePath,
+  refusalReason,
   statusOf,
   type TaskSnapshot,
   taskMachine,
@@ -26,38 +26,38 @@ const POOL: TaskEvent[] = [
       "SLOT_GRANTED",
       "PROMPT_ACCEPTED",
       "HOST_IDLE",
-      "SESSION_MISSING",
-      "SESSION_GONE",
+      "SESSION_NOT_FOUND",
+      "SESSION_DELETED",
       "CANCEL",
       "STOPPED",
       "TICK",
-      "RETRIEVED",
-      "NOTICE_FORMED",
+      "RESULT_READ",
+      "NOTICE_COMPOSED",
       "NOTICE_ACKNOWLEDGED",
-      "WENT_QUIET",
-      "HEARD",
+      "BECAME_STALE",
+      "ACTIVITY_SEEN",
     ] as const
   ).map((type) => ({ type, at: 0 })),
-  ...(["WAIT_BEGAN", "LET_GO", "TOLD"] as const).flatMap((type): TaskEvent[] => [
+  ...(["WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED"] as const).flatMap((type): TaskEvent[] => [
     { type, at: 0, call: "call_1" },
     { type, at: 0, call: "call_2" },
   ]),
-  { type: "ADOPTED", at: 0, recovery: "continue", underWay: true },
-  { type: "ADOPTED", at: 0, recovery: "fail", underWay: false },
+  { type: "ADOPTED", at: 0, recovery: "continue", isNoticePending: true },
+  { type: "ADOPTED", at: 0, recovery: "fail", isNoticePending: false },
   { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: true },
   { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: false },
-  { type: "BROKEN", at: 0, error: fault },
+  { type: "SUPERVISION_FAILED", at: 0, error: fault },
   { type: "NOT_STOPPED", at: 0, error: fault },
   { type: "HOST_ERROR", at: 0, error: { name: "APIError", message: "401" } },
-  ...LOOKS.flatMap((look): TaskEvent[] => [
-    { type: "LOOKED_BUSY", at: 0, look },
-    { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "12" },
-    { type: "LOOKED_ANSWERED", at: 0, look, completedAt: START, result: "" },
-    { type: "LOOKED_FAILED", at: 0, look, completedAt: START, error: fault },
-    { type: "LOOKED_ABORTED", at: 0, look, completedAt: START, lastStepAt: START + look },
-    { type: "LOOKED_UNANSWERED", at: 0, look },
-    { type: "LOOKED_MISSING", at: 0, look },
-    { type: "LOOK_FAILED", at: 0, look, error: fault },
+  ...LOOKS.flatMap((checkId): TaskEvent[] => [
+    { type: "CHECKED_BUSY", at: 0, checkId },
+    { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "12" },
+    { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "" },
+    { type: "CHECKED_FAILED", at: 0, checkId, completedAt: START, error: fault },
+    { type: "CHECKED_ABORTED", at: 0, checkId, completedAt: START, lastStepAt: START + checkId },
+    { type: "CHECKED_UNANSWERED", at: 0, checkId },
+    { type: "CHECKED_NOT_FOUND", at: 0, checkId },
+    { type: "CHECK_FAILED", at: 0, checkId, error: fault },
   ]),
   { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
   ...(["permission", "question"] as const).map(
@@ -85,7 +85,7 @@ const walk = (length: number, choose: Choose): Step[] => {
     const [after, actions] = transition(taskMachine, before, event);
     snapshot = after;
     const effects = actions.flatMap(({ type, params }) =>
-      type === "request" ? [params as unknown as TaskEffect] : [],
+      type === "emitEffect" ? [params as unknown as TaskEffect] : [],
     );
     return { event, before, after, effects };
   });
@@ -93,10 +93,10 @@ const walk = (length: number, choose: Choose): Step[] => {
 
 const answered: TaskEvent[] = [
   { type: "HOST_IDLE", at: 0 },
-  { type: "LOOKED_ANSWERED", at: 0, look: 1, completedAt: START, result: "12" },
+  { type: "CHECKED_ANSWERED", at: 0, checkId: 1, completedAt: START, result: "12" },
 ];
 const told: TaskEvent[] = [
-  { type: "NOTICE_FORMED", at: 0 },
+  { type: "NOTICE_COMPOSED", at: 0 },
   { type: "NOTICE_ACKNOWLEDGED", at: 0 },
 ];
 const begun: TaskEvent[] = [
@@ -111,9 +111,9 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "SLOT_GRANTED",
   "PROMPT_ACCEPTED",
   "HOST_IDLE",
-  "LOOKED_BUSY",
-  "LOOKED_ABORTED",
-  "LOOKED_UNANSWERED",
+  "CHECKED_BUSY",
+  "CHECKED_ABORTED",
+  "CHECKED_UNANSWERED",
   "TICK",
 ]);
 
@@ -199,7 +199,7 @@ always("the status is always one of the five", (steps) => {
 
 always("a refused event changes nothing, requests nothing, and has a reason", (steps) => {
   for (const { event, before, after, effects } of steps) {
-    const reason = refusalOf(before, event);
+    const reason = refusalReason(before, event);
     if (reason === undefined) continue;
     expect(reason).not.toBe("");
     expect(after).toBe(before);
@@ -209,7 +209,7 @@ always("a refused event changes nothing, requests nothing, and has a reason", (s
 
 always("a deadline is always kept: the tick that is due is accepted", (steps) => {
   for (const { after } of steps) {
-    const { wakeAt } = after.context;
+    const { nextDeadline: wakeAt } = after.context;
     if (wakeAt !== undefined) expect(after.can({ type: "TICK", at: wakeAt })).toBe(true);
   }
 });
@@ -227,8 +227,8 @@ always(
     const owed = new Set<number>();
     for (const { event, effects } of steps) {
       for (const effect of effects) {
-        if (effect.type === "withdraw") expect(owed.delete(effect.run)).toBe(true);
-        if (effect.type !== "tell") continue;
+        if (effect.type === "withdrawNotice") expect(owed.delete(effect.run)).toBe(true);
+        if (effect.type !== "queueNotice") continue;
         if (event.type !== "ADOPTED") expect(owed).not.toContain(effect.end.run);
         owed.add(effect.end.run);
       }
@@ -242,22 +242,24 @@ always("every run's end is owed, or told by a tool that waited for it: none is p
     if (!ended) continue;
     expect(before.value.notice, event.type).toBe("none");
     expect(["due", "held"]).toContain(after.value.notice);
-    expect(after.context.end?.run).toBe(after.context.run.index);
+    expect(after.context.lastRunResult?.run).toBe(after.context.run.index);
   }
 });
 
 always("what has ended asks nothing of the host any more, unless it is resumed", (steps) => {
   for (const { event, before, effects } of steps) {
     if (before.context.completedAt === undefined || event.type === "RESUME") continue;
-    expect(effects.filter(({ type }) => type === "prompt" || type === "look" || type === "stop")).toEqual([]);
+    expect(
+      effects.filter(({ type }) => type === "sendPrompt" || type === "checkRun" || type === "stopSession"),
+    ).toEqual([]);
   }
 });
 
 always("a run that is given up is stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
-    if (!givenUp || event.type === "LOOKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
-    expect(effects.map(({ type }) => type)).toContain("stop");
+    if (!givenUp || event.type === "CHECKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
+    expect(effects.map(({ type }) => type)).toContain("stopSession");
   }
 });
 
@@ -282,14 +284,14 @@ const after = (...events: TaskEvent[]): TaskSnapshot => {
 
 test("a refusal says why, in words that follow 'task …'", () => {
   const running = after();
-  expect(refusalOf(running, resume)).toBe("only completed tasks can be resumed (this one is running)");
-  expect(refusalOf(after(cancel), cancel)).toBe("is already being cancelled");
-  const failed = after({ type: "SESSION_GONE", at: 0 });
-  expect(refusalOf(failed, resume)).toBe("only completed tasks can be resumed (this one is error)");
-  expect(refusalOf(failed, cancel)).toBe("has already finished (error)");
+  expect(refusalReason(running, resume)).toBe("only completed tasks can be resumed (this one is running)");
+  expect(refusalReason(after(cancel), cancel)).toBe("is already being cancelled");
+  const failed = after({ type: "SESSION_DELETED", at: 0 });
+  expect(refusalReason(failed, resume)).toBe("only completed tasks can be resumed (this one is error)");
+  expect(refusalReason(failed, cancel)).toBe("has already finished (error)");
   const resumed = after(...answered, ...told, resume);
-  expect(refusalOf(resumed, resume)).toBe("is currently being resumed");
-  expect(refusalOf(running, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
+  expect(refusalReason(resumed, resume)).toBe("is currently being resumed");
+  expect(refusalReason(running, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
 });
 
 test("a resumed task can be cancelled, and keeps its earlier result", () => {
@@ -298,14 +300,14 @@ test("a resumed task can be cancelled, and keeps its earlier result", () => {
     at: 0,
   });
   expect(statusOf(snapshot)).toBe("cancelled");
-  expect(snapshot.context).toMatchObject({ result: "12", end: { run: 1, outcome: "cancelled" } });
+  expect(snapshot.context).toMatchObject({ result: "12", lastRunResult: { run: 1, outcome: "cancelled" } });
 });
 
 test("the answer to an older look is refused", () => {
   const looking = after({ type: "HOST_IDLE", at: 0 }, { type: "HOST_IDLE", at: 0 });
-  expect(looking.context.look).toBe(2);
-  expect(looking.can({ type: "LOOKED_BUSY", at: 0, look: 1 })).toBe(false);
-  expect(looking.can({ type: "LOOKED_BUSY", at: 0, look: 2 })).toBe(true);
+  expect(looking.context.checkId).toBe(2);
+  expect(looking.can({ type: "CHECKED_BUSY", at: 0, checkId: 1 })).toBe(false);
+  expect(looking.can({ type: "CHECKED_BUSY", at: 0, checkId: 2 })).toBe(true);
 });
 
 test("a task is at rest once it has ended and its parent was told", () => {
@@ -327,5 +329,5 @@ test("of several requests the oldest is shown first, and the last answer ends th
   expect(one.value.attention).toEqual({ awaitingUser: "question" });
   const none = after(ask("a", "question"), { type: "REQUEST_ANSWERED", at: 0, id: "a" });
   expect(none.value.attention).toBe("none");
-  expect(stateOf(none)).toBe("running.working");
+  expect(lifecyclePath(none)).toBe("running.working");
 });

@@ -6,21 +6,21 @@ const heldFor = (...calls: string[]) => {
   const task = workingTask();
   for (const call of calls) task.take("WAIT_BEGAN", { call });
   task.take("HOST_IDLE");
-  task.take("LOOKED_ANSWERED");
+  task.take("CHECKED_ANSWERED");
   return task;
 };
 
 test("of two calls that wait for the end, one that is aborted leaves the telling to the other", () => {
   const task = heldFor("call_1", "call_2");
-  expect(task.take("LET_GO", { call: "call_1" })).toEqual([]);
+  expect(task.take("WAIT_ABANDONED", { call: "call_1" })).toEqual([]);
   expect(task.snapshot.value.notice).toBe("held");
-  expect(task.take("LET_GO", { call: "call_2" })).toMatchObject([{ type: "tell" }]);
+  expect(task.take("WAIT_ABANDONED", { call: "call_2" })).toMatchObject([{ type: "queueNotice" }]);
 });
 
 test("only a call that waits for the end can have told it", () => {
   const task = heldFor("call_1");
-  expect(task.refuses("TOLD", { call: "call_of_another" })).toBe(true);
-  task.take("TOLD", { call: "call_1" });
+  expect(task.refuses("WAIT_DELIVERED", { call: "call_of_another" })).toBe(true);
+  task.take("WAIT_DELIVERED", { call: "call_1" });
   expect(task.snapshot.value.notice).toBe("none");
 });
 
@@ -28,24 +28,24 @@ test("only a call that waits for the end can have told it", () => {
 const owed = () => {
   const task = workingTask();
   task.take("HOST_IDLE");
-  task.take("LOOKED_ANSWERED");
+  task.take("CHECKED_ANSWERED");
   return task;
 };
 
 test("a call that begins to wait before the notice is formed has it withdrawn, and tells the end itself", () => {
   const task = owed();
   expect(task.take("WAIT_BEGAN")).toEqual([
-    { type: "withdraw", taskId: "ses_child", parentSessionID: "ses_parent", run: 0 },
+    { type: "withdrawNotice", taskId: "ses_child", parentSessionID: "ses_parent", run: 0 },
   ]);
-  expect(task.take("TOLD")).toEqual([]);
+  expect(task.take("WAIT_DELIVERED")).toEqual([]);
   expect(task.snapshot.value.notice).toBe("none");
 });
 
 test("a process that takes over owes the end once more, unless it took over the prompt that carries it", () => {
   const carried = owed();
-  carried.take("NOTICE_FORMED");
-  expect(carried.take("ADOPTED", { underWay: true })).toEqual([]);
+  carried.take("NOTICE_COMPOSED");
+  expect(carried.take("ADOPTED", { isNoticePending: true })).toEqual([]);
   expect(carried.snapshot.value.notice).toBe("sending");
-  expect(carried.take("ADOPTED", { underWay: false })).toMatchObject([{ type: "tell" }]);
-  expect(owed().take("ADOPTED", { underWay: true })).toMatchObject([{ type: "tell" }]);
+  expect(carried.take("ADOPTED", { isNoticePending: false })).toMatchObject([{ type: "queueNotice" }]);
+  expect(owed().take("ADOPTED", { isNoticePending: true })).toMatchObject([{ type: "queueNotice" }]);
 });

@@ -22,16 +22,16 @@ test("each step says where the regions stood before and after, what was raised a
   expect(steps[0]).toMatchObject({
     from: { lifecycle: "running.queued", notice: "none", attention: "none" },
     to: { lifecycle: "running.launching", notice: "none", attention: "none" },
-    effects: [{ type: "prompt", prompt: { messageID: "msg_ses_a" } }],
+    effects: [{ type: "sendPrompt", prompt: { messageID: "msg_ses_a" } }],
     raised: [],
     refused: undefined,
   });
-  expect(steps[0]?.noted).toContain("sends");
-  const answered = steps.find(({ event }) => event.type === "LOOKED_ANSWERED");
+  expect(steps[0]?.changed).toContain("sendAttempts");
+  const answered = steps.find(({ event }) => event.type === "CHECKED_ANSWERED");
   expect(answered).toMatchObject({
     to: { lifecycle: "completed", notice: "due" },
     raised: [{ type: "RUN_ENDED", outcome: "completed" }],
-    effects: [{ type: "tell", end: { run: 0, outcome: "completed" } }],
+    effects: [{ type: "queueNotice", end: { run: 0, outcome: "completed" } }],
   });
 });
 
@@ -43,7 +43,7 @@ test("a refused event has the machine's reason, and changes nothing", () => {
     "has already finished (completed)",
     "is completed and takes no STOPPED",
   ]);
-  expect(replayed.steps.at(-1)).toMatchObject({ effects: [], raised: [], noted: [] });
+  expect(replayed.steps.at(-1)).toMatchObject({ effects: [], raised: [], changed: [] });
   expect(replayed.snapshot).toEqual(snapshot);
 });
 

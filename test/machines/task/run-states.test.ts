@@ -1,29 +1,32 @@
 import { expect, test } from "vitest";
-import { stateOf, statusOf } from "../../../src/machines/task/machine.ts";
-import { patience } from "../../../src/machines/task/setup.ts";
+import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
 import { cutOff, failLooks, look, queuedTask, resend, workingTask } from "./driven-task.ts";
 
 const FIRST = { name: "APIError", message: "401 invalid key" };
 const SECOND = { name: "UnknownError", message: "the run came down" };
 
-const ALL_BUT_ONE = patience.misses - 1;
+const ALL_BUT_ONE = TASK_LIMITS.failedChecks - 1;
 
 test("a host that does not say how the run stands is asked `patience.misses` times in a row, then the run is given up", () => {
   const task = workingTask();
   failLooks(task, ALL_BUT_ONE);
-  expect(stateOf(task.snapshot)).toBe("running.working");
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
   look(task);
-  expect(task.take("LOOK_FAILED")).toMatchObject([{ type: "stop" }, { type: "tell", end: { outcome: "error" } }]);
+  expect(task.take("CHECK_FAILED")).toMatchObject([
+    { type: "stopSession" },
+    { type: "queueNotice", end: { outcome: "error" } },
+  ]);
 });
 
 test("looks without an answer are counted in a row: each time that the child is seen at work, anew", () => {
   const task = workingTask();
   failLooks(task, ALL_BUT_ONE);
   look(task);
-  task.take("LOOKED_BUSY");
+  task.take("CHECKED_BUSY");
   failLooks(task, ALL_BUT_ONE);
-  expect(stateOf(task.snapshot)).toBe("running.working");
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
 test("a look that finds the prompt unanswered is an answer of the host: those without one are counted anew", () => {
@@ -31,7 +34,7 @@ test("a look that finds the prompt unanswered is an answer of the host: those wi
   failLooks(task, ALL_BUT_ONE);
   resend(task);
   failLooks(task, ALL_BUT_ONE);
-  expect(stateOf(task.snapshot)).toBe("running.working");
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
 test("a process that takes over counts the looks without an answer anew", () => {
@@ -39,49 +42,49 @@ test("a process that takes over counts the looks without an answer anew", () => 
   failLooks(task, ALL_BUT_ONE);
   task.take("ADOPTED");
   failLooks(task, ALL_BUT_ONE);
-  expect(stateOf(task.snapshot)).toBe("running.reclaiming");
+  expect(lifecyclePath(task.snapshot)).toBe("running.reclaiming");
 });
 
 test("a prompt that is lost again and again is sent `patience.sends` times, then the run is given up", () => {
   const task = workingTask();
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
   look(task);
-  expect(task.take("LOOKED_UNANSWERED")).toMatchObject([{ type: "stop" }, { type: "tell" }]);
+  expect(task.take("CHECKED_UNANSWERED")).toMatchObject([{ type: "stopSession" }, { type: "queueNotice" }]);
   expect(task.snapshot.context.error?.kind).toBe("unanswered");
 });
 
 test("prompts that were lost are counted in a row: each time that the child is seen at work, anew", () => {
   const task = workingTask();
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
   look(task);
-  task.take("LOOKED_BUSY");
+  task.take("CHECKED_BUSY");
   look(task);
-  task.take("LOOKED_UNANSWERED");
-  expect(task.take("TICK")).toMatchObject([{ type: "prompt" }]);
+  task.take("CHECKED_UNANSWERED");
+  expect(task.take("TICK")).toMatchObject([{ type: "sendPrompt" }]);
 });
 
 test("a run that goes on after it was cut off has all its sends before it", () => {
   const task = workingTask();
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
   cutOff(task);
   task.take("PROMPT_ACCEPTED");
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
-  expect(stateOf(task.snapshot)).toBe("running.working");
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
 test("a child that asks something is at work: its prompts that were lost are counted anew", () => {
   const task = workingTask();
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
   task.take("REQUEST_ASKED");
-  for (let sends = 1; sends < patience.sends; sends += 1) resend(task);
-  expect(stateOf(task.snapshot)).toBe("running.working");
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
 test("a prompt that is refused is sent again after a pause, unless the host refuses it for good", () => {
   const task = queuedTask();
-  expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "prompt" }]);
+  expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "sendPrompt" }]);
   task.take("PROMPT_REFUSED", { retryable: true });
-  expect(task.take("TICK")).toMatchObject([{ type: "prompt" }]);
+  expect(task.take("TICK")).toMatchObject([{ type: "sendPrompt" }]);
   task.take("PROMPT_REFUSED", { retryable: false });
   expect(statusOf(task.snapshot)).toBe("error");
 });
@@ -90,7 +93,7 @@ test("an idle that comes before the host has said that it took the prompt is loo
   const task = queuedTask();
   task.take("SLOT_GRANTED");
   task.take("HOST_IDLE");
-  expect(task.take("PROMPT_ACCEPTED")).toMatchObject([{ type: "look" }]);
+  expect(task.take("PROMPT_ACCEPTED")).toMatchObject([{ type: "checkRun" }]);
 });
 
 test("an idle that came before the prompt was sent again says nothing of that sending", () => {
@@ -108,8 +111,8 @@ test.each(["launching", "backingOff", "working", "settling"])(
     const task = state === "launching" ? queuedTask() : workingTask();
     if (state === "launching") task.take("SLOT_GRANTED");
     if (state === "backingOff" || state === "settling") look(task);
-    if (state === "backingOff") task.take("LOOKED_UNANSWERED");
-    expect(stateOf(task.snapshot)).toBe(`running.${state}`);
+    if (state === "backingOff") task.take("CHECKED_UNANSWERED");
+    expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
     task.take("HOST_ERROR", { error: FIRST });
     expect(task.snapshot.context.hostError).toEqual(FIRST);
   },
@@ -119,14 +122,14 @@ test("of several errors that the host tells of, the first one names the cause", 
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
   task.take("HOST_ERROR", { error: SECOND });
-  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "look", hostError: FIRST }]);
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: FIRST }]);
 });
 
 test("an error that no idle follows is looked into after `patience.afterError`", () => {
   const task = workingTask();
   task.take("HOST_ERROR");
-  expect(task.refuses("TICK", { at: START + patience.afterError - 1 })).toBe(true);
-  expect(task.take("TICK", { at: START + patience.afterError })).toMatchObject([{ type: "look" }]);
+  expect(task.refuses("TICK", { at: START + TASK_LIMITS.checkAfterError - 1 })).toBe(true);
+  expect(task.take("TICK", { at: START + TASK_LIMITS.checkAfterError })).toMatchObject([{ type: "checkRun" }]);
 });
 
 test("the pauses before a prompt is sent again double, up to the longest", () => {
@@ -134,10 +137,10 @@ test("the pauses before a prompt is sent again double, up to the longest", () =>
   task.take("SLOT_GRANTED");
   const pauses: number[] = [];
   let refusedAt = START;
-  for (let sends = 1; sends < patience.sends; sends += 1) {
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
     task.take("PROMPT_REFUSED");
-    pauses.push((task.snapshot.context.wakeAt ?? 0) - refusedAt);
-    refusedAt = task.snapshot.context.wakeAt ?? 0;
+    pauses.push((task.snapshot.context.nextDeadline ?? 0) - refusedAt);
+    refusedAt = task.snapshot.context.nextDeadline ?? 0;
     task.take("TICK");
   }
   expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
@@ -147,67 +150,73 @@ test("an error that the run survived is not blamed for what comes later", () => 
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
   task.take("HOST_IDLE");
-  task.take("LOOKED_BUSY");
-  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "look", hostError: undefined }]);
+  task.take("CHECKED_BUSY");
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: undefined }]);
 });
 
 test("an error that the host told of before the process died is not blamed by the next one", () => {
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
-  expect(task.take("ADOPTED")).toMatchObject([{ type: "look", hostError: undefined }]);
+  expect(task.take("ADOPTED")).toMatchObject([{ type: "checkRun", hostError: undefined }]);
 });
 
 test("a run that was cut off and is not continued is stopped, for its session may still be at work", () => {
   const task = workingTask();
   expect(cutOff(task, "fail")).toMatchObject([
-    { type: "stop", sessionID: "ses_child" },
-    { type: "tell", end: { outcome: "error", error: { kind: "interrupted" } } },
+    { type: "stopSession", sessionID: "ses_child" },
+    { type: "queueNotice", end: { outcome: "error", error: { kind: "interrupted" } } },
   ]);
 });
 
 test("looks at a run that goes on after an abort know of that abort: it is behind the run", () => {
   const task = workingTask();
   task.take("ADOPTED");
-  task.take("LOOKED_ABORTED", { completedAt: START + 5 });
+  task.take("CHECKED_ABORTED", { completedAt: START + 5 });
   task.take("PROMPT_ACCEPTED");
-  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "look", abortedAt: START + 5 }]);
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", abortedAt: START + 5 }]);
 });
 
 test("a run has ended when the host says that it did, not when that is heard", () => {
   const answered = workingTask();
   answered.take("HOST_IDLE");
   const late = { at: START + 9_000, completedAt: START + 5 };
-  expect(answered.take("LOOKED_ANSWERED", late)).toMatchObject([{ type: "tell", end: { endedAt: START + 5 } }]);
+  expect(answered.take("CHECKED_ANSWERED", late)).toMatchObject([{ type: "queueNotice", end: { endedAt: START + 5 } }]);
   const aborted = workingTask();
   aborted.take("HOST_IDLE");
-  aborted.take("LOOKED_ABORTED", late);
-  expect(aborted.take("TICK")).toMatchObject([{ type: "tell", end: { outcome: "cancelled", endedAt: START + 5 } }]);
+  aborted.take("CHECKED_ABORTED", late);
+  expect(aborted.take("TICK")).toMatchObject([
+    { type: "queueNotice", end: { outcome: "cancelled", endedAt: START + 5 } },
+  ]);
 });
 
 test("to stop a session names the run's message, and what the child asks", () => {
   const task = workingTask();
   task.take("REQUEST_ASKED");
-  const { run, requests } = task.snapshot.context;
+  const { run, userRequests: requests } = task.snapshot.context;
   expect(requests).toHaveLength(1);
-  expect(task.take("CANCEL")).toEqual([{ type: "stop", sessionID: "ses_child", messageID: run.messageID, requests }]);
+  expect(task.take("CANCEL")).toEqual([
+    { type: "stopSession", sessionID: "ses_child", messageID: run.messageID, requests },
+  ]);
 });
 
 test("a session that does not stop is asked `patience.stops` times, then the task is cancelled and says why", () => {
   const task = workingTask();
   task.take("CANCEL");
-  for (let stops = 1; stops < patience.stops; stops += 1) {
+  for (let stops = 1; stops < TASK_LIMITS.stopAttempts; stops += 1) {
     task.take("NOT_STOPPED");
-    expect(stateOf(task.snapshot)).toBe("running.stopping.pausing");
-    expect(task.take("TICK")).toMatchObject([{ type: "stop" }]);
+    expect(lifecyclePath(task.snapshot)).toBe("running.stopping.pausing");
+    expect(task.take("TICK")).toMatchObject([{ type: "stopSession" }]);
   }
   const error = { name: "Busy", kind: "host", message: "it works on" } as const;
-  expect(task.take("NOT_STOPPED", { error })).toMatchObject([{ type: "tell", end: { outcome: "cancelled", error } }]);
+  expect(task.take("NOT_STOPPED", { error })).toMatchObject([
+    { type: "queueNotice", end: { outcome: "cancelled", error } },
+  ]);
 });
 
 test("a session that is deleted while its task is being cancelled has stopped: that is no error", () => {
   const task = workingTask();
   task.take("CANCEL");
-  expect(task.take("SESSION_GONE")).toMatchObject([{ type: "tell", end: { outcome: "cancelled" } }]);
+  expect(task.take("SESSION_DELETED")).toMatchObject([{ type: "queueNotice", end: { outcome: "cancelled" } }]);
   expect(statusOf(task.snapshot)).toBe("cancelled");
   expect(task.snapshot.context.error).toBeUndefined();
 });
@@ -215,7 +224,7 @@ test("a session that is deleted while its task is being cancelled has stopped: t
 test("what has ended has no deadline, whatever it was waiting for", () => {
   const task = workingTask();
   failLooks(task, 1);
-  expect(task.snapshot.context.wakeAt).toBeDefined();
-  task.take("SESSION_GONE");
-  expect(task.snapshot.context.wakeAt).toBeUndefined();
+  expect(task.snapshot.context.nextDeadline).toBeDefined();
+  task.take("SESSION_DELETED");
+  expect(task.snapshot.context.nextDeadline).toBeUndefined();
 });

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import type { RunEnd } from "../../../src/machines/task/events.ts";
-import { formPrompt } from "../../../src/services/delivery/notice-prompt.ts";
+import type { RunResult } from "../../../src/machines/task/events.ts";
+import { composeNotice } from "../../../src/services/delivery/notice-prompt.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
 import { toolNames } from "../../../src/tools/toolsets.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
-const end = (taskId: string, endedAt: number): RunEnd => ({
+const end = (taskId: string, endedAt: number): RunResult => ({
   taskId,
   run: 0,
   parentSessionID: "ses_parent",
@@ -22,7 +22,7 @@ test("a prompt tells of ends in the order in which they came, whatever the order
   const owed = [end("ses_late", 3_000), end("ses_early", 1_000), end("ses_middle", 2_000)];
   const style = { tools: toolNames(["tasks"], "asyncagents"), maxResultChars: 1_000, development: false };
   const clock = createVirtualClock();
-  const { parts, runs, toasts } = formPrompt(owed, createMemory().boot(clock), createIds(clock), style);
+  const { parts, runs, toasts } = composeNotice(owed, createMemory().boot(clock), createIds(clock), style);
   const order = ["ses_early", "ses_middle", "ses_late"];
   expect(runs.map(({ taskId }) => taskId)).toEqual(order);
   expect(parts.filter(({ synthetic }) => !synthetic).map(({ text }) => /"(\w+)"/.exec(text)?.[1])).toEqual(order);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createCompleting, type ModelMessage } from "../../../src/services/delivery/notice-repair.ts";
+import { createNoticeRepair, type ModelMessage } from "../../../src/services/delivery/notice-repair.ts";
 
 const part = (id: string, text: string) => ({ id, text, synthetic: false });
 const PROMPT = { messageID: "msg_2", parts: [part("prt_1", "one"), part("prt_2", "two")], runs: [], toasts: [] };
@@ -10,10 +10,10 @@ const message = (id: string, parts: { id: string }[], sessionID = "ses_1"): Mode
 });
 
 test("parts that the host has not stored yet are put in, in order, and only those", () => {
-  const completing = createCompleting();
+  const completing = createNoticeRepair();
   completing.expect("ses_1", PROMPT);
   const messages = [message("msg_1", []), message("msg_2", [{ id: "prt_1" }])];
-  expect(completing.complete(messages)).toBe(1);
+  expect(completing.addMissingParts(messages)).toBe(1);
   expect(messages).toEqual([
     message("msg_1", []),
     message("msg_2", [
@@ -24,19 +24,19 @@ test("parts that the host has not stored yet are put in, in order, and only thos
 });
 
 test("a prompt is looked for until it was shown whole, and then no more", () => {
-  const completing = createCompleting();
+  const completing = createNoticeRepair();
   completing.expect("ses_1", PROMPT);
-  expect(completing.complete([message("msg_1", [])])).toBe(0);
-  expect(completing.complete([message("msg_2", [])])).toBe(2);
-  expect(completing.complete([message("msg_2", [{ id: "prt_1" }, { id: "prt_2" }])])).toBe(0);
-  expect(completing.complete([message("msg_2", [])])).toBe(0);
+  expect(completing.addMissingParts([message("msg_1", [])])).toBe(0);
+  expect(completing.addMissingParts([message("msg_2", [])])).toBe(2);
+  expect(completing.addMissingParts([message("msg_2", [{ id: "prt_1" }, { id: "prt_2" }])])).toBe(0);
+  expect(completing.addMissingParts([message("msg_2", [])])).toBe(0);
 });
 
 test("other sessions' requests, and none at all, are left alone", () => {
-  const completing = createCompleting();
+  const completing = createNoticeRepair();
   completing.expect("ses_1", PROMPT);
   const other = [message("msg_2", [], "ses_2")];
-  expect(completing.complete(other)).toBe(0);
+  expect(completing.addMissingParts(other)).toBe(0);
   expect(other[0]?.parts).toEqual([]);
-  expect(completing.complete([])).toBe(0);
+  expect(completing.addMissingParts([])).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { StatusSource } from "../../../src/services/http/contract/status-source.ts";
-import { createStatusSource } from "../../../src/services/http/engine-source.ts";
-import { createSites } from "../../../src/services/http/open-directories.ts";
+import { createEngineSource } from "../../../src/services/http/engine-source.ts";
+import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createStage, type Stage } from "../../fakes/stage.ts";
@@ -10,11 +10,11 @@ import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 const UNKNOWN = "ses_unknown";
 
 const sourceOver = (...stages: Stage[]): StatusSource => {
-  const sites = createSites();
+  const sites = createOpenDirectories();
   for (const stage of stages) sites.add(stage);
   let asked = 0;
   const [stage] = stages;
-  return createStatusSource(sites, stage?.clock ?? createVirtualClock(), () => {
+  return createEngineSource(sites, stage?.clock ?? createVirtualClock(), () => {
     asked += 1;
     return `request ${asked}`;
   });
@@ -80,7 +80,7 @@ describe("what a person asks one process of a task that another one supervises",
     await supervising.clock.advance(1_000);
     const { answer } = await answered(source.resume(id, "And the tests?"));
     expect(answer).toMatchObject({ ok: true, value: { status: "resumed", resumeCount: 1 } });
-    expect([asking, supervising].map(({ store }) => store.isElsewhere(id)).toSorted()).toEqual([false, true]);
+    expect([asking, supervising].map(({ store }) => store.isOwnedElsewhere(id)).toSorted()).toEqual([false, true]);
     supervising.host.finish(id, "13");
     await supervising.clock.advance(6_000);
     expect(source.task(id)).toMatchObject({ status: "completed", result: "13" });
@@ -136,6 +136,6 @@ test("of two directories in one process, each does what is asked of its own task
 
 test("where no directory is open, nothing is said to be empty", () => {
   const source = sourceOver();
-  expect(() => source.tallies()).toThrow("OpenCode has no directory open in this process.");
+  expect(() => source.stats()).toThrow("OpenCode has no directory open in this process.");
   expect(() => source.task(UNKNOWN)).toThrow("OpenCode has no directory open in this process.");
 });

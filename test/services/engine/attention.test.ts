@@ -1,17 +1,17 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import type { PendingRequest } from "../../../src/machines/task/events.ts";
+import type { UserRequest } from "../../../src/machines/task/events.ts";
 import { subagentsOf } from "../../../src/tools/subtasks/subagents.ts";
 import { subtasksToolset } from "../../../src/tools/subtasks/toolset.ts";
-import type { ToolParts } from "../../../src/tools/tool-context.ts";
+import type { ToolDeps } from "../../../src/tools/tool-context.ts";
 import { fixedTools } from "../../../src/tools/toolsets.ts";
-import type { Answer } from "../../../src/user-request.ts";
+import type { UserReply } from "../../../src/user-request.ts";
 import { createDisk } from "../../fakes/disk.ts";
 import { createFakeHost, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
-const PERMISSION: PendingRequest = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: 0 };
-const QUESTION: PendingRequest = {
+const PERMISSION: UserRequest = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: 0 };
+const QUESTION: UserRequest = {
   id: "que_1",
   kind: "question",
   what: "Which one? How many?",
@@ -227,7 +227,7 @@ describe("a session that OpenCode does not show", () => {
   );
 });
 
-const rejections = (stage: Stage) => stage.host.calls.filter((call) => call === "reject").length;
+const rejections = (stage: Stage) => stage.host.calls.filter((call) => call === "rejectUserRequest").length;
 
 describe("a rejected request", () => {
   test("of a question stops the child's turn in the host: it is sent its prompt again, however often that happens", async () => {
@@ -249,13 +249,13 @@ describe("a rejected request", () => {
   test("that the host refuses to reject is tried three times; while the host does not answer, as often as it takes", async () => {
     const stage = createStage({ attentionTimeout: 1_000 });
     const id = await stage.launch();
-    stage.host.failNext("reject", refused, 100);
+    stage.host.failNext("rejectUserRequest", refused, 100);
     await ask(stage, id);
     await stage.clock.advance(600_000);
     expect(rejections(stage)).toBe(3);
     const other = createStage({ attentionTimeout: 1_000 });
     const failing = await other.launch();
-    other.host.failNext("reject", unavailable, 100);
+    other.host.failNext("rejectUserRequest", unavailable, 100);
     await ask(other, failing);
     await other.clock.advance(1_000 + 5_000 + 10_000 + 20_000 + 40_000 + 60_000);
     expect(rejections(other)).toBe(6);
@@ -337,10 +337,10 @@ describe("attention.timeout", () => {
     const stage = createStage({ attentionTimeout: 30_000 });
     const id = await stage.launch();
     await ask(stage, id);
-    stage.host.failNext("reject", unavailable, 2);
+    stage.host.failNext("rejectUserRequest", unavailable, 2);
     await stage.clock.advance(60_000);
     expect(stage.host.answers).toEqual([
-      { id: "per_1", reply: "reject", message: "Nobody has answered. Go on without it." },
+      { id: "per_1", reply: "rejectUserRequest", message: "Nobody has answered. Go on without it." },
     ]);
     // Its answer was never told: the event was lost.
     await ask(stage, id, { ...PERMISSION, id: "per_2" });
@@ -457,7 +457,7 @@ describe("a person's answer", () => {
     [PERMISSION, { reply: "reject" }, { message: "The user says no. Go on without it." }],
     [QUESTION, { answers: [["a.ts"], ["1", "three"]] }, {}],
     [QUESTION, { reply: "reject" }, {}],
-  ] as [PendingRequest, Omit<Answer, "requestId">, object][])(
+  ] as [UserRequest, Omit<UserReply, "requestId">, object][])(
     "to a %o goes to the host: %j",
     async (request, given, more) => {
       const stage = createStage();
@@ -511,7 +511,7 @@ describe("a person's answer", () => {
     [QUESTION, { answers: [["a.ts"]] }, "needs an answer for each of its questions: 2, but has got 1"],
     [QUESTION, { answers: [["a.ts", "b.ts"], ["1"]] }, '"Which one?" takes one answer, but has got 2'],
     [QUESTION, { answers: [["c.ts"], ["1"]] }, '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
-  ] as [PendingRequest, Omit<Answer, "requestId">, string][])(
+  ] as [UserRequest, Omit<UserReply, "requestId">, string][])(
     "that does not fit is refused, and the request stays open: %o %j",
     async (request, given, reason) => {
       const stage = createStage();
@@ -560,7 +560,7 @@ describe("a person's answer", () => {
     const stage = createStage();
     const id = await stage.launch();
     await ask(stage, id);
-    stage.host.failNext("answer", unavailable);
+    stage.host.failNext("answerUserRequest", unavailable);
     expect((await stage.engine.answer(id, { requestId: "per_1", reply: "once" })).ok).toBe(false);
     expect((await stage.engine.answer(id, { requestId: "per_1", reply: "once" })).ok).toBe(true);
   });
@@ -575,7 +575,7 @@ test("no tool of any toolset answers for the person: none takes an answer, and n
   expect(names).toEqual(expect.arrayContaining(["asyncagents_output", "elisha_task_cancel", "create_subtask_general"]));
   expect(names.filter((name) => /answer|reply|permission|request/.test(name))).toEqual([]);
   // The rest is for the compiler: whatever a tool is made of, it is not told how to answer.
-  expectTypeOf<ToolParts["engine"]>().not.toHaveProperty("answer");
+  expectTypeOf<ToolDeps["engine"]>().not.toHaveProperty("answer");
 });
 
 test("after a restart nothing is held up by requests that went with the process", async () => {
@@ -597,7 +597,7 @@ describe("a request that the host refuses to have rejected", () => {
       const stage = createStage({ attentionTimeout: 30_000 });
       const id = await stage.launch();
       await ask(stage, id);
-      stage.host.failNext("reject", refused, 3);
+      stage.host.failNext("rejectUserRequest", refused, 3);
       if (when === "before its task ends") await stage.clock.advance(120_000);
       stage.host.finish(id, "12");
       await stage.clock.advance(120_000);
@@ -613,7 +613,7 @@ describe("a request that the host refuses to have rejected", () => {
     const stage = createStage({ attentionTimeout: 30_000 });
     const id = await stage.launch();
     await ask(stage, id);
-    stage.host.failNext("reject", refused, 3);
+    stage.host.failNext("rejectUserRequest", refused, 3);
     await stage.clock.advance(600_000);
     expect((await stage.engine.answer(id, { requestId: "per_1", reply: "once" })).ok).toBe(true);
     expect(stage.task(id).attention).toBeUndefined();
@@ -624,13 +624,13 @@ test("a request is rejected once, though its session falls idle twice and its ta
   const stage = createStage();
   const id = await stage.launch();
   await ask(stage, id);
-  const hold = stage.host.holdNext("reject");
+  const hold = stage.host.holdNext("rejectUserRequest");
   stage.host.abortByPerson(id);
   await stage.clock.advance(2_000);
   expect(stage.task(id).status).toBe("cancelled");
   hold.release();
   await stage.clock.advance(60_000);
-  expect(stage.host.calls.filter((call) => call === "reject")).toHaveLength(1);
+  expect(stage.host.calls.filter((call) => call === "rejectUserRequest")).toHaveLength(1);
 });
 
 test("a session that is deleted while it asks is aborted, as often as it takes: it would work on, and cost", async () => {

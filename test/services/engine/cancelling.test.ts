@@ -258,7 +258,7 @@ describe("a cancellation of which the parent knows", () => {
     stage.host.habits(id, "mute");
     stage.host.finish(own, "12");
     await settled();
-    stage.engine.cancelUntold(id);
+    stage.engine.cancelSilently(id);
     await stage.clock.advance(100);
     stage.engine.stop();
     stage.host.calls.length = 0;
@@ -271,7 +271,7 @@ describe("a cancellation of which the parent knows", () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext("abort", unavailable, 1_000);
-    stage.engine.cancelUntold(id);
+    stage.engine.cancelSilently(id);
     await stage.clock.advance(60_000);
     expect(stage.task(id)).toMatchObject({ status: "cancelled", error: { kind: "host" } });
     expect(stage.notices()).toHaveLength(1);

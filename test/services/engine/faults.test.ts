@@ -225,7 +225,7 @@ test("every failure of the host leaves a line in the log", async () => {
   stage.host.finish(id, "12", { unwritten: true });
   await stage.clock.advance(60_000);
   const log = stage.logged.join("\n");
-  for (const event of ["PROMPT_REFUSED", "LOOK_FAILED", "READ_FAILED", "SEND_REFUSED"]) expect(log).toContain(event);
+  for (const event of ["PROMPT_REFUSED", "CHECK_FAILED", "READ_FAILED", "SEND_REFUSED"]) expect(log).toContain(event);
   expect(stage.notices()).toHaveLength(1);
 });
 
@@ -383,7 +383,7 @@ describe("what a look has to find out", () => {
     stage.host.failNext("message", unavailable);
     stage.host.finish(id, "12", { unwritten: true });
     await settled();
-    expect(stage.store.journal(id).at(-1)?.type).toBe("LOOK_FAILED");
+    expect(stage.store.journal(id).at(-1)?.type).toBe("CHECK_FAILED");
     await stage.clock.advance(5_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });

@@ -3,7 +3,7 @@ import { refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
-test.each(["fork", "inherited", "configure", "storeMessage"] as const)(
+test.each(["fork", "forkedMessages", "updateSession", "storeMessage"] as const)(
   "when %s fails, nothing half made is left, and the child gets the conversation as text",
   async (call) => {
     const stage = createStage();

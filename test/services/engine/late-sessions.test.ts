@@ -243,7 +243,7 @@ describe("a fork that had no answer", () => {
     stage.host.converse(PARENT);
     stage.host.failNext("fork", unavailable);
     await launchFork();
-    const held = stage.host.holdNext("configure");
+    const held = stage.host.holdNext("updateSession");
     const other = watched(stage.launch({ fork: true }, { messageID: "msg_turn" }));
     await stage.clock.advance(120_000);
     expect(stage.host.calls).not.toContain("deleteSession");

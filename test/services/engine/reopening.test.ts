@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { AT_WORK, QUIT_WITHIN } from "../../../src/services/recovery/reopened-directories.ts";
-import { BEAT } from "../../../src/services/store/ownership.ts";
+import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/recovery/reopened-directories.ts";
+import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -20,7 +20,7 @@ const createDurableStage = (options: StageOptions = {}): Stage => {
 const promptsOf = ({ host }: Stage, id: string) => host.at(id).prompts.length;
 
 /** As long as a quit interface takes to end, at most. */
-const dying = (stage: Stage) => stage.clock.advance(QUIT_WITHIN - 1);
+const dying = (stage: Stage) => stage.clock.advance(QUIT_TIMEOUT_MS - 1);
 
 describe("a directory that OpenCode closes and opens again in the same process", () => {
   test("takes nothing over while the process may be ending: no call is made, and no prompt is paid for", async () => {
@@ -38,9 +38,9 @@ describe("a directory that OpenCode closes and opens again in the same process",
     const id = await stage.launch();
     await stage.reopen();
     stage.host.emit({ type: "busy", sessionID: id });
-    await stage.clock.advance(AT_WORK / 4);
+    await stage.clock.advance(AT_WORK_MS / 4);
     stage.host.emit({ type: "idle", sessionID: id });
-    await stage.clock.advance(QUIT_WITHIN / 2);
+    await stage.clock.advance(QUIT_TIMEOUT_MS / 2);
     expect(promptsOf(stage, id)).toBe(1);
   });
 
@@ -49,7 +49,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
     const id = await stage.launch();
     await stage.reopen();
     stage.host.emit({ type: "busy", sessionID: PARENT });
-    await stage.clock.advance(AT_WORK);
+    await stage.clock.advance(AT_WORK_MS);
     expect(promptsOf(stage, id)).toBe(2);
     stage.host.finish(id, "12");
     await settled();
@@ -61,7 +61,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
     const stage = createDurableStage();
     const id = await stage.launch();
     await stage.reopen();
-    await stage.clock.advance(QUIT_WITHIN);
+    await stage.clock.advance(QUIT_TIMEOUT_MS);
     expect(promptsOf(stage, id)).toBe(2);
     stage.host.finish(id, "12");
     await settled();
@@ -76,7 +76,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
       await stage.reopen();
       await dying(stage);
       await stage.restart();
-      await stage.clock.advance(BEAT);
+      await stage.clock.advance(HEARTBEAT_MS);
       expect(stage.task(id).status).toBe("running");
     }
     stage.host.finish(id, "12");

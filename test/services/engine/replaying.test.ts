@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { differences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { openJournals } from "../../../src/services/store/sqlite/journal-reader.ts";
+import { openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createLife } from "../../fakes/life.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
@@ -25,7 +25,7 @@ afterEach(() => {
 
 /** Replays every task in the file, and returns the names of the events of all of them. */
 const expectExact = (): Set<string> => {
-  const journals = openJournals(disk.path, openDatabase);
+  const journals = openJournalReader(disk.path, openDatabase);
   try {
     const seen = new Set<string>();
     for (const { id } of journals.newest(100)) {
@@ -59,7 +59,7 @@ test("a task that is answered, told, resumed twice and cancelled replays exactly
   await stage.call("cancel", { task_id: id });
   await pass();
   const seen = expectExact();
-  for (const type of ["LOOKED_ANSWERED", "RESUME", "RETRIEVED", "CANCEL", "STOPPED", "NOTICE_ACKNOWLEDGED"]) {
+  for (const type of ["CHECKED_ANSWERED", "RESUME", "RESULT_READ", "CANCEL", "STOPPED", "NOTICE_ACKNOWLEDGED"]) {
     expect(seen).toContain(type);
   }
 });
@@ -73,7 +73,7 @@ test("so do one that fails, one whose session is deleted, and one that is not he
   await stage.launch();
   await pass(700_000);
   const seen = expectExact();
-  for (const type of ["HOST_ERROR", "LOOKED_FAILED", "SESSION_GONE", "WENT_QUIET"]) expect(seen).toContain(type);
+  for (const type of ["HOST_ERROR", "CHECKED_FAILED", "SESSION_DELETED", "BECAME_STALE"]) expect(seen).toContain(type);
 });
 
 test("so does one that asks a person", async () => {
@@ -104,7 +104,7 @@ test("so do tasks that a tool waits for, whether its answer arrives or not", asy
     await pass();
   }
   const seen = expectExact();
-  for (const type of ["WAIT_BEGAN", "TOLD", "LET_GO"]) expect(seen).toContain(type);
+  for (const type of ["WAIT_BEGAN", "WAIT_DELIVERED", "WAIT_ABANDONED"]) expect(seen).toContain(type);
 });
 
 test("so does a task that is taken over, at whichever call to the host or the store its process died", async () => {
@@ -129,5 +129,5 @@ test("so does a task that is taken over, at whichever call to the host or the st
     await pass(60_000);
     for (const type of expectExact()) seen.add(type);
   }
-  for (const type of ["ADOPTED", "LOOKED_UNANSWERED"]) expect(seen).toContain(type);
+  for (const type of ["ADOPTED", "CHECKED_UNANSWERED"]) expect(seen).toContain(type);
 });

@@ -424,8 +424,8 @@ describe("two processes on one store", () => {
     first.life.pause();
     await first.clock.advance(30_000);
     second.host.listen(second.engine.onHostEvent);
-    expect(second.store.isElsewhere(id)).toBe(false);
-    expect(first.store.isElsewhere(id)).toBe(true);
+    expect(second.store.isOwnedElsewhere(id)).toBe(false);
+    expect(first.store.isOwnedElsewhere(id)).toBe(true);
     first.life.wake();
     await first.clock.advance(5_000);
     // What worked on the task in its own host is stopped: the work goes on in the other.
@@ -444,7 +444,7 @@ describe("two processes on one store", () => {
     await first.clock.advance(3_600_000);
     for (const { life } of [second, first]) life.wake();
     await first.clock.advance(30_000);
-    expect(second.store.isElsewhere(id)).toBe(true);
+    expect(second.store.isOwnedElsewhere(id)).toBe(true);
     first.host.finish(id, "12");
     await settled();
     expect(first.notices()).toHaveLength(1);
@@ -475,11 +475,11 @@ test("in opencode run, only the tasks of sessions that are at work there are tak
   stage.host.crash();
   const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
   await adopted(run);
-  expect(run.store.isElsewhere(id)).toBe(true);
+  expect(run.store.isOwnedElsewhere(id)).toBe(true);
   stage.host.emit({ type: "busy", sessionID: PARENT });
   await run.clock.advance(100);
-  expect(run.store.isElsewhere(id)).toBe(false);
-  expect(run.store.isElsewhere(other)).toBe(true);
+  expect(run.store.isOwnedElsewhere(id)).toBe(false);
+  expect(run.store.isOwnedElsewhere(other)).toBe(true);
 });
 
 test("in opencode run, a task that is idle and waits for its own is taken over together with those", async () => {
@@ -495,7 +495,7 @@ test("in opencode run, a task that is idle and waits for its own is taken over t
   const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
   stage.host.emit({ type: "busy", sessionID: PARENT });
   await run.clock.advance(100);
-  expect([lead, help].filter((id) => run.store.isElsewhere(id))).toEqual([]);
+  expect([lead, help].filter((id) => run.store.isOwnedElsewhere(id))).toEqual([]);
   expect(run.task(lead).status).toBe("running");
   stage.host.finish(help, "12");
   await settled();
@@ -510,6 +510,6 @@ test("a process that stops leaves its tasks free at once, and no timer", async (
   expect(stage.clock.pending()).toBe(0);
   await stage.restart();
   await adopted(stage);
-  expect(stage.store.isElsewhere(id)).toBe(false);
+  expect(stage.store.isOwnedElsewhere(id)).toBe(false);
   expect(stage.task(id).status).toBe("running");
 });

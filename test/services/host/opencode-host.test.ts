@@ -28,10 +28,10 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   createSession: (host) => host.createSession(session),
   deleteSession: (host) => host.deleteSession("ses_1"),
   fork: (host) => host.fork("ses_1", "msg_1"),
-  inherited: (host) => host.inherited("ses_1"),
-  rewrite: (host) => host.rewrite("ses_1", "msg_1", part),
+  forkedMessages: (host) => host.forkedMessages("ses_1"),
+  rewritePart: (host) => host.rewritePart("ses_1", "msg_1", part),
   deleteMessage: (host) => host.deleteMessage("ses_1", "msg_1"),
-  configure: (host) => host.configure("ses_1", { title: "t", permission: [], metadata: {} }),
+  updateSession: (host) => host.updateSession("ses_1", { title: "t", permission: [], metadata: {} }),
   children: (host) => host.children("ses_1"),
   prompt: (host) => host.prompt(prompt),
   storeMessage: (host) => host.storeMessage(prompt),
@@ -44,8 +44,8 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   rawMessages: (host) => host.rawMessages("ses_1"),
   toolCall: (host) => host.toolCall("ses_1", "call_1"),
   message: (host) => host.message("ses_1", "msg_1"),
-  answer: (host) => host.answer(request, { reply: "once" }),
-  reject: (host) => host.reject(request, "no"),
+  answerUserRequest: (host) => host.answerUserRequest(request, { reply: "once" }),
+  rejectUserRequest: (host) => host.rejectUserRequest(request, "no"),
   toast: (host) => host.toast({ message: "", variant: "info" }),
 };
 
@@ -117,9 +117,9 @@ test("a fork is cut where the host keeps tool results", async () => {
     written.push(await sent.json());
     return Response.json({});
   });
-  const history = await host.inherited("ses_1");
+  const history = await host.forkedMessages("ses_1");
   const plan = planFork(history.ok ? history.value : [], { maxToolResultChars: 1_500, maxTokens: 100_000 });
-  for (const { messageID, part } of plan.cuts) await host.rewrite("ses_1", messageID, part);
+  for (const { messageID, part } of plan.cuts) await host.rewritePart("ses_1", messageID, part);
   const output = `${"x".repeat(1_500)}\n[Truncated: 4000 characters originally]`;
   expect(written).toEqual([{ ...long, state: { ...long.state, output } }]);
 });

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createLongAnswers, MOST_IN_ANSWERS } from "../../../src/services/http/api/long-responses.ts";
-import { createUnderWay } from "../../../src/services/http/events/bytes-in-flight.ts";
+import { createLongResponses, MAX_BYTES_IN_RESPONSES } from "../../../src/services/http/api/long-responses.ts";
+import { createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
 import {
   bytes,
-  type Connection,
-  createSubscriber,
+  type ClientConnection,
+  createSseStream,
   frame,
   MOST_UNDER_WAY,
 } from "../../../src/services/http/events/sse-stream.ts";
-import { createFeed } from "../../../src/services/http/events/task-feed.ts";
+import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
@@ -19,7 +19,7 @@ const MEGABYTE = 1_048_576;
 const LONG = "x".repeat(5 * MEGABYTE);
 const log = { info: () => undefined, error: (message: string) => console.error(message) };
 
-const connection = (given: Partial<Connection> = {}): Connection => ({
+const connection = (given: Partial<ClientConnection> = {}): ClientConnection => ({
   drop: () => undefined,
   keepOpen: () => undefined,
   unsent: () => 0,
@@ -39,8 +39,8 @@ test.each([
     const ids = Array.from({ length: 21 }, () => source.launch().sessionID);
     for (const id of ids)
       source.change(id, { status: "completed", completedAt: "2026-01-01T00:00:00.000Z", result: "x".repeat(MEGABYTE) });
-    const underWay = createUnderWay(MOST_UNDER_WAY);
-    const feed = createFeed(source, clock, log, underWay);
+    const underWay = createBytesInFlight(MOST_UNDER_WAY);
+    const feed = createTaskFeed(source, clock, log, underWay);
     const streams = Array.from({ length: 10 }, () => feed.subscribe(connection({ mostBytes })));
     expect(streams.every(Boolean)).toBe(true);
     let most = underWay.bytes();
@@ -114,9 +114,9 @@ test("a page of 200 tasks with long results is short, and has them all; the stor
   expect(Math.max(...limits)).toBeLessThanOrEqual(20);
 });
 
-const reader = (underWay: ReturnType<typeof createUnderWay>, snapshot: number, told: string[] = []) => {
+const reader = (underWay: ReturnType<typeof createBytesInFlight>, snapshot: number, told: string[] = []) => {
   const clock = createVirtualClock();
-  const subscriber = createSubscriber(new Uint8Array(snapshot), {
+  const subscriber = createSseStream(new Uint8Array(snapshot), {
     clock,
     underWay,
     connection: connection({ drop: () => told.push("dropped") }),
@@ -126,7 +126,7 @@ const reader = (underWay: ReturnType<typeof createUnderWay>, snapshot: number, t
 };
 
 test("beyond the bound of all, a new reader has no room, and who is furthest behind is dropped first", async () => {
-  const underWay = createUnderWay(1_000);
+  const underWay = createBytesInFlight(1_000);
   const [slow, slower] = [reader(underWay, 400), reader(underWay, 500)];
   expect(reader(underWay, 200).subscriber).toBeUndefined();
   slow.subscriber?.send(new Uint8Array(200));
@@ -138,7 +138,7 @@ test("beyond the bound of all, a new reader has no room, and who is furthest beh
 });
 
 test("one who reads makes room, and one who is alone is served whatever it takes", async () => {
-  const underWay = createUnderWay(1_000);
+  const underWay = createBytesInFlight(1_000);
   const alone = reader(underWay, 5_000);
   expect(alone.subscriber).toBeDefined();
   expect(reader(underWay, 1).subscriber).toBeUndefined();
@@ -149,7 +149,7 @@ test("one who reads makes room, and one who is alone is served whatever it takes
 });
 
 test("who takes nothing from one heartbeat to the next is dropped, be it nothing else happens; who reads is not", async () => {
-  const underWay = createUnderWay(Number.POSITIVE_INFINITY);
+  const underWay = createBytesInFlight(Number.POSITIVE_INFINITY);
   const [mute, reading] = [reader(underWay, 100), reader(underWay, 100)];
   const stream = reading.subscriber?.stream.getReader();
   await stream?.read();
@@ -181,7 +181,7 @@ test("long answers that nobody takes are bounded in all; beyond that it is a 503
   const refused = asked.filter(({ status }) => status === 503);
   expect(served.length + refused.length).toBe(5);
   expect(refused.length).toBeGreaterThan(0);
-  expect(served.length * long.length).toBeLessThanOrEqual(MOST_IN_ANSWERS);
+  expect(served.length * long.length).toBeLessThanOrEqual(MAX_BYTES_IN_RESPONSES);
   expect(await json(path, 503)).toMatchObject({ error: expect.stringContaining("Try again") });
   // What is short is served all the while.
   expect(await json("/v1/tasks")).toMatchObject({ total: 1 });
@@ -193,9 +193,9 @@ test("long answers that nobody takes are bounded in all; beyond that it is a 503
 
 test("where nobody can tell whether an answer was taken, it counts for as long as its connection lives", async () => {
   const clock = createVirtualClock();
-  const write = createLongAnswers(clock);
+  const write = createLongResponses(clock);
   const untold = connection({ mostBytes: 1 });
-  const fitting = Math.floor(MOST_IN_ANSWERS / LONG.length);
+  const fitting = Math.floor(MAX_BYTES_IN_RESPONSES / LONG.length);
   for (let count = 0; count < fitting; count += 1) write(untold, LONG);
   expect(() => write(untold, LONG)).toThrow("Too much");
   await clock.advance(30_000);
@@ -204,8 +204,8 @@ test("where nobody can tell whether an answer was taken, it counts for as long a
 
 test("a snapshot goes out in pieces: a runtime takes the next when the one before is out", async () => {
   const text = frame("snapshot", JSON.stringify("z".repeat(200_000)));
-  const underWay = createUnderWay(Number.POSITIVE_INFINITY);
-  const subscriber = createSubscriber(bytes(text), {
+  const underWay = createBytesInFlight(Number.POSITIVE_INFINITY);
+  const subscriber = createSseStream(bytes(text), {
     clock: createVirtualClock(),
     underWay,
     connection: connection(),

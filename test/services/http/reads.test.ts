@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Unavailable } from "../../../src/services/http/contract/status-source.ts";
+import { SourceUnavailable } from "../../../src/services/http/contract/status-source.ts";
 import { serve } from "./served.ts";
 
 test("a wrong parameter is a 400 that names it and its value's fault", async () => {
@@ -40,7 +40,7 @@ test("nothing is remembered from one answer to the next", async () => {
   source.end(sessionID, "completed", { elsewhere: true });
   expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({
     status: "completed",
-    allowed: ["RESUME", "RETRIEVED"],
+    allowed: ["RESUME", "RESULT_READ"],
   });
   expect(await json("/v1/tasks?status=completed")).toMatchObject({ total: 1 });
 });
@@ -83,7 +83,7 @@ test("a host that gives no messages is a 502 with its reason; a source that fail
   source.refusal = "connection refused";
   const body = await json(`/v1/tasks/${sessionID}/logs`, 502);
   expect(body).toEqual({ status: 502, error: "OpenCode does not give the messages: connection refused" });
-  source.tallies = () => {
+  source.stats = () => {
     throw new Error("/home/me/tasks.db is damaged");
   };
   expect(JSON.stringify(await json("/v1/stats", 500))).not.toContain("damaged");
@@ -93,9 +93,9 @@ test("a host that gives no messages is a 502 with its reason; a source that fail
 test("a source that can show nothing for now is a 503 with its reason, on the stream too", async () => {
   const { json, source } = await serve();
   const failing = () => {
-    throw new Unavailable("OpenCode is ending.");
+    throw new SourceUnavailable("OpenCode is ending.");
   };
-  source.tallies = failing;
+  source.stats = failing;
   source.latestChange = failing;
   for (const path of ["/v1/stats", "/v1/health", "/v1/events"]) {
     expect(await json(path, 503)).toEqual({ status: 503, error: "OpenCode is ending." });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createUnderWay, type UnderWay } from "../../../src/services/http/events/bytes-in-flight.ts";
-import { bytes, createSubscriber, MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
+import { type BytesInFlight, createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
+import { bytes, createSseStream, MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
 import { tellsBackpressure } from "../../../src/services/http/server/bun.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
@@ -8,12 +8,12 @@ const PART = 64 * 1024;
 
 const subscribe = ({
   mostBytes,
-  underWay = createUnderWay(Number.POSITIVE_INFINITY),
+  underWay = createBytesInFlight(Number.POSITIVE_INFINITY),
   snapshot = "snapshot",
 }: Given = {}) => {
   const clock = createVirtualClock();
   const told: string[] = [];
-  const subscriber = createSubscriber(bytes(snapshot), {
+  const subscriber = createSseStream(bytes(snapshot), {
     clock,
     underWay,
     connection: {
@@ -31,7 +31,7 @@ const subscribe = ({
 
 interface Given {
   mostBytes?: number;
-  underWay?: UnderWay;
+  underWay?: BytesInFlight;
   snapshot?: string;
 }
 

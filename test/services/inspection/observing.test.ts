@@ -24,7 +24,7 @@ test("a launch is told step by step, in the order in which the events were sent"
     "supervisor → outbox: PARENT_PRESENT, ignored",
     "supervisor → ses_0001: xstate.init, queued none none",
     "supervisor → ses_0001: SLOT_GRANTED, launching",
-    "ses_0001 → supervisor: EFFECT prompt",
+    "ses_0001 → supervisor: EFFECT sendPrompt",
     "outside → supervisor: HOST message",
     "outside → supervisor: HOST busy",
     "outside → supervisor: HOST message",
@@ -90,7 +90,7 @@ test("nothing of what was said is kept: no prompt, no result, no notice, no ques
   ).toContain("secret-result");
 
   const shown = JSON.stringify(stage.showing());
-  expect(shown).toContain("LOOKED_FAILED");
+  expect(shown).toContain("CHECKED_FAILED");
   expect(shown).toContain("REQUEST_ASKED");
   for (const text of SAID) expect(shown).not.toContain(text);
   expect(shown).not.toContain("secret");
@@ -104,7 +104,7 @@ test("an actor that threw is gone; the one that makes its end known is the same 
   const lines = stage.lines();
   const thrown = lines.findIndex((line) => line.startsWith(`${id} → supervisor: xstate.error.actor.`));
   expect(thrown).toBeGreaterThan(0);
-  expect(lines.slice(thrown)).toContainEqual(`supervisor → ${id}: BROKEN, error due`);
+  expect(lines.slice(thrown)).toContainEqual(`supervisor → ${id}: SUPERVISION_FAILED, error due`);
   await stage.clock.advance(1_000);
   expect(stage.showing().actors.filter((actor) => actor.id === id)).toMatchObject([{ gone: true }]);
 });
@@ -120,7 +120,7 @@ test("a supervisor that threw takes all it had with it; what the next one takes 
   ]);
   stage.host.finish(id, "There are 12.");
   await stage.clock.advance(1_000);
-  expect(stage.lines()).toContain(`supervisor → ${id}: LOOKED_ANSWERED, completed due`);
+  expect(stage.lines()).toContain(`supervisor → ${id}: CHECKED_ANSWERED, completed due`);
 });
 
 test("a watcher that throws harms nothing: it is told no more, and that is logged", async () => {

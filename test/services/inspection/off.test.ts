@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { type ActorOptions, type AnyActorLogic, createActor } from "xstate";
-import { createWatching } from "../../../src/services/http/live/live-charts.ts";
+import { createLiveCharts } from "../../../src/services/http/live/live-charts.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage } from "../../fakes/stage.ts";
 
@@ -17,7 +17,7 @@ vi.mock("../../../src/services/inspection/stately-adapter.ts", async (original) 
 
 const log = { info: () => undefined, error: () => undefined };
 const start = async (option: boolean | "stately") => {
-  const watching = createWatching(systemClock, () => "");
+  const watching = createLiveCharts(systemClock, () => "");
   const watch = await watching.watch(option, "/project", log);
   createStage(watch ? { inspect: watch.inspect } : {});
   const given = vi.mocked(createActor).mock.calls.map(([, options]) => options as ActorOptions<AnyActorLogic>);

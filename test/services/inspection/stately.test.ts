@@ -1,12 +1,12 @@
 import type { StatelyInspectionEvent } from "@statelyai/inspect";
 import { expect, test } from "vitest";
-import { MOST_STEPS } from "../../../src/services/inspection/protocol.ts";
-import { createStatelyInspection } from "../../../src/services/inspection/stately-recorder.ts";
+import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
+import { createStatelyRecorder } from "../../../src/services/inspection/stately-recorder.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const watched = async () => {
-  const stately = createStatelyInspection();
+  const stately = createStatelyRecorder();
   const watch = await stately.watch();
   const stage = createStage({ inspect: watch.inspect });
   // The package puts each message off to a timer of no length.
@@ -28,7 +28,7 @@ test("each actor is introduced with its whole chart, as deep as it goes", async 
   const { states } = JSON.parse(actors[2]?.definition ?? "");
   expect(states.lifecycle.states.running.states.stopping.states.aborting.on.STOPPED).toMatchObject({
     target: "#cancelled",
-    actions: "noteEnd",
+    actions: "recordEnd",
   });
   expect(actors[2]?.parentId).toBe(actors[0]?.sessionId);
 });
@@ -59,8 +59,8 @@ test("what comes later is told from where it was read; only the newest messages 
   const { upTo } = stately.since(0);
   stage.host.emit({ type: "idle", sessionID: id });
   expect(of(await messages(upTo), "@xstate.event").map(({ event }) => event.type)).toContain("HOST_IDLE");
-  for (let count = 0; count < MOST_STEPS; count += 1) stage.host.emit({ type: "busy", sessionID: id });
-  expect((await messages(upTo)).length).toBe(MOST_STEPS);
+  for (let count = 0; count < MAX_STEPS; count += 1) stage.host.emit({ type: "busy", sessionID: id });
+  expect((await messages(upTo)).length).toBe(MAX_STEPS);
 });
 
 test("nothing of what was said is sent: contexts and what events carry stay here", async () => {
@@ -75,7 +75,7 @@ test("nothing of what was said is sent: contexts and what events carry stay here
   await settled();
   const [first] = await messages();
   const shown = JSON.stringify([first, ...(await messages(1))]);
-  expect(shown).toContain("LOOKED_ANSWERED");
+  expect(shown).toContain("CHECKED_ANSWERED");
   expect(shown).toContain("REQUEST_ASKED");
   expect(shown).not.toContain("secret");
 });

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { eventName } from "../../../src/services/inspection/event-name.ts";
-import { MOST_STEPS } from "../../../src/services/inspection/protocol.ts";
+import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
 import { statePaths } from "../../../src/services/inspection/state-paths.ts";
-import { createSteps, type Steps } from "../../../src/services/inspection/step-log.ts";
+import { createStepLog, type StepLog } from "../../../src/services/inspection/step-log.ts";
 
-const introduce = (steps: Steps, key: string) => steps.introduce({ key, kind: "task", id: key, directory: "/project" });
+const introduce = (steps: StepLog, key: string) =>
+  steps.introduce({ key, kind: "task", id: key, directory: "/project" });
 
-const happen = (steps: Steps, to: string, event: string, states: string[], taken = true) =>
+const happen = (steps: StepLog, to: string, event: string, states: string[], taken = true) =>
   steps.settle(steps.send({ at: 7, from: null, to, event }), states, taken);
 
 test("the innermost states of all regions are told as paths", () => {
@@ -21,12 +22,12 @@ test("the innermost states of all regions are told as paths", () => {
 test("an event is named by its type and by that of what it carries, and by nothing else", () => {
   expect(eventName({ type: "CANCEL" })).toBe("CANCEL");
   expect(eventName({ type: "HOST", event: { type: "idle", sessionID: "secret" } })).toBe("HOST idle");
-  expect(eventName({ type: "EFFECT", effect: { type: "prompt", prompt: "secret" } })).toBe("EFFECT prompt");
+  expect(eventName({ type: "EFFECT", effect: { type: "sendPrompt", prompt: "secret" } })).toBe("EFFECT sendPrompt");
   expect(eventName({ type: "ODD", event: "secret", effect: { type: 7 } })).toBe("ODD");
 });
 
 test("a step tells what was entered and left; an actor remembers what brought it where it is", () => {
-  const steps = createSteps();
+  const steps = createStepLog();
   introduce(steps, "a");
   happen(steps, "a", "INIT", ["lifecycle.queued", "notice.none"]);
   happen(steps, "a", "GO", ["lifecycle.working", "notice.none"]);
@@ -52,7 +53,7 @@ test("a step tells what was entered and left; an actor remembers what brought it
 });
 
 test("who has seen some is told the rest, and of those actors alone that took part in it", () => {
-  const steps = createSteps();
+  const steps = createStepLog();
   for (const key of ["a", "b"]) introduce(steps, key);
   happen(steps, "a", "ONE", ["one"]);
   const seen = steps.newest();
@@ -64,22 +65,22 @@ test("who has seen some is told the rest, and of those actors alone that took pa
 });
 
 test("the newest steps are kept, those who live, and those who are gone for as long as a step of theirs is kept", () => {
-  const steps = createSteps();
+  const steps = createStepLog();
   for (const key of ["lives", "gone", "noisy"]) introduce(steps, key);
   happen(steps, "lives", "INIT", ["a"]);
   happen(steps, "gone", "INIT", ["a"]);
   steps.dismiss("gone");
   const keys = () => steps.since(0).actors.map(({ key }) => key);
-  for (let count = 2; count < MOST_STEPS; count += 1) happen(steps, "noisy", "TICK", ["a"]);
+  for (let count = 2; count < MAX_STEPS; count += 1) happen(steps, "noisy", "TICK", ["a"]);
   expect(keys()).toEqual(["lives", "gone", "noisy"]);
   for (let count = 0; count < 2; count += 1) happen(steps, "noisy", "TICK", ["a"]);
   expect(keys()).toEqual(["lives", "noisy"]);
-  expect(steps.since(0).steps).toHaveLength(MOST_STEPS);
+  expect(steps.since(0).steps).toHaveLength(MAX_STEPS);
   expect(steps.since(0).steps[0]?.number).toBe(3);
 });
 
 test("an actor that comes back is the one that it was", () => {
-  const steps = createSteps();
+  const steps = createStepLog();
   introduce(steps, "a");
   happen(steps, "a", "END", ["completed"]);
   steps.dismiss("a");

@@ -1,11 +1,11 @@
-import type { Showing, Step } from "../../../src/services/inspection/protocol.ts";
-import { createInspection } from "../../../src/services/inspection/recorder.ts";
+import type { InspectorMessage, InspectorStep } from "../../../src/services/inspection/protocol.ts";
+import { createRecorder } from "../../../src/services/inspection/recorder.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage, type Stage, type StageOptions } from "../../fakes/stage.ts";
 
 /** The whole product on a fake host, watched. */
 export interface WatchedStage extends Stage {
-  showing(): Showing;
+  showing(): InspectorMessage;
   /** Each step as a line: `supervisor → ses_0001: SLOT_GRANTED, launching`. */
   lines(): string[];
 }
@@ -17,13 +17,13 @@ const shortKey = (key: string | null): string => {
   return kind === "task" ? id : kind;
 };
 
-const line = ({ from, to, event, entered, taken }: Step): string => {
+const line = ({ from, to, event, entered, taken }: InspectorStep): string => {
   const end = taken ? entered.map((state) => state.slice(state.lastIndexOf(".") + 1)).join(" ") : "ignored";
   return `${shortKey(from)} → ${shortKey(to)}: ${event}${end && `, ${end}`}`;
 };
 
 export const createWatchedStage = (options: StageOptions = {}): WatchedStage => {
-  const inspection = createInspection(systemClock);
+  const inspection = createRecorder(systemClock);
   const { inspect } = inspection.watch("/project");
   const stage = createStage({ ...options, inspect });
   return Object.assign(stage, {

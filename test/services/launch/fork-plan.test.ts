@@ -1,17 +1,12 @@
 import { describe, expect, test } from "vitest";
-import {
-  type InheritedMessage,
-  type InheritedPart,
-  planFork,
-  preambleOf,
-} from "../../../src/services/launch/fork-plan.ts";
+import { type ForkedMessage, type ForkedPart, planFork, preambleOf } from "../../../src/services/launch/fork-plan.ts";
 
 const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };
 
 /** Text of about so many tokens. */
 const words = (tokens: number): string => "word ".repeat(tokens).trim();
 
-const part = (text: string, given: Partial<InheritedPart> = {}): InheritedPart => ({
+const part = (text: string, given: Partial<ForkedPart> = {}): ForkedPart => ({
   id: `prt_${text.slice(0, 12)}_${text.length}`,
   kind: "text",
   text,
@@ -21,7 +16,7 @@ const part = (text: string, given: Partial<InheritedPart> = {}): InheritedPart =
   ...given,
 });
 
-const said = (id: string, role: InheritedMessage["role"], ...parts: InheritedPart[]): InheritedMessage => ({
+const said = (id: string, role: ForkedMessage["role"], ...parts: ForkedPart[]): ForkedMessage => ({
   id,
   role,
   isSummary: false,

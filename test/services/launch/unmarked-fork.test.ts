@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SeenMessage } from "../../../src/machines/supervisor/events.ts";
-import { COMPARED, isForkOfLaunch, mayBeFork } from "../../../src/services/launch/unmarked-fork.ts";
+import type { MessageInfo } from "../../../src/machines/supervisor/events.ts";
+import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "../../../src/services/launch/unmarked-fork.ts";
 
 const LAUNCHED = 1_000_000;
 
-const message = (role: SeenMessage["role"], createdAt: number, completedAt?: number): SeenMessage => ({
+const message = (role: MessageInfo["role"], createdAt: number, completedAt?: number): MessageInfo => ({
   id: `msg_${createdAt}`,
   role,
   createdAt,
@@ -29,7 +29,7 @@ const turns = fc
     }),
   );
 
-const newest = (messages: SeenMessage[]) => messages.slice(-COMPARED);
+const newest = (messages: MessageInfo[]) => messages.slice(-COMPARED_MESSAGES);
 
 test("the copy that a launch asked for is told from every copy that people can make", () => {
   fc.assert(
@@ -47,7 +47,7 @@ test("the copy that a launch asked for is told from every copy that people can m
 test("what was said in the parent since the launch changes nothing", () => {
   fc.assert(
     fc.property(turns, (parent) => {
-      const launching = { ...parent.at(-1), completedAt: LAUNCHED + 10 } as SeenMessage;
+      const launching = { ...parent.at(-1), completedAt: LAUNCHED + 10 } as MessageInfo;
       const now = [...parent.slice(0, -1), launching, message("assistant", LAUNCHED + 20, LAUNCHED + 30)];
       expect(isForkOfLaunch(newest(parent.slice(0, -1)), now, LAUNCHED)).toBe(true);
       expect(isForkOfLaunch(newest(now), now, LAUNCHED)).toBe(false);

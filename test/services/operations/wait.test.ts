@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createWaiting } from "../../../src/services/operations/wait.ts";
+import { createWaits } from "../../../src/services/operations/wait.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
@@ -26,7 +26,7 @@ const waitFor = (timeoutMs: number | undefined) => {
       unsubscribe();
     };
   };
-  const waiting = createWaiting({ ...runtime, subscribe }, store, clock);
+  const waiting = createWaits({ ...runtime, subscribe }, store, clock);
   const turn = new AbortController();
   const caller = { sessionID: PARENT, callID: "call_1", signal: turn.signal };
   const wait = watched(waiting.wait({ ...caller, taskIds: ["ses_1"], timeoutMs }));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRun } from "../../../src/services/platform/environment.ts";
+import { isOpencodeRun } from "../../../src/services/platform/environment.ts";
 
 test.each([
   [["run", "count the files"], true],
@@ -13,5 +13,5 @@ test.each([
   [["run-project"], false],
   [["serve", "run"], false],
 ])("opencode %j is a run: %s", (args, expected) => {
-  expect(isRun(["/usr/bin/opencode", "/$bunfs/root/opencode", ...args])).toBe(expected);
+  expect(isOpencodeRun(["/usr/bin/opencode", "/$bunfs/root/opencode", ...args])).toBe(expected);
 });

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Journal } from "../../../src/machines/task/journal.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { asStored, differences } from "../../../src/services/replay/differences.ts";
-import { fromFile, toFile } from "../../../src/services/replay/export-file.ts";
-import { withoutText } from "../../../src/services/replay/redact.ts";
+import { differences, toJson } from "../../../src/services/replay/differences.ts";
+import { parse, serialize } from "../../../src/services/replay/export-file.ts";
+import { redactJournal } from "../../../src/services/replay/redact.ts";
 import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
 
@@ -15,10 +15,10 @@ const SECRETS = fc.array(fc.string({ unit: fc.constantFrom(...SIGNS), minLength:
 
 const FACTS = { exportedAt: "2026-01-01T00:00:00.000Z", plugin: "1.2.3", schema: 2 };
 
-const exported = (journal: Journal, hasText: boolean): string => toFile(journal, { ...FACTS, hasText });
+const exported = (journal: Journal, hasText: boolean): string => serialize(journal, { ...FACTS, hasText });
 
 const readBack = (text: string): Journal => {
-  const file = fromFile(text);
+  const file = parse(text);
   if ("wrong" in file) throw new Error(file.wrong);
   return file.journal;
 };
@@ -35,7 +35,7 @@ const isExact = ({ origin, events, snapshot }: Journal): boolean => {
 test("an export shows nothing that a terminal obeys, and is the same journal when it is read", () => {
   fc.assert(
     fc.property(picks, fc.array(foreignText, { minLength: 1, maxLength: 8 }), (chosen, said) => {
-      const journal = asStored(journalFrom(chosen, said));
+      const journal = toJson(journalFrom(chosen, said));
       const text = exported(journal, true);
       expect(text).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
       expect(readBack(text)).toEqual(journal);
@@ -48,7 +48,7 @@ describe("an export without text", () => {
   test("has nothing of what was said, wherever it was, and replays as the journal does", () => {
     fc.assert(
       fc.property(picks, SECRETS, (chosen, secrets) => {
-        const journal = asStored(journalFrom(chosen, secrets));
+        const journal = toJson(journalFrom(chosen, secrets));
         const text = exported(journal, false);
         expect(SIGNS.filter((sign) => text.includes(sign))).toEqual([]);
         expect(isExact(readBack(text))).toBe(true);
@@ -65,14 +65,14 @@ describe("an export without text", () => {
     );
     fc.assert(
       fc.property(picks, words, (chosen, said) => {
-        expect(isExact(readBack(exported(asStored(journalFrom(chosen, said)), false)))).toBe(true);
+        expect(isExact(readBack(exported(toJson(journalFrom(chosen, said)), false)))).toBe(true);
       }),
       { numRuns: 200 },
     );
   });
 
   test("still shows where a journal does not lead to what is stored", () => {
-    const journal = asStored(journalFrom([0, 0, 0, 0, 0], ["secret"]));
+    const journal = toJson(journalFrom([0, 0, 0, 0, 0], ["secret"]));
     journal.snapshot.context.result = "another secret";
     const read = readBack(exported(journal, false));
     if (!read.origin) throw new Error("the origin is lost");
@@ -82,7 +82,7 @@ describe("an export without text", () => {
   });
 
   test("keeps ids that OpenCode made, times, numbers, and the names of agents and models", () => {
-    const journal = asStored(journalFrom([], ["said"]));
+    const journal = toJson(journalFrom([], ["said"]));
     const id = "ses_3c6d1f0a9b2cABCDefgh123456";
     Object.assign(journal.origin.facts, { sessionID: id, batchId: "batch_3c6d1f0a9b2cABCDefgh123456" });
     const { facts } = readBack(exported(journal, false)).origin ?? {};
@@ -97,7 +97,7 @@ describe("an export without text", () => {
   });
 
   test("hides fields that it does not know, and whatever stands where something else is expected", () => {
-    const journal = asStored(journalFrom([0, 1], ["said"]));
+    const journal = toJson(journalFrom([0, 1], ["said"]));
     const secret = "my secret";
     Object.assign(journal.origin.facts, { nickname: secret, priority: secret, model: secret, startedAt: secret });
     Object.assign(journal.origin.run, { notes: { [secret]: [secret] }, index: { secret } });
@@ -109,11 +109,11 @@ describe("an export without text", () => {
     });
     Object.assign(journal.snapshot, { value: { lifecycle: { [secret]: secret } }, more: secret });
     Object.assign(journal, { parent: secret });
-    expect(JSON.stringify(withoutText(journal))).not.toContain("secret");
+    expect(JSON.stringify(redactJournal(journal))).not.toContain("secret");
   });
 
   test("has the same placeholder for the same text everywhere", () => {
-    const { origin } = withoutText(asStored(journalFrom([], ["the same"])));
+    const { origin } = redactJournal(toJson(journalFrom([], ["the same"])));
     expect(origin?.run.prompt).toBe("‹text 1: 8 characters›");
     expect(origin?.facts.directory).toBe("‹text 1: 8 characters›");
   });
@@ -122,7 +122,7 @@ describe("an export without text", () => {
 test("an export with text has the journal as it is", () => {
   fc.assert(
     fc.property(picks, READABLE, (chosen, words) => {
-      const journal = asStored(journalFrom(chosen, words));
+      const journal = toJson(journalFrom(chosen, words));
       expect(readBack(exported(journal, true))).toEqual(journal);
     }),
     { numRuns: 50 },
@@ -130,7 +130,7 @@ test("an export with text has the journal as it is", () => {
 });
 
 test("a journal that does not go back to the launch is exported too", () => {
-  const journal = { ...asStored(journalFrom([0, 1, 2], ["secret"])), origin: null };
+  const journal = { ...toJson(journalFrom([0, 1, 2], ["secret"])), origin: null };
   const text = exported(journal, false);
   expect(text).not.toContain("secret");
   expect(readBack(text).origin).toBeNull();
@@ -147,5 +147,5 @@ test.each([
   ],
   ["a part of one", '{"format":"opencode-taskchart journal","version":1}', /^is damaged: exportedAt: /],
 ])("a file with %s is refused in words", (_, text, wrong) => {
-  expect(fromFile(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
+  expect(parse(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
 });

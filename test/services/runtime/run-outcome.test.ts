@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HostMessage } from "../../../src/services/host/host.ts";
-import { isAnswer, type Sighting, settle } from "../../../src/services/runtime/run-outcome.ts";
+import { determineRunOutcome, isAnswer, type RunObservation } from "../../../src/services/runtime/run-outcome.ts";
 
 const PROMPT = "msg_2";
 
@@ -26,8 +26,14 @@ const assistant = (given: Partial<HostMessage> = {}): HostMessage => ({
   ...given,
 });
 
-const see = (given: Partial<Sighting>) =>
-  settle({ messages: [user(PROMPT), assistant()], messageID: PROMPT, storedAt: 1, hostError: undefined, ...given });
+const see = (given: Partial<RunObservation>) =>
+  determineRunOutcome({
+    messages: [user(PROMPT), assistant()],
+    messageID: PROMPT,
+    storedAt: 1,
+    hostError: undefined,
+    ...given,
+  });
 
 test("a finished assistant message that answers the prompt is the end", () => {
   expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done" });

@@ -28,11 +28,11 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
     log,
     perform: (effect) => {
       asked.push(effect.type);
-      if (effect.type !== "form") return undefined;
-      const runs = effect.owed.map(({ taskId, run }) => ({ taskId, run }));
+      if (effect.type !== "composeNotice") return undefined;
+      const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
       const formed: NoticePrompt = { messageID: "msg_n", parts: [], runs, toasts: [] };
       const prompt = forms.length > 0 ? (forms.shift() as NoticePrompt) : formed;
-      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "FORMED", at: clock.now(), prompt } };
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at: clock.now(), prompt } };
     },
   });
   const at = clock.now();
@@ -41,7 +41,7 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
   const end = () => {
     runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
     runtime.send("ses_1", { type: "HOST_IDLE", at });
-    runtime.send("ses_1", { type: "LOOKED_ANSWERED", at, look: 1, completedAt: at, result: "12" });
+    runtime.send("ses_1", { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
   };
   const acknowledge = () => {
     const sender = { agent: "build", model: undefined };
@@ -58,11 +58,11 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
 test("a task and its parent's outbox are reaped once it has ended and was told, and not before", () => {
   const { runtime, end, acknowledge } = setUp();
   end();
-  expect(runtime.live("ses_1")).toBeDefined();
+  expect(runtime.snapshotOf("ses_1")).toBeDefined();
   acknowledge();
-  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   expect(runtime.liveTasks()).toEqual([]);
-  expect(runtime.watches("ses_parent")).toBe(false);
+  expect(runtime.supervises("ses_parent")).toBe(false);
 });
 
 test("subagents-and-subtasks › Primary Invariants › one live actor per task id, whatever is called twice", () => {
@@ -74,21 +74,21 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
   runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
   expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
-  expect(asked.filter((effect) => effect === "prompt")).toHaveLength(1);
+  expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
-  expect(runtime.live("ses_1")?.value.lifecycle).toEqual({ running: "working" });
+  expect(runtime.snapshotOf("ses_1")?.value.lifecycle).toEqual({ running: "working" });
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
   const { runtime, store, at, end, acknowledge } = setUp();
   end();
   acknowledge();
-  runtime.send("ses_1", { type: "RETRIEVED", at: at + 5 });
+  runtime.send("ses_1", { type: "RESULT_READ", at: at + 5 });
   expect(store.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(at + 5).toISOString());
-  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   runtime.send("ses_1", { type: "STOPPED", at });
-  expect(runtime.live("ses_1")).toBeUndefined();
-  expect(runtime.watches("ses_parent")).toBe(false);
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
+  expect(runtime.supervises("ses_parent")).toBe(false);
 });
 
 test("a throw inside an outbox is mended: what it owed is told by another", () => {
@@ -96,9 +96,9 @@ test("a throw inside an outbox is mended: what it owed is told by another", () =
   end();
   acknowledge();
   expect(logged).toContain("a fault in a machine");
-  expect(runtime.live("ses_1")?.value.notice).toBe("due");
+  expect(runtime.snapshotOf("ses_1")?.value.notice).toBe("due");
   acknowledge();
-  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
 });
 
 test("what an effect asks for is stored before it is done", () => {
@@ -124,8 +124,8 @@ test("the journal holds what the machine accepted, and replays to the stored sna
     "SLOT_GRANTED",
     "PROMPT_ACCEPTED",
     "HOST_IDLE",
-    "LOOKED_ANSWERED",
-    "NOTICE_FORMED",
+    "CHECKED_ANSWERED",
+    "NOTICE_COMPOSED",
     "NOTICE_ACKNOWLEDGED",
   ]);
   let [replayed] = initialTransition(taskMachine, { facts, run });
@@ -167,5 +167,5 @@ test("a step that the store refuses, since another process has the task, is neit
   runtime.send("ses_1", { type: "HOST_IDLE", at });
   expect(asked).toEqual(before);
   expect(told).toEqual([]);
-  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
 });

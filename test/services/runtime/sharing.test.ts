@@ -33,8 +33,8 @@ test("an event that a task at rest refuses leaves it free for any process", () =
   const { store, other, runtime } = setUp();
   store.commit(tell("ses_1").whole());
   runtime.send("ses_1", { type: "STOPPED", at: START });
-  expect(runtime.live("ses_1")).toBeUndefined();
-  expect(other.isElsewhere("ses_1")).toBe(false);
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
+  expect(other.isOwnedElsewhere("ses_1")).toBe(false);
   expect(other.claim("ses_1")).toBe(true);
 });
 
@@ -43,11 +43,11 @@ test("a task at rest that another process has claimed is not brought back here",
   const story = tell("ses_1");
   store.commit(story.whole());
   expect(other.claim("ses_1")).toBe(true);
-  runtime.send("ses_1", { type: "RETRIEVED", at: START });
+  runtime.send("ses_1", { type: "RESULT_READ", at: START });
   expect(begun).not.toContain("ses_1");
   expect(other.get("ses_1")).toEqual(story.record());
-  other.letGo("ses_1");
-  runtime.send("ses_1", { type: "RETRIEVED", at: START });
+  other.release("ses_1");
+  runtime.send("ses_1", { type: "RESULT_READ", at: START });
   expect(begun).toContain("ses_1");
   expect(other.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(START).toISOString());
 });
@@ -57,7 +57,7 @@ test("of tasks that another process takes over, those at work are to be stopped 
   const [ended, live] = [tell("ses_ended"), tell("ses_live")];
   for (const chapter of [live.launch(), ended.launch(), ended.answer()]) store.commit(chapter);
   for (const { record } of [ended, live]) runtime.restore(record());
-  runtime.lose(["ses_ended", "ses_live", "ses_unknown"]);
+  runtime.releaseTasks(["ses_ended", "ses_live", "ses_unknown"]);
   expect(lost).toEqual(["ses_live"]);
   expect(runtime.liveTasks()).toEqual([]);
 });
@@ -78,9 +78,9 @@ test("a task that breaks on what its breaking leads to, too, is given up, and no
     const record = store.get(id);
     if (record) runtime.restore(record);
   }
-  runtime.send("ses_1", { type: "SESSION_GONE", at: START });
+  runtime.send("ses_1", { type: "SESSION_DELETED", at: START });
   expect(log.errors.filter((line) => line.includes("a fault in a machine"))).toHaveLength(2);
-  expect(runtime.live("ses_1")).toBeUndefined();
+  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   runtime.send("ses_2", { type: "HOST_IDLE", at: START });
-  expect(runtime.live("ses_2")?.value.lifecycle).toEqual({ running: "settling" });
+  expect(runtime.snapshotOf("ses_2")?.value.lifecycle).toEqual({ running: "settling" });
 });

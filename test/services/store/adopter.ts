@@ -19,7 +19,7 @@ const store = await openStore({ folder, owner, log, clock });
 say(owner.machine);
 for await (const line of createInterface({ input: process.stdin })) {
   ahead += Number(line);
-  store.beat(clock.now());
+  store.heartbeat(clock.now());
   const { tasks } = store.adopt(clock.now(), () => true);
   say(`took: ${tasks.map(({ task }) => task.sessionID).join(" ")}`);
 }

@@ -24,7 +24,7 @@ for (let index = 0; index < Number(tasks); index += 1) {
 }
 say("stored");
 await input.next();
-say(`lost: ${store.beat(Date.now()).length}`);
+say(`lost: ${store.heartbeat(Date.now()).length}`);
 store.commit(tell(`ses_${id}_live`).launch());
 say("launched");
 await input.next();

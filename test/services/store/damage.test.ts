@@ -21,7 +21,7 @@ import { openStore } from "../../../src/services/store/open-store.ts";
 import { createConnector } from "../../../src/services/store/sqlite/connect.ts";
 import { createStoreFile, dataFolder } from "../../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { tighten } from "../../../src/services/store/sqlite/file-permissions.ts";
+import { restrictToOwner } from "../../../src/services/store/sqlite/file-permissions.ts";
 import type { Store } from "../../../src/services/store/store.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { startChild } from "./children.ts";
@@ -123,7 +123,7 @@ describe("at the opening", () => {
     writeFileSync(inTheWay, "");
     const { store, log } = await openKept({ folder: join(inTheWay, "data") });
     works(store);
-    store.beat(START);
+    store.heartbeat(START);
     expect(log.errors).toHaveLength(1);
     expect(log.errors[0]).toContain("gone when OpenCode ends");
     expect(log.errors[0]).toContain(join(inTheWay, "data", "tasks.db"));
@@ -191,7 +191,7 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
     const eperm = () => {
       throw new Error("EPERM: operation not permitted, chmod");
     };
-    const { tightened, refused } = tighten(path, eperm);
+    const { tightened, refused } = restrictToOwner(path, eperm);
     const all = NAMES.map((name) => join(folder, name));
     expect([tightened, refused.map((file) => file.path).toSorted()]).toEqual([[], all.toSorted()]);
     const log = createLogged();
@@ -283,21 +283,21 @@ describe("in mid-life", () => {
     const [a, b] = [await lived(folder, "a"), await lived(folder, "b")];
     spoil(a.path);
     for (const { store } of [a, b]) expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
-    for (const { store } of [a, b]) store.beat(START);
+    for (const { store } of [a, b]) store.heartbeat(START);
     expect(damagedIn(folder)).toHaveLength(1);
     expect([a.log.errors.length, b.log.errors.length]).toEqual([1, 0]);
     readFile(a.path, (file) => [a, b].forEach(({ story }) => void isWhole(file, story)));
-    expect(a.store.isElsewhere("ses_b")).toBe(true);
+    expect(a.store.isOwnedElsewhere("ses_b")).toBe(true);
   });
 
   test("a file that somebody moved or removed is followed by a new one with what goes on", async () => {
     const { store, story, path, log } = await lived(temporaryFolder(), "a");
     renameSync(path, `${path}.moved`);
-    expect(store.beat(START)).toEqual([]);
+    expect(store.heartbeat(START)).toEqual([]);
     readFile(path, (file) => isWhole(file, story));
     for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
     store.commit(story.answer());
-    store.beat(START);
+    store.heartbeat(START);
     readFile(path, (file) => isWhole(file, story));
     expect([log.errors.length, log.infos.length]).toEqual([0, 2]);
   });
@@ -305,13 +305,13 @@ describe("in mid-life", () => {
   test("a disk that spoils one file after the other is given up, and tasks go on", async () => {
     const { store, story, folder, path, disk, log } = await lived(temporaryFolder(), "a");
     disk.failReads("damaged");
-    for (let round = 0; round < 10; round += 1) store.beat(START);
+    for (let round = 0; round < 10; round += 1) store.heartbeat(START);
     expect(damagedIn(folder).length).toBeLessThanOrEqual(3);
     works(store);
     expect(store.get(story.id)).toEqual(story.record());
     expect(log.errors.filter((line) => line.includes("cannot be used for now"))).toHaveLength(1);
     disk.heal();
-    store.beat(START);
+    store.heartbeat(START);
     readFile(path, (file) => isWhole(file, story));
   });
 });
@@ -339,14 +339,14 @@ describe("the log of changes", () => {
     async (suffixes) => {
       const { store, path, log, live, rested, folder } = await begun();
       removeLog(path, ...suffixes);
-      expect(store.beat(START)).toEqual([]);
+      expect(store.heartbeat(START)).toEqual([]);
       expect(afterKill(path)).toEqual([live.id, rested.id]);
       store.commit(live.answer());
       works(store);
       expect(afterKill(path)).toEqual([live.id, rested.id, "ses_works"]);
       expect(readFile(path, (file) => file.journal(live.id))).toEqual(live.events());
       expect(damagedIn(folder)).toEqual([]);
-      store.beat(START);
+      store.heartbeat(START);
       expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
       expect(log.infos[0]).toContain("nothing is lost");
     },
@@ -356,7 +356,7 @@ describe("the log of changes", () => {
     const folder = temporaryFolder();
     const [a, b] = [await begun(folder, "a"), await begun(folder, "b")];
     removeLog(a.path, "-wal", "-shm");
-    for (const { store } of [a, b]) expect(store.beat(START)).toEqual([]);
+    for (const { store } of [a, b]) expect(store.heartbeat(START)).toEqual([]);
     expect(readFile(a.path, (file) => file.list({}))).toEqual([a, b].map(({ live }) => live.record().task));
     const [aside = ""] = damagedIn(folder);
     expect(readFile(join(folder, aside), (file) => file.list({}))).toHaveLength(4);
@@ -373,7 +373,7 @@ describe("the log of changes", () => {
     const a = await begun(folder, "a");
     renameSync(`${a.path}-wal`, `${a.path}-wal.moved`);
     writeFileSync(`${a.path}-wal`, "what another process has written");
-    a.store.beat(START);
+    a.store.heartbeat(START);
     const [aside = ""] = damagedIn(folder);
     expect(aside).not.toBe("");
     expect(readFile(a.path, (file) => file.get(a.live.id))).toEqual(a.live.record());
@@ -405,7 +405,7 @@ test("a data folder that is removed comes back with the next beat, and what goes
   store.commit(tell("ses_rested").whole());
   rmSync(folder, { recursive: true });
   store.commit(story.answer());
-  store.beat(START);
+  store.heartbeat(START);
   readFile(path, (file) => {
     expect(file.get("ses_1")).toEqual(story.record());
     expect(file.journal("ses_1")).toEqual(story.events());
@@ -460,7 +460,7 @@ describe("a damaged row", () => {
         expect(store.changedSince(0, 2).map(({ record }) => record)).toEqual([a, c]);
         expect(store.claim("ses_b")).toBe(false);
       }
-      expect(store.isElsewhere("ses_b")).toBe(false);
+      expect(store.isOwnedElsewhere("ses_b")).toBe(false);
       expect(store.journal("ses_b")).toEqual(broken.events());
       works(store);
       expect(damagedIn(folder)).toEqual([]);
@@ -531,13 +531,13 @@ describe("a damaged row", () => {
     const { store, log, change, clock, folder } = await filled();
     const asking = await openKept({ folder, owner: ownerOf("asking"), clock });
     for (const id of ["req_1", "req_2"]) {
-      asking.store.ask({ id, taskId: "ses_a", request: { kind: "cancel" } }, clock.now());
+      asking.store.submitCommand({ id, taskId: "ses_a", request: { kind: "cancel" } }, clock.now());
     }
     change("UPDATE request SET request = '{' WHERE id = 'req_1'");
-    expect(store.takeRequests().map(({ id }) => id)).toEqual(["req_2"]);
-    store.answer("req_2", {});
+    expect(store.takeCommands().map(({ id }) => id)).toEqual(["req_2"]);
+    store.storeOutcome("req_2", {});
     change("UPDATE request SET answer = '{' WHERE id = 'req_2'");
-    for (const id of ["req_1", "req_2"]) expect(asking.store.takeAnswer(id)?.refused).toContain("ask again");
+    for (const id of ["req_1", "req_2"]) expect(asking.store.takeOutcome(id)?.refused).toContain("ask again");
     expect([log.errors.length, asking.log.errors.length]).toEqual([1, 1]);
   });
 });
@@ -611,8 +611,8 @@ test("in a file that follows a lost one, numbers of changes begin above those th
   for (let index = 0; index < 30; index += 1) b.store.commit(tell(`ses_${index}`).whole());
   const seen = b.store.latestChange();
   for (const suffix of ["", "-wal", "-shm"]) renameSync(a.path + suffix, `${a.path}.moved${suffix}`);
-  a.store.beat(START);
+  a.store.heartbeat(START);
   a.store.commit(tell("ses_new").launch());
-  b.store.beat(START);
+  b.store.heartbeat(START);
   expect(b.store.changedSince(seen, 99).map(({ record }) => record.task.sessionID)).toContain("ses_new");
 });

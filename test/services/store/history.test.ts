@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { REQUEST_LIFE } from "../../../src/services/store/resilient/commands-in-memory.ts";
-import { finderOf } from "../../../src/services/store/search/query.ts";
-import { createListing } from "../../../src/services/store/search/summary-index.ts";
-import { folded, type Listed } from "../../../src/services/store/search/task-summary.ts";
+import { COMMAND_LIFE_MS } from "../../../src/services/store/resilient/commands-in-memory.ts";
+import { createTaskQuery } from "../../../src/services/store/search/query.ts";
+import { createSummaryIndex } from "../../../src/services/store/search/summary-index.ts";
+import { searchKey, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import type { Store } from "../../../src/services/store/store.ts";
@@ -35,13 +35,13 @@ test("two processes see each other's tasks, changes and removals; numbers rise t
   const steps = [
     () => a.commit(mine.launch()),
     () => b.commit(other.launch()),
-    () => a.noteProgress(new Map([["ses_a", noProgress("2026-01-01T00:00:00.000Z")]])),
+    () => a.storeProgress(new Map([["ses_a", noProgress("2026-01-01T00:00:00.000Z")]])),
     () => b.commit(other.answer()),
   ];
   const numbers = steps.map((step) => {
     step();
     expect(a.latestChange()).toBe(b.latestChange());
-    expect([pageOf(a), a.tallies()]).toEqual([pageOf(b), b.tallies()]);
+    expect([pageOf(a), a.stats()]).toEqual([pageOf(b), b.stats()]);
     return a.latestChange();
   });
   expect(numbers).toEqual(numbers.toSorted((x, y) => x - y));
@@ -60,12 +60,12 @@ test("what another process may not change gets no number", () => {
   const [a, b] = [house.move("a").store, house.move("b").store];
   a.commit(tell("ses_1").launch());
   const latest = a.latestChange();
-  b.noteProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
+  b.storeProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
   const trespass = tell("ses_1");
   trespass.launch();
   b.commit(trespass.answer());
   expect(a.latestChange()).toBe(latest);
-  expect(a.tallies().byStatus.running).toBe(1);
+  expect(a.stats().byStatus.running).toBe(1);
 });
 
 test("a number is not given out again when its task is removed", () => {
@@ -131,7 +131,7 @@ test("a file of version 1 is brought up to date with everything that it has", ()
   expect(store.batch("other")).toEqual([live?.record()]);
   expect(store.newestEnded(9)).toEqual([rested?.record()]);
   expect(store.live()).toEqual([live?.record(), resumed?.record()]);
-  expect(store.tallies()).toEqual({
+  expect(store.stats()).toEqual({
     total: 3,
     byStatus: { running: 1, completed: 1, error: 0, cancelled: 0, resumed: 1 },
     byAgent: { explore: 1, general: 2 },
@@ -146,12 +146,12 @@ test("a request goes to the process that supervises the task, and its answer to 
   const house = createHouse();
   const [a, b, c] = [house.move("a").store, house.move("b").store, house.move("c").store];
   a.commit(tell("ses_1").launch());
-  b.ask(cancel("req_1", "ses_1"), START);
-  expect([c.takeRequests(), b.takeRequests()]).toEqual([[], []]);
-  expect(a.takeRequests()).toEqual([cancel("req_1", "ses_1")]);
-  expect(a.takeRequests()).toEqual([]);
-  a.answer("req_1", { refused: "no" });
-  expect(b.takeAnswer("req_1")).toEqual({ refused: "no" });
+  b.submitCommand(cancel("req_1", "ses_1"), START);
+  expect([c.takeCommands(), b.takeCommands()]).toEqual([[], []]);
+  expect(a.takeCommands()).toEqual([cancel("req_1", "ses_1")]);
+  expect(a.takeCommands()).toEqual([]);
+  a.storeOutcome("req_1", { refused: "no" });
+  expect(b.takeOutcome("req_1")).toEqual({ refused: "no" });
   expect(house.rows("SELECT * FROM request")).toEqual([]);
 });
 
@@ -160,11 +160,11 @@ test("one for a task at rest goes to one process of its directory; once another 
   const [a, b] = [house.move("a").store, house.move("b").store];
   const elsewhere = house.move("c", { directory: "/elsewhere" }).store;
   a.commit(tell("ses_1").whole());
-  elsewhere.ask(cancel("req_1", "ses_1"), START);
-  expect([elsewhere.takeRequests(), b.takeRequests().length, a.takeRequests()]).toEqual([[], 1, []]);
-  elsewhere.ask(cancel("req_2", "ses_1"), START);
+  elsewhere.submitCommand(cancel("req_1", "ses_1"), START);
+  expect([elsewhere.takeCommands(), b.takeCommands().length, a.takeCommands()]).toEqual([[], 1, []]);
+  elsewhere.submitCommand(cancel("req_2", "ses_1"), START);
   b.claim("ses_1");
-  expect([a.takeRequests(), b.takeRequests().length]).toEqual([[], 1]);
+  expect([a.takeCommands(), b.takeCommands().length]).toEqual([[], 1]);
 });
 
 test("a request goes with the task to the next owner, and for a task that is gone is answered by anybody", () => {
@@ -175,25 +175,25 @@ test("a request goes with the task to the next owner, and for a task that is gon
     ["req_1", "ses_1"],
     ["req_2", "ses_1"],
   ] as const)
-    b.ask(cancel(id, taskId), START);
+    b.submitCommand(cancel(id, taskId), START);
   a.kill();
   b.adopt(START, () => true);
-  expect(b.takeRequests().map(({ id }) => id)).toEqual(["req_1", "req_2"]);
+  expect(b.takeCommands().map(({ id }) => id)).toEqual(["req_1", "req_2"]);
   b.remove(["ses_1"]);
-  a.store.ask(cancel("req_3", "ses_1"), START);
-  expect(b.takeRequests()).toEqual([]);
-  expect(a.store.takeAnswer("req_3")?.refused).toContain("ses_1");
+  a.store.submitCommand(cancel("req_3", "ses_1"), START);
+  expect(b.takeCommands()).toEqual([]);
+  expect(a.store.takeOutcome("req_3")?.refused).toContain("ses_1");
 });
 
 test("old requests are not given out any more, and neither they nor answers pile up", async () => {
   const house = createHouse();
   const { store } = house.move("a");
   store.commit(tell("ses_1").launch());
-  for (const id of ["req_1", "req_2"]) store.ask(cancel(id, "ses_1"), START);
-  store.answer("req_2", {});
-  await house.clock.advance(REQUEST_LIFE + 1);
-  expect(store.takeRequests()).toEqual([]);
-  store.ask(cancel("req_3", "ses_1"), house.clock.now());
+  for (const id of ["req_1", "req_2"]) store.submitCommand(cancel(id, "ses_1"), START);
+  store.storeOutcome("req_2", {});
+  await house.clock.advance(COMMAND_LIFE_MS + 1);
+  expect(store.takeCommands()).toEqual([]);
+  store.submitCommand(cancel("req_3", "ses_1"), house.clock.now());
   expect(house.rows<{ id: string }>("SELECT id FROM request").map(({ id }) => id)).toEqual(["req_3"]);
 });
 
@@ -202,17 +202,17 @@ test("in an outage requests and answers wait, and are handed over when it is ove
   const [a, b] = [await openKept({ folder, owner: ownerOf("a") }), await openKept({ folder, owner: ownerOf("b") })];
   a.store.commit(tell("ses_1").launch());
   b.disk.failWrites("full");
-  b.store.ask(cancel("req_1", "ses_1"), START);
-  expect(a.store.takeRequests()).toEqual([]);
+  b.store.submitCommand(cancel("req_1", "ses_1"), START);
+  expect(a.store.takeCommands()).toEqual([]);
   b.disk.heal();
-  b.store.beat(START);
-  expect(a.store.takeRequests()).toHaveLength(1);
+  b.store.heartbeat(START);
+  expect(a.store.takeCommands()).toHaveLength(1);
   a.disk.failWrites("busy");
-  a.store.answer("req_1", {});
-  expect(b.store.takeAnswer("req_1")).toBeUndefined();
+  a.store.storeOutcome("req_1", {});
+  expect(b.store.takeOutcome("req_1")).toBeUndefined();
   a.disk.heal();
-  a.store.beat(START);
-  expect(b.store.takeAnswer("req_1")).toEqual({});
+  a.store.heartbeat(START);
+  expect(b.store.takeOutcome("req_1")).toEqual({});
 });
 
 test("where there is no file, a request for a task of another process is refused with the reason", async () => {
@@ -220,8 +220,8 @@ test("where there is no file, a request for a task of another process is refused
   const other = openDatabase(join(folder, "tasks.db"));
   other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
   const { store } = await openKept({ folder });
-  store.ask(cancel("req_1", "ses_elsewhere"), START);
-  expect(store.takeAnswer("req_1")?.refused).toContain("the file of tasks cannot be reached");
+  store.submitCommand(cancel("req_1", "ses_elsewhere"), START);
+  expect(store.takeOutcome("req_1")?.refused).toContain("the file of tasks cannot be reached");
   other.close();
 });
 
@@ -246,7 +246,7 @@ test("who follows changes misses none over an outage, and sees what others store
   b.store.commit(other.answer());
   expect(follow()).toEqual(["ses_b", "ses_a"]);
   a.disk.heal();
-  a.store.beat(START);
+  a.store.heartbeat(START);
   expect(follow()).toEqual(["ses_a"]);
   expect(follow()).toEqual([]);
 });
@@ -259,7 +259,7 @@ test("in a file that takes the place of a lost one, numbers go on above those th
   disk.failReads("damaged");
   store.get("ses_1");
   disk.heal();
-  store.beat(START);
+  store.heartbeat(START);
   expect(store.latestChange()).toBeGreaterThanOrEqual(seen);
   store.commit(tell("ses_2").launch());
   expect(changesOf(store, seen).map(({ id }) => id)).toEqual(["ses_2"]);
@@ -277,7 +277,7 @@ test("tasks that changed in an outage are counted and found as they stand, besid
   const says = (of: Store) => ({
     pages: [{}, { offset: 1, limit: 2 }, { search: "it" }].map((filter) => pageOf(of, filter)),
     running: of.page({ ...ALL, status: "running" }).total,
-    tallies: of.tallies(),
+    tallies: of.stats(),
     live: of.live(),
     ended: of.newestEnded(9),
     batch: of.batch("batch"),
@@ -285,7 +285,7 @@ test("tasks that changed in an outage are counted and found as they stand, besid
   const said = says(store);
   expect(said.pages[0]).toEqual({ ids: ["ses_4", "ses_3", "ses_1", "ses_0"], total: 4 });
   disk.heal();
-  store.beat(START);
+  store.heartbeat(START);
   expect(says(store)).toEqual(said);
   expect(readFile(path, says)).toEqual(said);
 });
@@ -293,16 +293,16 @@ test("tasks that changed in an outage are counted and found as they stand, besid
 test("a listing of any order and size finds what a plain look through all tasks does", () => {
   const entry = fc.record({
     startedAt: fc.nat({ max: 400 }),
-    text: fc.constantFrom("a", "ab", "b a", "", "aab").map(folded),
+    text: fc.constantFrom("a", "ab", "b a", "", "aab").map(searchKey),
     isDropped: fc.boolean(),
   });
   const run = (rows: { startedAt: number; text: string; isDropped: boolean }[], offset: number, search: string) => {
-    const of = ({ startedAt, text }: (typeof rows)[number], born: number): Listed => ({
+    const of = ({ startedAt, text }: (typeof rows)[number], born: number): TaskSummary => ({
       ...{ id: `ses_${born}`, born, startedAt, text, status: "running", agent: "a", directory: "/", batchId: "b" },
     });
     const all = rows.map(of);
     const half = Math.floor(all.length / 2);
-    const listing = createListing(all.slice(0, half));
+    const listing = createSummaryIndex(all.slice(0, half));
     all.slice(half).forEach(listing.put);
     all.filter((_, born) => rows[born]?.isDropped).forEach(listing.drop);
     const left = all
@@ -311,8 +311,8 @@ test("a listing of any order and size finds what a plain look through all tasks 
     expect(listing.entries()).toEqual(left.toReversed());
     const fitting = left.filter(({ text }) => text.includes(search)).map(({ id }) => id);
     const found = { ids: fitting.slice(offset, offset + 5), total: fitting.length };
-    expect(finderOf(listing).page({ search, offset, limit: 5 })).toEqual(found);
-    expect(finderOf(listing).page({ search, offset, limit: 5, agent: "a" })).toEqual(found);
+    expect(createTaskQuery(listing).page({ search, offset, limit: 5 })).toEqual(found);
+    expect(createTaskQuery(listing).page({ search, offset, limit: 5, agent: "a" })).toEqual(found);
   };
   const rows = fc.array(entry, { maxLength: 3_000, size: "max" });
   fc.assert(fc.property(rows, fc.nat({ max: 2_000 }), fc.constantFrom("", "a", "ab", "c"), run), { numRuns: 40 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { type Journals, openJournals } from "../../../src/services/store/sqlite/journal-reader.ts";
+import { type JournalReader, openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import { temporaryFolder } from "./places.ts";
 import { createHouse } from "./shared-file.ts";
@@ -12,8 +12,8 @@ const KNOWN = migrations.length;
 const writable = await loadSqlite();
 const readonly = await loadSqlite({ readonly: true });
 
-const opened = (path: string): Journals => {
-  const journals = openJournals(path, readonly);
+const opened = (path: string): JournalReader => {
+  const journals = openJournalReader(path, readonly);
   onTestFinished(journals.close);
   return journals;
 };
@@ -43,7 +43,7 @@ test("a journal is read when every process has closed the file, and the database
   const { house, store, story } = stored();
   store.close();
   const before = readFileSync(house.path);
-  const journals = openJournals(house.path, readonly);
+  const journals = openJournalReader(house.path, readonly);
   expect(journals.journal("ses_one")?.events).toEqual(story.events());
   journals.close();
   expect(readFileSync(house.path).equals(before)).toBe(true);
@@ -82,7 +82,7 @@ test("a task is found by its id, or by the beginning of ids, newest first", () =
 
 test("no file, and no folder, comes into being", () => {
   const folder = join(temporaryFolder(), "none");
-  expect(() => openJournals(join(folder, "tasks.db"), readonly)).toThrow("there is no such file");
+  expect(() => openJournalReader(join(folder, "tasks.db"), readonly)).toThrow("there is no such file");
   expect(existsSync(folder)).toBe(false);
 });
 
@@ -95,7 +95,7 @@ test.each([
   const database = writable(house.path);
   database.exec(`PRAGMA user_version = ${version}`);
   database.close();
-  expect(() => openJournals(house.path, readonly)).toThrow(words);
+  expect(() => openJournalReader(house.path, readonly)).toThrow(words);
   expect(house.rows("PRAGMA user_version")).toEqual([{ user_version: version }]);
 });
 
@@ -103,6 +103,6 @@ test("what is no database is refused, and neither set aside nor changed", () => 
   const folder = temporaryFolder();
   const path = join(folder, "tasks.db");
   writeFileSync(path, "no database ".repeat(1_000));
-  expect(() => openJournals(path, readonly)).toThrow(expect.objectContaining({ kind: "damaged" }));
+  expect(() => openJournalReader(path, readonly)).toThrow(expect.objectContaining({ kind: "damaged" }));
   expect(readdirSync(folder)).toEqual(["tasks.db"]);
 });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { LEASE } from "../../../src/services/store/ownership.ts";
+import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
@@ -178,13 +178,13 @@ test("a file of the version that noted host names opens, and its tasks go on whe
   const store = enter("next", "opencode.db");
   expect(store.list({})).toEqual([live, rested].map(({ record }) => record().task));
   expect(store.journal("ses_rested")).toEqual(rested.events());
-  expect(store.tallies()).toMatchObject({ total: 2, byAgent: { general: 2 } });
+  expect(store.stats()).toMatchObject({ total: 2, byAgent: { general: 2 } });
   expect(store.batch("batch")).toHaveLength(2);
 
   const nothing = { tasks: [], prompts: [], launches: [] };
   expect(store.adopt(START, () => true)).toEqual(nothing);
-  expect(enter("stranger", "other.db").adopt(START + LEASE + 1, () => true)).toEqual(nothing);
-  const estate = store.adopt(START + LEASE + 1, () => true);
+  expect(enter("stranger", "other.db").adopt(START + LEASE_MS + 1, () => true)).toEqual(nothing);
+  const estate = store.adopt(START + LEASE_MS + 1, () => true);
   expect(estate.tasks).toEqual([live.record()]);
   expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }]);
   expect(estate.launches.map(({ messageID }) => messageID)).toEqual(["msg_2"]);

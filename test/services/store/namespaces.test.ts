@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { BEAT, LEASE } from "../../../src/services/store/ownership.ts";
+import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { startChild } from "./children.ts";
 import { temporaryFolder } from "./places.ts";
 
@@ -39,7 +39,7 @@ test("of two containers with one host name and one data folder, neither takes wh
   await ended;
   expect(await takes(0)).toBe("took: ");
   const later: string[] = [];
-  for (let ahead = 0; ahead <= LEASE; ahead += BEAT) later.push(await takes(BEAT));
+  for (let ahead = 0; ahead <= LEASE_MS; ahead += HEARTBEAT_MS) later.push(await takes(HEARTBEAT_MS));
   expect(later.filter((line) => line !== "took: ")).toEqual(["took: ses_supervisor_live"]);
 });
 

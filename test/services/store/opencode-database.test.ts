@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { thisProcessName } from "../../../src/services/platform/process-identity.ts";
+import { thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
 import { opencodeDatabase } from "../../../src/services/store/opencode-database.ts";
 import { temporaryFolder } from "./places.ts";
 
@@ -58,6 +58,6 @@ test("a database in memory is its process's alone, each time that the plugin sta
   const mine = opencodeDatabase(env);
   expect(opencodeDatabase(env)).toBe(mine);
   for (const other of [{ pid: 0 }, { startedAt: 0 }, { machine: "another" }]) {
-    expect(opencodeDatabase(env, nothing, { ...thisProcessName, ...other })).not.toBe(mine);
+    expect(opencodeDatabase(env, nothing, { ...thisProcessIdentity, ...other })).not.toBe(mine);
   }
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { BEAT } from "../../../src/services/store/ownership.ts";
+import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
 import type { FaultKind } from "../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../src/services/store/store.ts";
@@ -38,14 +38,14 @@ test.each(["full", "busy", "readonly", "other"] as const)(
     for (const chapter of [story.launch(), before.answer(), story.answer(), before.tell()]) {
       expect(store.commit(chapter)).toEqual([]);
     }
-    store.noteProgress(new Map([["ses_1", { ...noProgress(story.record().task.startedAt), toolCalls: 4 }]]));
-    store.beat(START);
+    store.storeProgress(new Map([["ses_1", { ...noProgress(story.record().task.startedAt), toolCalls: 4 }]]));
+    store.heartbeat(START);
     const meant = saysOf(["ses_0", "ses_1"])(store);
     expect(meant.records.map((record) => record?.task.progress.toolCalls)).toEqual([0, 4]);
     expect(meant.journals).toEqual([before.events(), story.events()]);
     expect(readFile(path, (file) => file.get("ses_1"))).toBeUndefined();
     disk.heal();
-    expect(store.beat(START)).toEqual([]);
+    expect(store.heartbeat(START)).toEqual([]);
     expect(readFile(path, saysOf(["ses_0", "ses_1"]))).toEqual(meant);
     expect(log.errors).toHaveLength(1);
     expect(log.errors[0]).toContain(OUTAGE);
@@ -61,9 +61,9 @@ test("each outage is said once, and its end once", async () => {
   for (const chapter of [story.launch(), story.answer(), story.tell()]) {
     disk.failWrites("full");
     store.commit(chapter);
-    store.beat(START);
+    store.heartbeat(START);
     disk.heal();
-    store.beat(START);
+    store.heartbeat(START);
   }
   expect([log.errors.length, log.infos.length]).toEqual([3, 3]);
 });
@@ -72,15 +72,15 @@ test("an outage in which nothing is to be written is said once too, however long
   const { store, disk, clock, log } = await openKept();
   disk.failWrites("busy");
   for (let beat = 0; beat < 20; beat += 1) {
-    store.beat(clock.now());
+    store.heartbeat(clock.now());
     await clock.advance(1_500);
-    store.noteProgress(new Map());
+    store.storeProgress(new Map());
     store.adopt(clock.now(), () => true);
     await clock.advance(1_500);
   }
   expect([log.errors.length, log.infos.length]).toEqual([1, 0]);
   disk.heal();
-  store.beat(clock.now());
+  store.heartbeat(clock.now());
   expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
 });
 
@@ -90,22 +90,22 @@ test("after an outage for all, the first to be over it leaves the others their t
   const first = await openKept({ folder, clock, owner: ownerOf("first") });
   const second = await openKept({ folder, clock, owner: ownerOf("second") });
   first.store.commit(tell("ses_1").launch());
-  const beat = ({ store }: Kept) => [store.beat(clock.now()), store.adopt(clock.now(), () => true).tasks];
+  const beat = ({ store }: Kept) => [store.heartbeat(clock.now()), store.adopt(clock.now(), () => true).tasks];
   for (const { disk } of [first, second]) disk.failWrites("full");
   for (let beats = 0; beats < 10; beats += 1) {
-    await clock.advance(BEAT);
+    await clock.advance(HEARTBEAT_MS);
     for (const kept of [first, second]) beat(kept);
   }
   second.disk.heal();
   expect(beat(second)).toEqual([[], []]);
-  await clock.advance(BEAT - 1_000);
+  await clock.advance(HEARTBEAT_MS - 1_000);
   first.disk.heal();
   expect(beat(first)).toEqual([[], []]);
   for (let beats = 0; beats < 5; beats += 1) {
-    await clock.advance(BEAT);
+    await clock.advance(HEARTBEAT_MS);
     for (const kept of [second, first]) expect(beat(kept)).toEqual([[], []]);
   }
-  expect([first.store.isElsewhere("ses_1"), second.store.isElsewhere("ses_1")]).toEqual([false, true]);
+  expect([first.store.isOwnedElsewhere("ses_1"), second.store.isOwnedElsewhere("ses_1")]).toEqual([false, true]);
 });
 
 test("a disk that is really full keeps nothing from going on", async () => {
@@ -117,7 +117,7 @@ test("a disk that is really full keeps nothing from going on", async () => {
   expect(log.errors).toHaveLength(1);
   expect(log.errors[0]).toContain("Make room on the disk.");
   disk.database().exec("PRAGMA max_page_count = 100000");
-  store.beat(START);
+  store.heartbeat(START);
   expect(readFile(path, (file) => file.journal("ses_1"))).toEqual(story.events());
 });
 
@@ -148,7 +148,7 @@ test("a file that is locked when it is opened is used as soon as it can be", asy
   store.commit(story.launch());
   expect(store.list({})).toEqual([story.record().task]);
   other.exec("ROLLBACK");
-  store.beat(START);
+  store.heartbeat(START);
   expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
   expect([log.errors.length, log.infos.length]).toEqual([1, 1]);
   other.close();
@@ -166,7 +166,7 @@ test("a task that is removed while nothing can be written does not come back", a
   const nothing = { records: [undefined, undefined, undefined], list: [], journals: [[], [], []] };
   expect(saysOf(["ses_live", "ses_rested", "ses_brief"])(store)).toEqual(nothing);
   disk.heal();
-  store.beat(START);
+  store.heartbeat(START);
   expect(readFile(path, saysOf(["ses_live", "ses_rested", "ses_brief"]))).toEqual(nothing);
 });
 
@@ -183,8 +183,8 @@ test("what another process took meanwhile is lost when the outage is over, and s
   database.exec("UPDATE task SET owner = 'somebody' WHERE id IN ('ses_1', 'ses_3')");
   database.close();
   disk.heal();
-  expect(store.beat(START).toSorted()).toEqual(["ses_1", "ses_3"]);
-  expect(store.isElsewhere("ses_1")).toBe(true);
+  expect(store.heartbeat(START).toSorted()).toEqual(["ses_1", "ses_3"]);
+  expect(store.isOwnedElsewhere("ses_1")).toBe(true);
   expect(store.get("ses_1")?.task.status).toBe("completed");
   expect(store.get("ses_2")).toEqual(plain.record());
 });
@@ -194,16 +194,19 @@ test("a claim in an outage holds when it is over, and one that was given back do
   for (const id of ["ses_1", "ses_2"]) store.commit(tell(id).whole());
   disk.failWrites("busy");
   expect([store.claim("ses_1"), store.claim("ses_2"), store.claim("ses_3")]).toEqual([true, true, false]);
-  store.letGo("ses_2");
+  store.release("ses_2");
   disk.heal();
-  expect(store.beat(START)).toEqual([]);
-  expect(readFile(path, (file) => [file.isElsewhere("ses_1"), file.isElsewhere("ses_2")])).toEqual([true, false]);
+  expect(store.heartbeat(START)).toEqual([]);
+  expect(readFile(path, (file) => [file.isOwnedElsewhere("ses_1"), file.isOwnedElsewhere("ses_2")])).toEqual([
+    true,
+    false,
+  ]);
   disk.failWrites("busy");
-  store.letGo("ses_1");
+  store.release("ses_1");
   expect(store.claim("ses_1")).toBe(true);
   disk.heal();
-  expect(store.beat(START)).toEqual([]);
-  expect(readFile(path, (file) => file.isElsewhere("ses_1"))).toBe(true);
+  expect(store.heartbeat(START)).toEqual([]);
+  expect(readFile(path, (file) => file.isOwnedElsewhere("ses_1"))).toBe(true);
 });
 
 test("what is known to be another's cannot be claimed in an outage either", async () => {
@@ -212,7 +215,7 @@ test("what is known to be another's cannot be claimed in an outage either", asyn
   other.store.commit(tell("ses_1").launch());
   disk.failWrites("full");
   expect(store.claim("ses_1")).toBe(false);
-  expect(store.isElsewhere("ses_1")).toBe(true);
+  expect(store.isOwnedElsewhere("ses_1")).toBe(true);
 });
 
 test("nothing is said to be elsewhere, or taken over, while that cannot be known", async () => {
@@ -220,7 +223,7 @@ test("nothing is said to be elsewhere, or taken over, while that cannot be known
   store.commit(tell("ses_1").launch());
   disk.failReads("other");
   disk.failWrites("other");
-  expect(store.isElsewhere("ses_1")).toBe(false);
+  expect(store.isOwnedElsewhere("ses_1")).toBe(false);
   expect(store.adopt(START, () => true)).toEqual({ tasks: [], prompts: [], launches: [] });
   expect(store.get("ses_1")?.task.status).toBe("running");
   expect(store.list({})).toHaveLength(1);
@@ -303,14 +306,14 @@ test("whatever fails and when: in the end the file says what memory says, and so
     const perform = (done: Act) => {
       if (done.type === "fail") return disk.failWrites(done.kind, done.after);
       if (done.type === "heal") return disk.heal();
-      if (done.type === "beat") return void expect(store.beat(clock.now())).toEqual([]);
+      if (done.type === "beat") return void expect(store.heartbeat(clock.now())).toEqual([]);
       const life = lives[done.task];
       if (!life) return;
       const { id } = life.story;
       if (done.type === "step") return step(life);
       if (done.type === "progress") {
         const progress = { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: done.toolCalls };
-        return both((to) => to.noteProgress(new Map([[id, progress]])));
+        return both((to) => to.storeProgress(new Map([[id, progress]])));
       }
       if (done.type === "remove") {
         life.removed = true;
@@ -318,7 +321,7 @@ test("whatever fails and when: in the end the file says what memory says, and so
       }
       if (life.removed || life.chapter !== 3) return;
       expect(store.claim(id)).toBe(true);
-      store.letGo(id);
+      store.release(id);
     };
 
     for (const done of acts) {
@@ -327,12 +330,12 @@ test("whatever fails and when: in the end the file says what memory says, and so
       await clock.advance(400);
     }
     disk.heal();
-    expect(store.beat(clock.now())).toEqual([]);
+    expect(store.heartbeat(clock.now())).toEqual([]);
     expect(readFile(path, saysOf(ids))).toEqual(saysOf(ids)(memory));
     const live = lives
       .filter(({ chapter, removed }) => !removed && chapter > 0 && chapter !== 3)
       .map(({ story }) => story.id);
-    expect(ids.filter((id) => readFile(path, (file) => file.isElsewhere(id)))).toEqual(live);
+    expect(ids.filter((id) => readFile(path, (file) => file.isOwnedElsewhere(id)))).toEqual(live);
     store.close();
   };
   await fc.assert(fc.asyncProperty(fc.array(act, { maxLength: 25 }), run), { numRuns: 80 });
@@ -343,11 +346,11 @@ test("a request that was left in an outage is written when the process ends, for
   const other = await openKept({ folder, owner: ownerOf("other"), clock });
   other.store.commit(tell("ses_1").launch());
   disk.failWrites("busy");
-  store.ask({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, clock.now());
-  expect(other.store.takeRequests()).toEqual([]);
+  store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, clock.now());
+  expect(other.store.takeCommands()).toEqual([]);
   disk.heal();
   store.close();
-  expect(other.store.takeRequests().map(({ id }) => id)).toEqual(["req_1"]);
+  expect(other.store.takeCommands().map(({ id }) => id)).toEqual(["req_1"]);
 });
 
 test("a clock that is set back in an outage holds nothing up: what changes is written once that works again", async () => {

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { isRunning, thisProcessName } from "../../../src/services/platform/process-identity.ts";
-import { isGone, LEASE, type SeenOwner, thisProcess } from "../../../src/services/store/ownership.ts";
+import { isRunning, thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
+import { isGone, type KnownOwner, LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 import { START } from "./story.ts";
 
 const me = thisProcess("me", "/project");
@@ -11,7 +11,7 @@ const me = thisProcess("me", "/project");
 /** A pid that no process has: one that had it has just ended. */
 const deadPid = () => spawnSync(process.execPath, ["--version"]).pid;
 
-const seen = (given: Partial<SeenOwner> = {}): SeenOwner => ({ ...me, id: "other", beatAt: START, ...given });
+const seen = (given: Partial<KnownOwner> = {}): KnownOwner => ({ ...me, id: "other", beatAt: START, ...given });
 
 /** When a process started, as Linux counts it: clock ticks since the boot. Elsewhere nobody compares it. */
 const startOf = (pid: number): number => {
@@ -19,7 +19,7 @@ const startOf = (pid: number): number => {
   return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19]);
 };
 
-const judge = (owner: SeenOwner, later = 0) => isGone(owner, me, { now: START + later, since: 0 });
+const judge = (owner: KnownOwner, later = 0) => isGone(owner, me, { now: START + later, since: 0 });
 
 const failing = (code: string) => {
   const kill = vi.spyOn(process, "kill").mockImplementation(() => {
@@ -40,18 +40,18 @@ describe("a process of this machine", () => {
 
   test("that another user started counts as running: it may not be signalled, but it is there", () => {
     failing("EPERM");
-    expect(isRunning(thisProcessName)).toBe(true);
+    expect(isRunning(thisProcessIdentity)).toBe(true);
     expect(judge(seen({ pid: deadPid() }))).toBe(false);
   });
 
   test("that cannot be signalled since it is not there has ended", () => {
     failing("ESRCH");
-    expect(isRunning(thisProcessName)).toBe(false);
+    expect(isRunning(thisProcessIdentity)).toBe(false);
   });
 
   test.runIf(process.platform === "linux")("that has the pid of one that ended is not taken for it", () => {
-    expect(isRunning(thisProcessName)).toBe(true);
-    expect(isRunning({ ...thisProcessName, startedAt: thisProcessName.startedAt - 1 })).toBe(false);
+    expect(isRunning(thisProcessIdentity)).toBe(true);
+    expect(isRunning({ ...thisProcessIdentity, startedAt: thisProcessIdentity.startedAt - 1 })).toBe(false);
     expect(judge(seen({ pid: process.ppid, startedAt: startOf(process.ppid) - 1 }))).toBe(true);
   });
 });
@@ -63,7 +63,7 @@ describe("a process of another machine", () => {
   ])("of %s is judged by its lease, whatever its pid means here", (_, machine) => {
     for (const pid of [deadPid(), process.pid]) {
       const owner = seen({ pid, machine, startedAt: 1 });
-      expect([judge(owner), judge(owner, LEASE), judge(owner, LEASE + 1)]).toEqual([false, false, true]);
+      expect([judge(owner), judge(owner, LEASE_MS), judge(owner, LEASE_MS + 1)]).toEqual([false, false, true]);
     }
   });
 });

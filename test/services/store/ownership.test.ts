@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BEAT, LEASE } from "../../../src/services/store/ownership.ts";
+import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { noProgress } from "../../../src/task.ts";
@@ -25,7 +25,11 @@ test("two processes each store their tasks, and see the other's as elsewhere", (
   a.commit(mine.launch());
   b.commit(other.launch());
   expect(a.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_a", "ses_b"]);
-  expect([a.isElsewhere("ses_a"), a.isElsewhere("ses_b"), b.isElsewhere("ses_a")]).toEqual([false, true, true]);
+  expect([a.isOwnedElsewhere("ses_a"), a.isOwnedElsewhere("ses_b"), b.isOwnedElsewhere("ses_a")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
   expect(a.claim("ses_b")).toBe(false);
 });
 
@@ -45,7 +49,7 @@ test("nothing is stored of another's task, and what comes with it is", () => {
   expect(a.get("ses_1")).toEqual(stored);
   expect(a.journal("ses_1")).toHaveLength(2);
   expect(a.get("ses_2")).toEqual(own.record());
-  b.noteProgress(new Map([["ses_1", { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: 9 }]]));
+  b.storeProgress(new Map([["ses_1", { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: 9 }]]));
   expect(a.get("ses_1")?.task.progress.toolCalls).toBe(0);
 });
 
@@ -59,8 +63,8 @@ test("a task that another process removed is lost to the one that had it, and do
   b.remove(["ses_1", "ses_2", "ses_3"]);
   expect(a.commit(live.answer())).toEqual(["ses_1"]);
   expect(a.commit(rested.resume())).toEqual(["ses_2"]);
-  expect(a.beat(START)).toEqual(["ses_3"]);
-  expect(a.beat(START)).toEqual([]);
+  expect(a.heartbeat(START)).toEqual(["ses_3"]);
+  expect(a.heartbeat(START)).toEqual([]);
   expect(a.commit(live.tell())).toEqual(["ses_1"]);
   expect(a.list({})).toEqual([]);
 });
@@ -71,12 +75,12 @@ test("of two that claim a task at rest, one gets it; given back, the other may h
   const story = tell("ses_1");
   a.commit(story.whole());
   expect([b.claim("ses_1"), a.claim("ses_1"), b.claim("ses_1")]).toEqual([true, false, true]);
-  a.letGo("ses_1");
+  a.release("ses_1");
   expect(a.claim("ses_1")).toBe(false);
-  b.letGo("ses_1");
+  b.release("ses_1");
   expect(a.claim("ses_1")).toBe(true);
   expect(a.commit(story.resume())).toEqual([]);
-  expect(b.isElsewhere("ses_1")).toBe(true);
+  expect(b.isOwnedElsewhere("ses_1")).toBe(true);
 });
 
 test("what a dead process had goes to the next of its directory: tasks, prompts in their order, and launches", () => {
@@ -109,9 +113,9 @@ test("a process that is silent for longer than its lease loses what it has, and 
   const b = house.move("b").store;
   const story = tell("ses_1");
   a.commit(story.launch());
-  expect(b.adopt(START + LEASE, all)).toEqual(NOBODY);
-  expect(idsOf(b.adopt(START + LEASE + 1, all).tasks)).toEqual(["ses_1"]);
-  expect(a.beat(START + LEASE + 2)).toEqual(["ses_1"]);
+  expect(b.adopt(START + LEASE_MS, all)).toEqual(NOBODY);
+  expect(idsOf(b.adopt(START + LEASE_MS + 1, all).tasks)).toEqual(["ses_1"]);
+  expect(a.heartbeat(START + LEASE_MS + 2)).toEqual(["ses_1"]);
   expect(a.commit(story.answer())).toEqual(["ses_1"]);
   expect(b.get("ses_1")?.task.status).toBe("running");
 });
@@ -122,7 +126,7 @@ test("what the next owner brought to an end stays as it ended", () => {
   const b = house.move("b").store;
   const story = tell("ses_1");
   a.commit(story.launch());
-  b.adopt(START + LEASE + 1, all);
+  b.adopt(START + LEASE_MS + 1, all);
   for (const chapter of [story.answer(), story.tell()]) expect(b.commit(chapter)).toEqual([]);
   const late = tell("ses_1");
   late.launch();
@@ -136,9 +140,9 @@ test("beats keep a lease, and so does a change after a pause", async () => {
   const a = house.move("a").store;
   const b = house.move("b").store;
   a.commit(tell("ses_1").launch());
-  a.beat(START + LEASE);
-  expect(b.adopt(START + 2 * LEASE, all)).toEqual(NOBODY);
-  await house.clock.advance(10 * LEASE);
+  a.heartbeat(START + LEASE_MS);
+  expect(b.adopt(START + 2 * LEASE_MS, all)).toEqual(NOBODY);
+  await house.clock.advance(10 * LEASE_MS);
   a.commit(tell("ses_2").launch());
   expect(b.adopt(house.clock.now(), all)).toEqual(NOBODY);
 });
@@ -196,7 +200,7 @@ test("a claimed task to which nothing happened is taken over as well: nobody els
   a.kill();
   const b = house.move("b").store;
   expect(idsOf(b.adopt(START, all).tasks)).toEqual(["ses_1"]);
-  b.letGo("ses_1");
+  b.release("ses_1");
   expect(house.move("c").store.claim("ses_1")).toBe(true);
 });
 
@@ -235,13 +239,13 @@ test("a lease that expired counts for nothing until who looks has shown itself f
   a.commit(tell("ses_1").launch());
   b.commit(tell("ses_2").launch());
   // Neither could write, or the machine slept.
-  await house.clock.advance(10 * LEASE);
+  await house.clock.advance(10 * LEASE_MS);
   const fresh = house.move("fresh").store;
   const looksOf = (store: SqliteStore) => {
-    expect(store.beat(house.clock.now())).toEqual([]);
+    expect(store.heartbeat(house.clock.now())).toEqual([]);
     return idsOf(store.adopt(house.clock.now(), all).tasks);
   };
-  for (const pause of [0, BEAT, BEAT - 1]) {
+  for (const pause of [0, HEARTBEAT_MS, HEARTBEAT_MS - 1]) {
     await house.clock.advance(pause);
     expect([looksOf(b), looksOf(fresh)]).toEqual([[], []]);
   }
@@ -256,8 +260,8 @@ test("who is dead is not waited for, however late it is seen", () => {
   a.store.commit(tell("ses_1").launch());
   a.kill();
   const b = house.move("b").store;
-  b.beat(START + 10 * LEASE);
-  expect(idsOf(b.adopt(START + 10 * LEASE, all).tasks)).toEqual(["ses_1"]);
+  b.heartbeat(START + 10 * LEASE_MS);
+  expect(idsOf(b.adopt(START + 10 * LEASE_MS, all).tasks)).toEqual(["ses_1"]);
 });
 
 test("a sweep leaves other directories alone", () => {
@@ -274,7 +278,7 @@ test("a sweep leaves alone what another process has claimed", () => {
   a.commit(tell("ses_1").whole());
   b.claim("ses_1");
   expect(a.sweep({ count: 0 }, START)).toBe(0);
-  b.letGo("ses_1");
+  b.release("ses_1");
   expect(a.sweep({ count: 0 }, START)).toBe(1);
 });
 
@@ -287,7 +291,7 @@ test("beside a newer version nothing is written any more, but that the process l
   database.exec("PRAGMA user_version = 99");
   database.close();
   expect(() => store.commit(story.answer())).toThrow("it has version 99");
-  expect(store.beat(START + LEASE)).toEqual([]);
+  expect(store.heartbeat(START + LEASE_MS)).toEqual([]);
   expect(store.get("ses_1")?.task.status).toBe("running");
 });
 
@@ -301,7 +305,7 @@ test("nothing is taken over that belongs to another database of OpenCode's, whos
   beginLaunch(a.store, "msg_2");
   a.kill();
   const b = house.move("b").store;
-  for (const at of [START, START + LEASE + 1]) expect(b.adopt(at, all)).toEqual(NOBODY);
+  for (const at of [START, START + LEASE_MS + 1]) expect(b.adopt(at, all)).toEqual(NOBODY);
   expect(ownersIn(house)).toEqual(["a", "b"]);
   const estate = house.move("c", { database: "/elsewhere/opencode.db" }).store.adopt(START, all);
   expect(idsOf(estate.tasks)).toEqual(["ses_1"]);
@@ -314,9 +318,9 @@ test("a request for a task at rest waits for a process that has the task's sessi
   a.store.commit(tell("ses_1").whole());
   a.store.close();
   const b = house.move("b").store;
-  b.ask({ id: "req_1", taskId: "ses_1", request: { kind: "resume", prompt: "more" } }, START);
-  expect(b.takeRequests()).toEqual([]);
-  expect(house.move("c", { database: "other.db" }).store.takeRequests()).toHaveLength(1);
+  b.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "resume", prompt: "more" } }, START);
+  expect(b.takeCommands()).toEqual([]);
+  expect(house.move("c", { database: "other.db" }).store.takeCommands()).toHaveLength(1);
 });
 
 test("what a process had whose sessions were in its memory is gone with it; only what had ended stays", () => {
@@ -337,7 +341,7 @@ test("what a process had whose sessions were in its memory is gone with it; only
   a.kill();
   expect(b.adopt(START, all)).toEqual(NOBODY);
   expect(b.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_untold", "ses_rested"]);
-  expect(b.isElsewhere("ses_untold")).toBe(false);
+  expect(b.isOwnedElsewhere("ses_untold")).toBe(false);
   expect(ownersIn(house)).toEqual(["b"]);
   expect(house.rows("SELECT parent FROM prompt UNION ALL SELECT parent FROM launch")).toEqual([]);
 });
@@ -346,9 +350,9 @@ test("a change after a pause shows that its process lives, before the next beat 
   const house = createHouse();
   const [a, b] = [house.move("a").store, house.move("b").store];
   a.commit(tell("ses_1").launch());
-  for (let silence = 0; silence <= LEASE; silence += BEAT) {
-    b.beat(house.clock.now());
-    await house.clock.advance(BEAT);
+  for (let silence = 0; silence <= LEASE_MS; silence += HEARTBEAT_MS) {
+    b.heartbeat(house.clock.now());
+    await house.clock.advance(HEARTBEAT_MS);
   }
   a.commit(tell("ses_2").launch());
   expect(b.adopt(house.clock.now(), all)).toEqual(NOBODY);
@@ -361,5 +365,5 @@ test("a process of another machine is not judged by its pid, be there none of th
   a.kill();
   const b = house.move("b").store;
   expect(b.adopt(START, all)).toEqual(NOBODY);
-  expect(idsOf(b.adopt(START + LEASE + 1, all).tasks)).toEqual(["ses_1"]);
+  expect(idsOf(b.adopt(START + LEASE_MS + 1, all).tasks)).toEqual(["ses_1"]);
 });

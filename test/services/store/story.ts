@@ -64,12 +64,12 @@ export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): St
   const launch = () => chapter({ type: "SLOT_GRANTED", at }, { type: "PROMPT_ACCEPTED", at });
   const answer = (result = "It is in a.ts.") => {
     const begun = chapter({ type: "HOST_IDLE", at: at + 900 });
-    const { look } = snapshot.context;
-    const end = chapter({ type: "LOOKED_ANSWERED", at: at + 1_000, look, completedAt: at + 1_000, result });
+    const { checkId } = snapshot.context;
+    const end = chapter({ type: "CHECKED_ANSWERED", at: at + 1_000, checkId, completedAt: at + 1_000, result });
     return merged([begun, end]);
   };
   const told = () =>
-    chapter({ type: "NOTICE_FORMED", at: at + 1_000 }, { type: "NOTICE_ACKNOWLEDGED", at: at + 1_100 });
+    chapter({ type: "NOTICE_COMPOSED", at: at + 1_000 }, { type: "NOTICE_ACKNOWLEDGED", at: at + 1_100 });
 
   return {
     id,

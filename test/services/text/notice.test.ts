@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { RunEnd } from "../../../src/machines/task/events.ts";
+import type { RunResult } from "../../../src/machines/task/events.ts";
 import { isDevelopment } from "../../../src/services/platform/environment.ts";
-import { duration, noticeOf, quote } from "../../../src/services/text/notice.ts";
+import { duration, fenceResult, noticeOf } from "../../../src/services/text/notice.ts";
 import { toolNames } from "../../../src/tools/toolsets.ts";
 
-const END: RunEnd = {
+const END: RunResult = {
   taskId: "ses_1",
   run: 0,
   parentSessionID: "ses_parent",
@@ -20,7 +20,7 @@ const STYLE = { tools: toolNames(["tasks"], "asyncagents"), maxResultChars: 10_0
 
 test("a result up to the limit is carried whole", () => {
   const result = "x".repeat(10_000);
-  expect(noticeOf({ ...END, result }, COUNTS, STYLE).hidden).toContain(quote(result, "ses_1"));
+  expect(noticeOf({ ...END, result }, COUNTS, STYLE).hidden).toContain(fenceResult(result, "ses_1"));
 });
 
 test("a longer one is cut, with the call that reads all of it", () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type Excerpt, excerpt, labelled, type SpokenMessage } from "../../../src/services/text/transcript.ts";
+import {
+  excerpt,
+  formatMessage,
+  type SpokenMessage,
+  type TranscriptOptions,
+} from "../../../src/services/text/transcript.ts";
 import { createStage } from "../../fakes/stage.ts";
 
 const said = (id: string, role: SpokenMessage["role"], text: string): SpokenMessage => ({
@@ -17,7 +22,7 @@ const call = (params: unknown, result?: string): SpokenMessage => ({
   ],
 });
 
-const shown = (messages: SpokenMessage[], wanted: Excerpt): string => {
+const shown = (messages: SpokenMessage[], wanted: TranscriptOptions): string => {
   const found = excerpt(messages, wanted);
   if (!found.ok) throw new Error(found.reason);
   return found.value;
@@ -26,18 +31,18 @@ const shown = (messages: SpokenMessage[], wanted: Excerpt): string => {
 const ALL = { sinceMessageId: undefined, messageLimit: 50, includeToolResults: false };
 
 test("a message is labelled with who speaks, a tool call with its name and parameters", () => {
-  expect(labelled(said("m", "user", "Count."), false)).toBe("User:\n> Count.");
-  expect(labelled(call({ path: "a.ts" }, "12 lines"), false)).toBe(
+  expect(formatMessage(said("m", "user", "Count."), false)).toBe("User:\n> Count.");
+  expect(formatMessage(call({ path: "a.ts" }, "12 lines"), false)).toBe(
     'Agent:\n> Let me look.\n[Tool: read] {"path":"a.ts"}',
   );
-  expect(labelled(call({ path: "a.ts" }, "12 lines"), true)).toMatch(/\n> 12 lines$/);
+  expect(formatMessage(call({ path: "a.ts" }, "12 lines"), true)).toMatch(/\n> 12 lines$/);
 });
 
 test("parameters are cut at 200 characters, with an ellipsis", () => {
   const exact = "x".repeat(200 - '{"a":""}'.length);
-  expect(labelled(call({ a: exact }), false)).not.toContain("…");
+  expect(formatMessage(call({ a: exact }), false)).not.toContain("…");
   const line =
-    labelled(call({ a: `${exact}x` }), false)
+    formatMessage(call({ a: `${exact}x` }), false)
       .split("\n")
       .at(-1) ?? "";
   expect(line).toBe(`[Tool: read] ${JSON.stringify({ a: `${exact}x` }).slice(0, 200)}…`);

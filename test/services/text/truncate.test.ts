@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { cut, cutStart } from "../../../src/services/text/truncate.ts";
-import { fitting } from "../../../src/tools/fit-output.ts";
+import { truncate, truncateStart } from "../../../src/services/text/truncate.ts";
+import { truncateToLimit } from "../../../src/tools/fit-output.ts";
 
 test("a cut at either end parts no pair", () => {
   const text = "😀a😀";
-  expect([0, 1, 2, 3, 4, 5].map((length) => cut(text, length))).toEqual(["", "", "😀", "😀a", "😀a", text]);
-  expect([0, 1, 2, 3, 4, 5].map((length) => cutStart(text, length))).toEqual([text, "a😀", "a😀", "😀", "", ""]);
+  expect([0, 1, 2, 3, 4, 5].map((length) => truncate(text, length))).toEqual(["", "", "😀", "😀a", "😀a", text]);
+  expect([0, 1, 2, 3, 4, 5].map((length) => truncateStart(text, length))).toEqual([text, "a😀", "a😀", "😀", "", ""]);
 });
 
 test("a result that is cut to fit counts what it shows", () => {
   for (const text of ["😀".repeat(20_000), `x${"😀".repeat(20_000)}`]) {
-    const { result } = fitting({ result: text }, "result", { offset: 0, readOn: () => "Read on." });
+    const { result } = truncateToLimit({ result: text }, "result", { offset: 0, readOn: () => "Read on." });
     const [, shown = "", counted] = /^([\s\S]*)\n\[Characters 0 to (\d+) of \d+\. Read on\.\]$/.exec(result) ?? [];
     expect(shown).not.toBe("");
     expect(text.startsWith(shown) && shown.isWellFormed()).toBe(true);

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../api/app-context.ts";
 import { errorAnswer } from "./cors.ts";
-import { bearsToken, type Refusal } from "./request-check.ts";
+import { bearsToken, type HttpRejection } from "./request-check.ts";
 import { type Ends, isOwnConnection } from "./socket-owner.ts";
 
 /**
@@ -80,11 +80,14 @@ export const createReadGuard = ({ token, reads, isPasswordSet, isOwn = isOwnConn
     return looked;
   };
 
-  const refusalOf = async (authorization: string | undefined, ends: Ends | undefined): Promise<Refusal | undefined> => {
+  const refusalOf = async (
+    authorization: string | undefined,
+    ends: Ends | undefined,
+  ): Promise<HttpRejection | undefined> => {
     if (bearsToken(authorization, token)) return undefined;
     const password = passwordIn(authorization);
     if (password !== undefined && bearsToken(`Bearer ${password}`, token)) return undefined;
-    const refused = (why: string): Refusal => ({
+    const refused = (why: string): HttpRejection => ({
       status: 401,
       error: `Not allowed: ${why}. ${HOW}; ${HOW_IN_BROWSERS}.`,
     });

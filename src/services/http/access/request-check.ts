@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** Why a request is not served: what is wrong, and the HTTP status that says so. */
-export interface Refusal {
+export interface HttpRejection {
   status: 401 | 403 | 414;
   error: string;
 }
@@ -30,7 +30,7 @@ export const quoted = (value: string): string =>
  * `Host`; any other page sends its `Origin` with what it could read. What it cannot read, such as an image or a frame, it
  * may ask for without one: then the browser says in `Sec-Fetch-Site` that another site asked.
  */
-export const refusalOf = (request: Request, allowedOrigins: readonly string[]): Refusal | undefined => {
+export const rejectionOf = (request: Request, allowedOrigins: readonly string[]): HttpRejection | undefined => {
   const host = request.headers.get("host") ?? "";
   if (!isLoopback(host)) {
     return { status: 403, error: `Host ${quoted(host)} is not served: use localhost or 127.0.0.1.` };
@@ -62,7 +62,7 @@ export const bearsToken = (authorization: string | undefined, token: string): bo
 };
 
 /** Why a request may not change anything: it has no token, or a wrong one. */
-export const tokenRefusalOf = (authorization: string | undefined, token: string): Refusal | undefined => {
+export const tokenRejectionOf = (authorization: string | undefined, token: string): HttpRejection | undefined => {
   if (bearsToken(authorization, token)) return undefined;
   const given = bearerIn(authorization);
   const problem = given === undefined ? "no token was given" : "the token is wrong";

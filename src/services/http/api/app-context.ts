@@ -5,23 +5,23 @@ import type { Log } from "../../platform/log.ts";
 import type { Admissions } from "../access/admission.ts";
 import { quoted } from "../access/request-check.ts";
 import type { NotDone, StatusSource } from "../contract/status-source.ts";
-import type { Connection } from "../events/sse-stream.ts";
-import type { Feed } from "../events/task-feed.ts";
-import type { WatchFeed } from "../live/feed.ts";
+import type { ClientConnection } from "../events/sse-stream.ts";
+import type { TaskFeed } from "../events/task-feed.ts";
+import type { LiveFeed } from "../live/feed.ts";
 import type { LivePage } from "../live/pages.ts";
 import type { WriteJson } from "./long-responses.ts";
 
 /** What an answer needs beside its request. */
 export interface AppEnv {
-  Bindings: { connection: Connection };
+  Bindings: { connection: ClientConnection };
 }
 
 /** What the routes are registered on. */
 export type App = OpenAPIHono<AppEnv>;
 
-export interface AppParts {
+export interface AppDeps {
   source: StatusSource;
-  feed: Feed;
+  feed: TaskFeed;
   clock: Clock;
   log: Log;
   version: string;
@@ -36,7 +36,7 @@ export interface AppParts {
   /** OpenCode's own server asks for a password. */
   isPasswordSet: boolean;
   /** Pages that are served beside the API, with what feeds them. */
-  live: readonly { page: LivePage; feed: WatchFeed }[];
+  live: readonly { page: LivePage; feed: LiveFeed }[];
 }
 
 /** Ids of sessions; what has another form exists nowhere. */
@@ -50,7 +50,7 @@ export const notFound = (what: string, id: string): HTTPException =>
   new HTTPException(404, { message: `There is no ${what} ${quoted(id)}.` });
 
 /** The answer as it is, after a look whether it has the shape that the API promises; when not, that is logged. */
-export const checker =
+export const responseValidator =
   (log: Log) =>
   <S extends z.ZodType>(schema: S, value: z.output<S>): z.output<S> => {
     const read = schema.safeParse(value);

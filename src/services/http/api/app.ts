@@ -1,19 +1,19 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
-import { reasonOf } from "../../platform/log.ts";
+import { errorMessage } from "../../platform/log.ts";
 import { createReadGuard } from "../access/admission.ts";
 import { errorAnswer, preflight, withCors } from "../access/cors.ts";
-import { quoted, refusalOf } from "../access/request-check.ts";
-import { Unavailable } from "../contract/status-source.ts";
-import type { Connection } from "../events/sse-stream.ts";
+import { quoted, rejectionOf } from "../access/request-check.ts";
+import { SourceUnavailable } from "../contract/status-source.ts";
+import type { ClientConnection } from "../events/sse-stream.ts";
 import { registerLivePage } from "../live/pages.ts";
-import type { App, AppEnv, AppParts } from "./app-context.ts";
+import type { App, AppDeps, AppEnv } from "./app-context.ts";
 import { registerCommands } from "./commands.ts";
 import { registerReads } from "./reads.ts";
 import * as routes from "./routes.ts";
 
 /** Answers a request, whichever runtime it came by. */
-export type Answer = (request: Request, connection: Connection) => Response | Promise<Response>;
+export type RequestHandler = (request: Request, connection: ClientConnection) => Response | Promise<Response>;
 
 const describeFault = (error: z.ZodError): string =>
   error.issues
@@ -31,7 +31,7 @@ const document = (version: string) => ({
 
 /** The status API as a server calls it. */
 export interface StatusApp {
-  answer: Answer;
+  answer: RequestHandler;
   /** Has everything that is under way answered now, with why there is nothing better. */
   giveUp(): void;
 }
@@ -40,7 +40,7 @@ const givenUp = (): Response =>
   errorAnswer(503, "OpenCode ends before the answer is there. What was asked for may happen yet: look again.");
 
 /** The status API: one handler for both runtimes. */
-export const createApp = (parts: AppParts): StatusApp => {
+export const createApp = (parts: AppDeps): StatusApp => {
   const { log, version, admissions, token, isPasswordSet } = parts;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
@@ -64,15 +64,15 @@ export const createApp = (parts: AppParts): StatusApp => {
   app.notFound(({ req }) => errorAnswer(404, `There is nothing at ${quoted(req.path)}.`));
   app.onError((error, { req }) => {
     if (error instanceof HTTPException) return errorAnswer(error.status, error.message);
-    if (error instanceof Unavailable) return errorAnswer(503, error.message);
-    log.error("the status API could not answer", { path: req.path, reason: reasonOf(error) });
+    if (error instanceof SourceUnavailable) return errorAnswer(503, error.message);
+    log.error("the status API could not answer", { path: req.path, reason: errorMessage(error) });
     return errorAnswer(500, "The status API could not answer; the reason is in the log of OpenCode.");
   });
 
   /** How each request that is under way can be answered from outside. */
   const underWay = new Set<(answer: Response) => void>();
 
-  const answerOrGiveUp = (request: Request, connection: Connection): Promise<Response> => {
+  const answerOrGiveUp = (request: Request, connection: ClientConnection): Promise<Response> => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     underWay.add(resolve);
     Promise.resolve(app.fetch(request, { connection })).then(resolve, reject);
@@ -82,7 +82,7 @@ export const createApp = (parts: AppParts): StatusApp => {
   return {
     answer: async (request, connection) => {
       if (request.method === "OPTIONS") return preflight();
-      const refusal = refusalOf(request, admissions.origins());
+      const refusal = rejectionOf(request, admissions.origins());
       if (refusal) return errorAnswer(refusal.status, refusal.error);
       return withCors(await answerOrGiveUp(request, connection));
     },

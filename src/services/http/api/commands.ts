@@ -1,28 +1,28 @@
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import { errorAnswer } from "../access/cors.ts";
-import { tokenRefusalOf } from "../access/request-check.ts";
+import { tokenRejectionOf } from "../access/request-check.ts";
 import * as schemas from "../contract/schemas.ts";
 import type { Done, ShownTask } from "../contract/status-source.ts";
-import type { Connection } from "../events/sse-stream.ts";
-import { type App, type AppEnv, type AppParts, checker, idFinder, notDone } from "./app-context.ts";
+import type { ClientConnection } from "../events/sse-stream.ts";
+import { type App, type AppDeps, type AppEnv, idFinder, notDone, responseValidator } from "./app-context.ts";
 import * as routes from "./routes.ts";
 
 /** Bytes of a body: far more than any prompt that a model could take. */
 const LONGEST_BODY = 1_048_576;
 
 /** What changes something: only for those who can read the token. */
-export const registerCommands = (app: App, { source, log, token, writeJson }: AppParts): void => {
-  const checked = checker(log);
+export const registerCommands = (app: App, { source, log, token, writeJson }: AppDeps): void => {
+  const checked = responseValidator(log);
   const find = idFinder(source);
 
-  const answerFor = (connection: Connection, done: Done<ShownTask>) => {
+  const answerFor = (connection: ClientConnection, done: Done<ShownTask>) => {
     if (!done.ok) throw notDone(done);
     return writeJson(connection, checked(schemas.Shown, done.value));
   };
 
   const withToken = createMiddleware<AppEnv>(async (c, next) => {
-    const refusal = tokenRefusalOf(c.req.header("authorization"), token);
+    const refusal = tokenRejectionOf(c.req.header("authorization"), token);
     if (refusal) return errorAnswer(refusal.status, refusal.error, { "WWW-Authenticate": "Bearer" });
     await next();
   });

@@ -2,27 +2,27 @@ import { errorAnswer } from "../access/cors.ts";
 import * as schemas from "../contract/schemas.ts";
 import { groupOf, statsOf } from "../contract/stats.ts";
 import { MOST_SUBSCRIBERS } from "../events/task-feed.ts";
-import { type App, type AppParts, checker, idFinder, notDone, notFound } from "./app-context.ts";
+import { type App, type AppDeps, idFinder, notDone, notFound, responseValidator } from "./app-context.ts";
 import * as routes from "./routes.ts";
 
 /** Batch ids are given by agents, in words of their own. */
 const LONGEST_BATCH_ID = 512;
 
 /** What can be read, by those who may: see `createReadGuard`. */
-export const registerReads = (app: App, parts: AppParts): void => {
+export const registerReads = (app: App, parts: AppDeps): void => {
   const { source, feed, clock, log, version, own, writeJson } = parts;
-  const checked = checker(log);
+  const checked = responseValidator(log);
   const startedAt = clock.now();
 
   const find = idFinder(source);
 
   app.openapi(routes.health, (c) => {
     const uptime = Math.max(0, clock.now() - startedAt) / 1_000;
-    const health = { status: "ok" as const, uptime, version, taskCount: source.tallies().total, ...own };
+    const health = { status: "ok" as const, uptime, version, taskCount: source.stats().total, ...own };
     return c.json(checked(schemas.Health, health), 200);
   });
 
-  app.openapi(routes.stats, (c) => c.json(checked(schemas.Stats, statsOf(source.tallies())), 200));
+  app.openapi(routes.stats, (c) => c.json(checked(schemas.Stats, statsOf(source.stats())), 200));
 
   app.openapi(routes.tasks, (c) => {
     const { batch, ...filter } = c.req.valid("query");

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { ShownTask } from "./status-source.ts";
 
 /** Characters of a text, and entries of a list, that a task has where it is one of many. */
@@ -14,7 +14,7 @@ const copied = (text: string): string => Buffer.from(text).toString();
 
 /** The value with long texts and lists cut, however deep they are in it. The same one when nothing is cut. */
 const bounded = (value: unknown): unknown => {
-  if (typeof value === "string") return value.length > MOST_TEXT ? copied(`${cut(value, MOST_TEXT)}…`) : value;
+  if (typeof value === "string") return value.length > MOST_TEXT ? copied(`${truncate(value, MOST_TEXT)}…`) : value;
   if (Array.isArray(value)) {
     const kept = value.slice(0, MOST_ENTRIES).map(bounded);
     return kept.length === value.length && kept.every((entry, index) => entry === value[index]) ? value : kept;
@@ -30,7 +30,7 @@ const bounded = (value: unknown): unknown => {
  * A task as it is shown among others, and in events: what it was asked and what it has answered may be megabytes.
  * `cut` names the fields that are not whole; a task of common size has none.
  */
-export const briefly = (task: ShownTask): ShownTask => {
+export const briefTask = (task: ShownTask): ShownTask => {
   const brief = bounded(task) as ShownTask;
   const { attention } = brief;
   if (attention?.requests && JSON.stringify(attention.requests).length > MOST_ASKED) {

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { TaskStatus } from "../../../task.ts";
-import { Answer } from "../../../user-request.ts";
+import { UserReply } from "../../../user-request.ts";
 import { ShownTask } from "./status-source.ts";
 
 /** Tasks on a page, when nothing else is asked for, and at most. Both numbers are the specification's. */
@@ -30,7 +30,7 @@ export const ListQuery = z.object({
 export const ResumeBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
 
 /** What `POST /v1/tasks/{id}/answers` takes. */
-export const AnswerBody = Answer;
+export const AnswerBody = UserReply;
 
 export const ErrorBody = z.object({ error: z.string(), status: z.int() }).meta({ id: "Error" });
 

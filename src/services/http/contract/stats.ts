@@ -1,10 +1,10 @@
 import { hasEnded } from "../../../task.ts";
-import type { Tallies } from "../../store/task-history.ts";
+import type { TaskStats } from "../../store/task-history.ts";
 import type { Group, Stats } from "./schemas.ts";
 import type { ShownTask } from "./status-source.ts";
 
 /** The counts of all tasks, as the API shows them. */
-export const statsOf = ({ total, byStatus, byAgent, duration }: Tallies): Stats => ({
+export const statsOf = ({ total, byStatus, byAgent, duration }: TaskStats): Stats => ({
   byStatus,
   byAgent,
   duration,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import { Task } from "../../../task.ts";
-import type { Answer } from "../../../user-request.ts";
-import type { PageFilter, Tallies } from "../../store/task-history.ts";
+import type { UserReply } from "../../../user-request.ts";
+import type { PageFilter, TaskStats } from "../../store/task-history.ts";
 
 /** A task as the API shows it. */
 export const ShownTask = Task.extend({
@@ -16,12 +16,12 @@ export type ShownTask = z.infer<typeof ShownTask>;
 /** A task that changed, see `ChangedTask`. */
 export interface ShownChange {
   change: number;
-  born: number;
+  createdChange: number;
   task: ShownTask;
 }
 
 /** Nothing can be shown for now; the message says why. */
-export class Unavailable extends Error {}
+export class SourceUnavailable extends Error {}
 
 /** Why something was not done, in words, and what it lies with. */
 export interface NotDone {
@@ -52,7 +52,7 @@ export interface StatusSource {
   batch(batchId: string): ShownTask[];
   /** What a task's machine accepted, oldest first; undefined when there is no such task. */
   journal(taskId: string): TaskEvent[] | undefined;
-  tallies(): Tallies;
+  stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */
   live(): ShownTask[];
   /** The ended tasks that ended last, newest first. */
@@ -70,7 +70,7 @@ export interface StatusSource {
   /** Sends a completed task a follow-up prompt, whichever process supervises it. */
   resume(taskId: string, prompt: string): Promise<Done<ShownTask>>;
   /** Answers what a task asks, for a person, whichever process supervises it. */
-  answer(taskId: string, answer: Answer): Promise<Done<ShownTask>>;
+  answer(taskId: string, answer: UserReply): Promise<Done<ShownTask>>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
   /** Calls the listener after each change that this process made. Those of others show in `changedSince` alone. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/interval.ts";
-import { type Log, reasonOf } from "../../platform/log.ts";
+import { errorMessage, type Log } from "../../platform/log.ts";
 import { createDiscoveryFiles } from "./files.ts";
-import { byAge, type Instance, stateOf } from "./instance.ts";
+import { type Instance, oldestFirst, stateOf } from "./instance.ts";
 
 /** Milliseconds between two looks whether `server.json` is without an owner. */
 const LOOK = 2_000;
@@ -61,7 +61,7 @@ export const announce = async (
     if (ended || isOurs()) return;
     const owner = named();
     if (owner && (await isLiving(owner))) return;
-    if (others.some((other) => byAge(other, own) < 0)) return;
+    if (others.some((other) => oldestFirst(other, own) < 0)) return;
     // While the port was tried, somebody may have taken it over.
     if (ended || named()?.startedAt !== owner?.startedAt) return;
     files.writeServer(own);
@@ -73,7 +73,7 @@ export const announce = async (
       await look();
       fault = undefined;
     } catch (error) {
-      const reason = reasonOf(error);
+      const reason = errorMessage(error);
       if (reason !== fault) log.error(FAULT, { reason });
       fault = reason;
     }
@@ -85,7 +85,7 @@ export const announce = async (
     if (narrowed.length > 0) log.info("others could look into folders of the plugin: that is closed now", { narrowed });
   } catch (error) {
     // What is in them is for their owner alone all the same.
-    log.error("others may look into the folder of the plugin", { folder, reason: reasonOf(error) });
+    log.error("others may look into the folder of the plugin", { folder, reason: errorMessage(error) });
   }
   await look();
   const stopLooking = repeat(clock, log, { every: LOOK, work: lookAgain, fault: FAULT });
@@ -98,7 +98,7 @@ export const announce = async (
         files.removeInstance(own.pid);
       } catch (error) {
         // Others find out that nobody is behind them; what else has to end must not be held up.
-        log.error("the files by which the status API is found could not be removed", { reason: reasonOf(error) });
+        log.error("the files by which the status API is found could not be removed", { reason: errorMessage(error) });
       }
     },
   };

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import type { z } from "zod";
 import { Instance, ServerFile } from "./instance.ts";
-import { keepPrivate } from "./private-folder.ts";
+import { makePrivateFolder } from "./private-folder.ts";
 
 /** The files by which servers are found. All calls are synchronous: some are made while the process exits. */
 export interface DiscoveryFiles {
@@ -53,7 +53,7 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
   };
 
   return {
-    prepare: () => [folder, instances].filter(keepPrivate),
+    prepare: () => [folder, instances].filter(makePrivateFolder),
     readServer: () => read(serverFile, ServerFile),
     writeServer: (server) => write(serverFile, server),
     removeServer: () => remove(serverFile),

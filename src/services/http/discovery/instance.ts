@@ -16,7 +16,7 @@ export const ServerFile = Instance.extend({ token: z.string().optional() });
 export type ServerFile = z.infer<typeof ServerFile>;
 
 /** Orders the oldest first. */
-export const byAge = (one: Instance, other: Instance): number =>
+export const oldestFirst = (one: Instance, other: Instance): number =>
   Date.parse(one.startedAt) - Date.parse(other.startedAt) || one.pid - other.pid;
 
 /** Milliseconds that a server has to say who it is. One that is stopped or busy does not. */

@@ -1,5 +1,5 @@
 /** Bytes that were handed out and are not known to be taken. */
-export interface UnderWay {
+export interface BytesInFlight {
   /** The bytes of all. */
   bytes(): number;
   /** Counts somebody's from now on, until the returned function is called. `behind` says how many they are. */
@@ -19,7 +19,7 @@ export interface SlowReader {
 }
 
 /** At most `most` bytes, be it many who are a little behind or few who are far behind. */
-export const createUnderWay = (most: number): UnderWay => {
+export const createBytesInFlight = (most: number): BytesInFlight => {
   const readers = new Set<SlowReader>();
   const bytes = () => [...readers].reduce((sum, reader) => sum + reader.behind(), 0);
   return {

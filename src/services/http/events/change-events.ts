@@ -21,8 +21,8 @@ export interface Known {
  * An ended task that only changed, such as by being read, is updated. It has ended anew when it was live, or when its
  * newest run began after the last reading: then it was resumed and has ended in between.
  */
-export const eventNames = ({ born, task }: ShownChange, known: Known): EventName[] => {
-  const isNew = born > known.at;
+export const eventNames = ({ createdChange, task }: ShownChange, known: Known): EventName[] => {
+  const isNew = createdChange > known.at;
   const created: EventName[] = isNew ? ["task.created"] : [];
   if (!hasEnded(task)) return isNew ? created : ["task.updated"];
   const endedSince = isNew || known.live.has(task.sessionID) || task.runStartedAt > known.readAt;

@@ -1,9 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Ends } from "../access/socket-owner.ts";
-import type { UnderWay } from "./bytes-in-flight.ts";
+import type { BytesInFlight } from "./bytes-in-flight.ts";
 
 /** What is known of the connection that an answer goes out on. */
-export interface Connection {
+export interface ClientConnection {
   /** Cuts it off, whatever was written and not taken yet. */
   drop(): void;
   /**
@@ -20,7 +20,7 @@ export interface Connection {
 }
 
 /** Somebody who reads the events. */
-export interface Subscriber {
+export interface SseStream {
   stream: ReadableStream<Uint8Array>;
   send(chunk: Uint8Array): void;
   end(): void;
@@ -51,19 +51,19 @@ export const bytes = (text: string): Uint8Array => encoder.encode(text);
 export const MOST_UNDER_WAY = 32 * 1_048_576;
 
 /** What a subscriber needs. */
-export interface SubscriberParts {
+export interface SseStreamDeps {
   clock: Clock;
-  connection: Connection;
-  underWay: UnderWay;
+  connection: ClientConnection;
+  underWay: BytesInFlight;
   /** Called once, when nothing can be sent any more, whoever ended it. */
-  onGone: (subscriber: Subscriber) => void;
+  onGone: (subscriber: SseStream) => void;
 }
 
 /** Begins with the snapshot. Undefined when there is no room for that. */
-export const createSubscriber = (
+export const createSseStream = (
   snapshot: Uint8Array,
-  { clock, connection, underWay, onGone }: SubscriberParts,
-): Subscriber | undefined => {
+  { clock, connection, underWay, onGone }: SseStreamDeps,
+): SseStream | undefined => {
   if (!underWay.hasRoom(snapshot.length)) return undefined;
   const { mostBytes } = connection;
   const highWaterMark = snapshot.length + MOST_UNREAD;
@@ -134,7 +134,7 @@ export const createSubscriber = (
   );
   const stopCounting = underWay.count({ behind, drop });
   connection.keepOpen();
-  const subscriber: Subscriber = { stream, send, end };
+  const subscriber: SseStream = { stream, send, end };
   stopHeart = clock.after(SILENCE, beat);
   return subscriber;
 };

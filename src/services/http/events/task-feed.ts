@@ -2,17 +2,17 @@ import { hasEnded } from "../../../task.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/interval.ts";
 import type { Log } from "../../platform/log.ts";
-import { reasonOf } from "../../platform/log.ts";
+import { errorMessage } from "../../platform/log.ts";
 import { statsOf } from "../contract/stats.ts";
 import type { ShownChange, StatusSource } from "../contract/status-source.ts";
-import type { UnderWay } from "./bytes-in-flight.ts";
+import type { BytesInFlight } from "./bytes-in-flight.ts";
 import { eventNames } from "./change-events.ts";
-import { bytes, type Connection, createSubscriber, frame, type Subscriber } from "./sse-stream.ts";
+import { bytes, type ClientConnection, createSseStream, frame, type SseStream } from "./sse-stream.ts";
 
 /** The events of one process: read once, written once, sent to all who subscribe. */
-export interface Feed {
+export interface TaskFeed {
   /** A stream that begins with a snapshot; undefined when there are as many subscribers as there may be, or no room. */
-  subscribe(connection: Connection): ReadableStream<Uint8Array> | undefined;
+  subscribe(connection: ClientConnection): ReadableStream<Uint8Array> | undefined;
   /** Ends all streams. */
   stop(): void;
 }
@@ -38,8 +38,8 @@ const FAULT = "the changes of tasks could not be read";
 const shownNumber = (change: number): number => Math.floor(change);
 
 /** Reads nothing while nobody has subscribed. */
-export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWay: UnderWay): Feed => {
-  const subscribers = new Set<Subscriber>();
+export const createTaskFeed = (source: StatusSource, clock: Clock, log: Log, underWay: BytesInFlight): TaskFeed => {
+  const subscribers = new Set<SseStream>();
   const live = new Set<string>();
   /** The tasks that a stream has told of. */
   const told = new Set<string>();
@@ -56,7 +56,7 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWa
     if (hasEnded(change.task)) live.delete(change.task.sessionID);
     else live.add(change.task.sessionID);
     told.add(change.task.sessionID);
-    if (change.born > known.at) known.count += 1;
+    if (change.createdChange > known.at) known.count += 1;
     return names.map((name) => frame(name, data, shownNumber(change.change))).join("");
   };
 
@@ -103,7 +103,7 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWa
     try {
       read();
     } catch (error) {
-      log.error(FAULT, { reason: reasonOf(error) });
+      log.error(FAULT, { reason: errorMessage(error) });
     }
   };
 
@@ -145,7 +145,7 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWa
     );
     for (const id of tasks.keys()) told.add(id);
     const at = shownNumber(known.at);
-    const data = { tasks: [...tasks.values()], stats: statsOf(source.tallies()), at };
+    const data = { tasks: [...tasks.values()], stats: statsOf(source.stats()), at };
     newest = { frame: bytes(frame("snapshot", JSON.stringify(data), at)), at: known.at, count: known.count };
     return newest.frame;
   };
@@ -157,7 +157,7 @@ export const createFeed = (source: StatusSource, clock: Clock, log: Log, underWa
         // Those who are there get what the snapshot will have, so that all go on from the same number.
         if (stopReading) read();
         else begin();
-        const subscriber = createSubscriber(snapshot(), {
+        const subscriber = createSseStream(snapshot(), {
           clock,
           connection,
           underWay,

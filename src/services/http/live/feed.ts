@@ -1,12 +1,12 @@
-import type { Watched } from "../../inspection/live-source.ts";
+import type { LiveSource } from "../../inspection/live-source.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { UnderWay } from "../events/bytes-in-flight.ts";
-import { bytes, type Connection, createSubscriber, frame, type Subscriber } from "../events/sse-stream.ts";
+import type { BytesInFlight } from "../events/bytes-in-flight.ts";
+import { bytes, type ClientConnection, createSseStream, frame, type SseStream } from "../events/sse-stream.ts";
 
 /** What can be watched, sent to all who watch it. */
-export interface WatchFeed {
+export interface LiveFeed {
   /** A stream that begins with all that is kept; undefined when there are as many watchers as there may be, or no room. */
-  subscribe(connection: Connection): ReadableStream<Uint8Array> | undefined;
+  subscribe(connection: ClientConnection): ReadableStream<Uint8Array> | undefined;
   /** Ends all streams. */
   stop(): void;
 }
@@ -18,8 +18,8 @@ export const MOST_WATCHERS = 10;
 const GATHER = 40;
 
 /** Reads nothing while nobody has subscribed. The event `begin` has all that is kept, each `more` what has come since. */
-export const createWatchFeed = (watched: Watched, clock: Clock, underWay: UnderWay): WatchFeed => {
-  const subscribers = new Set<Subscriber>();
+export const createLiveFeed = (watched: LiveSource, clock: Clock, underWay: BytesInFlight): LiveFeed => {
+  const subscribers = new Set<SseStream>();
   let known = 0;
   let callOff: (() => void) | undefined;
   let stopListening: (() => void) | undefined;
@@ -65,7 +65,7 @@ export const createWatchFeed = (watched: Watched, clock: Clock, underWay: UnderW
       // Those who are there get what the newcomer begins with, so that all go on from the same number.
       if (stopListening) sendMore();
       else listen();
-      const subscriber = createSubscriber(written("begin", watched.since(0)), {
+      const subscriber = createSseStream(written("begin", watched.since(0)), {
         clock,
         connection,
         underWay,

@@ -1,27 +1,27 @@
 import type { Options } from "../../../options.ts";
-import { createInspection, type Watch } from "../../inspection/recorder.ts";
-import { createStatelyInspection } from "../../inspection/stately-recorder.ts";
+import { createRecorder, type Recording } from "../../inspection/recorder.ts";
+import { createStatelyRecorder } from "../../inspection/stately-recorder.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { type Log, reasonOf } from "../../platform/log.ts";
+import { errorMessage, type Log } from "../../platform/log.ts";
 import type { LivePage } from "./pages.ts";
 
 /** A directory that is watched, and the path of the page that shows it. */
-export interface WatchOnPage extends Watch {
+export interface LiveRecording extends Recording {
   path: LivePage["path"];
 }
 
 /** How the charts of this process can be watched. */
-export interface Watching {
+export interface LiveCharts {
   /** The pages on which they are, for those directories that have them switched on. */
   pages: readonly LivePage[];
   /** Watches a directory as its option says; undefined: not at all, which is logged where it was wanted. */
-  watch(option: Options["inspect"], directory: string, log: Log): Promise<WatchOnPage | undefined>;
+  watch(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
 }
 
 /** Nothing is watched yet. `page` reads a page that the build has made. */
-export const createWatching = (clock: Clock, page: (name: "live" | "stately") => string): Watching => {
-  const inspection = createInspection(clock);
-  const stately = createStatelyInspection();
+export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string): LiveCharts => {
+  const inspection = createRecorder(clock);
+  const stately = createStatelyRecorder();
   return {
     pages: [
       {
@@ -44,7 +44,7 @@ export const createWatching = (clock: Clock, page: (name: "live" | "stately") =>
         if (option === "stately") return { ...(await stately.watch()), path: "/inspect/stately" };
         return { ...inspection.watch(directory), path: "/inspect" };
       } catch (error) {
-        log.error("the charts cannot be watched", { reason: reasonOf(error) });
+        log.error("the charts cannot be watched", { reason: errorMessage(error) });
         return undefined;
       }
     },

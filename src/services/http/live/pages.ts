@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
-import type { Watched } from "../../inspection/live-source.ts";
-import { type Log, reasonOf } from "../../platform/log.ts";
+import type { LiveSource } from "../../inspection/live-source.ts";
+import { errorMessage, type Log } from "../../platform/log.ts";
 import { errorAnswer } from "../access/cors.ts";
 import type { App, AppEnv } from "../api/app-context.ts";
-import { MOST_WATCHERS, type WatchFeed } from "./feed.ts";
+import { type LiveFeed, MOST_WATCHERS } from "./feed.ts";
 
 /** A page that shows something live, at `path`; its events are at `<path>/events`. */
 export interface LivePage {
   path: "/inspect" | "/inspect/stately";
-  watched: Watched;
+  watched: LiveSource;
   /** What a person does to switch it on, in words that follow "is off:". */
   switchOn: string;
   /** The page: one document, in which `{{nonce}}` stands for what its scripts and styles are known by. May throw. */
@@ -41,7 +41,7 @@ const methodNotAllowed = (allowed: string): Response =>
 export const registerLivePage = (
   app: App,
   { path, watched, switchOn, html, frames }: LivePage,
-  feed: WatchFeed,
+  feed: LiveFeed,
   log: Log,
 ) => {
   const events = `${path}/events` as const;
@@ -56,7 +56,7 @@ export const registerLivePage = (
     try {
       return html();
     } catch (error) {
-      log.error("a page could not be read", { path, reason: reasonOf(error) });
+      log.error("a page could not be read", { path, reason: errorMessage(error) });
       throw new HTTPException(503, { message: "The page is missing. In a checkout, npm run build makes it." });
     }
   };

@@ -7,7 +7,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
  * A listener to a signal takes away its default, which is to end the process. So when nobody else listens, the signal is
  * sent again after that, without our listener; when somebody does, exiting is their business.
  */
-export const onParting = (clean: () => void, finish: () => Promise<void>): (() => void) => {
+export const onProcessExit = (clean: () => void, finish: () => Promise<void>): (() => void) => {
   const part = (signal: NodeJS.Signals) => {
     callOff();
     // Asked before anybody else's listener has run: one that listens once is gone after that.

@@ -1,7 +1,7 @@
-import type { Answer } from "../api/app.ts";
+import type { RequestHandler } from "../api/app.ts";
 
 /** A server that accepts connections. */
-export interface Listening {
+export interface Listener {
   port: number;
   /** Accepts no more, and resolves when what is under way is answered, or after so many milliseconds. */
   close(within: number): Promise<void>;
@@ -28,4 +28,4 @@ export const LIMITS: Limits = { patience: 30_000, connections: 256 };
 export const LOOPBACK = "127.0.0.1";
 
 /** Listens on a port of loopback, without keeping the process alive. Throws when it cannot. */
-export type Listen = (port: number, answer: Answer, limits: Limits) => Promise<Listening>;
+export type Listen = (port: number, answer: RequestHandler, limits: Limits) => Promise<Listener>;

@@ -8,7 +8,7 @@ interface Shared<T> {
   thing: Promise<T>;
 }
 
-interface Place<T> {
+interface Slot<T> {
   current: Shared<T> | undefined;
   /** Settles when the one before has ended: its port is free then. */
   ended: Promise<unknown>;
@@ -17,8 +17,8 @@ interface Place<T> {
 /** Found by every copy of this module in the process: the host may load the plugin once for each directory. */
 const KEY = Symbol.for("opencode-taskchart.status-server");
 
-const placeOf = <T>(): Place<T> => {
-  const everywhere = globalThis as { [KEY]?: Place<T> };
+const slotOf = <T>(): Slot<T> => {
+  const everywhere = globalThis as { [KEY]?: Slot<T> };
   everywhere[KEY] ??= { current: undefined, ended: Promise.resolve() };
   return everywhere[KEY];
 };
@@ -27,8 +27,8 @@ const placeOf = <T>(): Place<T> => {
  * The one that is there, or a new one. Counted, not kept until the process ends: the host disposes of the plugin and
  * loads it anew when its configuration changes, and a new one must not be served by the old one's source.
  */
-export const shareOne = async <T extends Stoppable>(begin: () => Promise<T>): Promise<T> => {
-  const place = placeOf<T>();
+export const acquireShared = async <T extends Stoppable>(begin: () => Promise<T>): Promise<T> => {
+  const place = slotOf<T>();
   place.current ??= { users: 0, thing: place.ended.then(begin) };
   const shared = place.current;
   shared.users += 1;

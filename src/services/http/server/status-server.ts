@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
-import { type Log, reasonOf } from "../../platform/log.ts";
+import { errorMessage, type Log } from "../../platform/log.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
-import { type Answer, createApp } from "../api/app.ts";
-import { createLongAnswers } from "../api/long-responses.ts";
+import { createApp, type RequestHandler } from "../api/app.ts";
+import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
 import { announce } from "../discovery/announce.ts";
-import { createUnderWay } from "../events/bytes-in-flight.ts";
+import { createBytesInFlight } from "../events/bytes-in-flight.ts";
 import { MOST_UNDER_WAY } from "../events/sse-stream.ts";
-import { createFeed } from "../events/task-feed.ts";
-import { createWatchFeed } from "../live/feed.ts";
+import { createTaskFeed } from "../events/task-feed.ts";
+import { createLiveFeed } from "../live/feed.ts";
 import type { LivePage } from "../live/pages.ts";
 import { listenOnBun } from "./bun.ts";
-import { onParting } from "./exit-hook.ts";
-import { LIMITS, type Limits, type Listening, LOOPBACK } from "./listener.ts";
+import { onProcessExit } from "./exit-hook.ts";
+import { LIMITS, type Limits, type Listener, LOOPBACK } from "./listener.ts";
 import { listenOnNode } from "./node.ts";
 import { isEnabled, portsOf } from "./ports.ts";
-import { shareOne } from "./process-singleton.ts";
+import { acquireShared } from "./process-singleton.ts";
 
 /** The status API as it is served. */
 export interface StatusServer {
@@ -28,7 +28,7 @@ export interface StatusServer {
   stop(): Promise<void>;
 }
 
-export interface StatusServerParts {
+export interface StatusServerDeps {
   source: StatusSource;
   /** Of the plugin's data. */
   folder: string;
@@ -53,7 +53,7 @@ const GRACE = 2_000;
 /** Milliseconds more for those words to arrive. */
 const LAST_WORDS = 500;
 
-const listen = async (ports: number[], answer: Answer, limits: Limits = LIMITS): Promise<Listening> => {
+const listen = async (ports: number[], answer: RequestHandler, limits: Limits = LIMITS): Promise<Listener> => {
   const listenOn = process.versions.bun ? listenOnBun : listenOnNode;
   let fault: unknown;
   for (const port of ports) {
@@ -71,16 +71,25 @@ interface SharedServer extends StatusServer {
   admissions: Admissions;
 }
 
-const begin = async (parts: StatusServerParts): Promise<SharedServer> => {
+const begin = async (parts: StatusServerDeps): Promise<SharedServer> => {
   const { source, folder, env, log, clock, pages = [] } = parts;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
   const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
   const token = randomBytes(32).toString("base64url");
-  const underWay = createUnderWay(MOST_UNDER_WAY);
-  const feed = createFeed(source, clock, log, underWay);
-  const live = pages.map((page) => ({ page, feed: createWatchFeed(page.watched, clock, underWay) }));
-  const appParts = { ...parts, feed, live, token, admissions, isPasswordSet, own, writeJson: createLongAnswers(clock) };
+  const underWay = createBytesInFlight(MOST_UNDER_WAY);
+  const feed = createTaskFeed(source, clock, log, underWay);
+  const live = pages.map((page) => ({ page, feed: createLiveFeed(page.watched, clock, underWay) }));
+  const appParts = {
+    ...parts,
+    feed,
+    live,
+    token,
+    admissions,
+    isPasswordSet,
+    own,
+    writeJson: createLongResponses(clock),
+  };
   const app = createApp(appParts);
   const server = await listen(portsOf(env, log), app.answer, parts.limits);
   const { port } = server;
@@ -99,7 +108,7 @@ const begin = async (parts: StatusServerParts): Promise<SharedServer> => {
   };
   try {
     const discovery = await announce({ ...own, port, url, token }, { folder, clock, log });
-    const callOff = onParting(discovery.end, close);
+    const callOff = onProcessExit(discovery.end, close);
     return {
       url,
       port,
@@ -112,7 +121,7 @@ const begin = async (parts: StatusServerParts): Promise<SharedServer> => {
       },
     };
   } catch (error) {
-    log.error("the status API is served, but not announced", { url, reason: reasonOf(error) });
+    log.error("the status API is served, but not announced", { url, reason: errorMessage(error) });
     return { url, port, token, admissions, stop: close };
   }
 };
@@ -121,10 +130,10 @@ const begin = async (parts: StatusServerParts): Promise<SharedServer> => {
  * Serves the status API on loopback, once per process: whoever asks again shares the server that is there, with the
  * source of the first. Undefined when it is switched off, or when it cannot be served, which is logged.
  */
-export const startStatusServer = async (parts: StatusServerParts): Promise<StatusServer | undefined> => {
+export const startStatusServer = async (parts: StatusServerDeps): Promise<StatusServer | undefined> => {
   if (!isEnabled(parts.env)) return undefined;
   try {
-    const { admissions, stop, ...server } = await shareOne(() => begin(parts));
+    const { admissions, stop, ...server } = await acquireShared(() => begin(parts));
     const leave = admissions.add({ allowedOrigins: parts.allowedOrigins, reads: parts.reads ?? "user" });
     return {
       ...server,
@@ -134,7 +143,7 @@ export const startStatusServer = async (parts: StatusServerParts): Promise<Statu
       },
     };
   } catch (error) {
-    parts.log.error("the status API is not served", { reason: reasonOf(error) });
+    parts.log.error("the status API is not served", { reason: errorMessage(error) });
     return undefined;
   }
 };

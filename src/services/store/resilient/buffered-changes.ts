@@ -9,7 +9,7 @@ export interface NumberedChange {
  * Numbers for changes that the file does not have yet. They lie between the newest number that the file was known to
  * have and the next: whatever any process stores later has a higher one, and nobody who follows them misses it.
  */
-export interface ChangesInHand {
+export interface BufferedChanges {
   changed(taskId: string): void;
   drop(taskId: string): void;
   /** The file has all of them, with numbers of its own. */
@@ -24,7 +24,7 @@ export interface ChangesInHand {
 const STEP = 2 ** -20;
 
 /** Counts from 0. */
-export const createChangesInHand = (): ChangesInHand => {
+export const createBufferedChanges = (): BufferedChanges => {
   /** In the order of their newest changes; without a number until somebody asks. */
   const tasks = new Map<string, { change?: number; first?: number }>();
   let highest = 0;

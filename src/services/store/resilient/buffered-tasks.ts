@@ -15,7 +15,7 @@ interface Entry {
 export type Which = "unsaved" | "any";
 
 /** The tasks that a process has in hand: those that go on, and those whose end the file does not have yet. */
-export interface TasksInHand {
+export interface BufferedTasks {
   commit(change: Pick<Change, "records" | "journal">): void;
   /** Returns the progress that is not part of an unsaved record: it has to be written by itself. */
   noteProgress(counted: ReadonlyMap<string, Progress>): Map<string, Progress>;
@@ -44,7 +44,7 @@ export interface TasksInHand {
 /** Tasks by the order of their launch; those of the same millisecond stay as they are. */
 export const inOrder = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 
-export const createTasksInHand = (): TasksInHand => {
+export const createBufferedTasks = (): BufferedTasks => {
   const entries = new Map<string, Entry>();
   let journal: JournalEntry[] = [];
 

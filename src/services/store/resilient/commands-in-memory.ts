@@ -1,34 +1,34 @@
-import type { AskedRequest, RequestAnswer } from "../task-history.ts";
+import type { CommandOutcome, PendingCommand } from "../task-history.ts";
 
 /**
  * Milliseconds for which a request is given out, and its answer kept. Who asks waits for less: what comes later than
  * that would surprise a person who has gone on to something else.
  */
-export const REQUEST_LIFE = 60_000;
+export const COMMAND_LIFE_MS = 60_000;
 
 /** Why a request for a task that no store knows is refused. */
-export const nobodyHas = (taskId: string): RequestAnswer => ({ refused: `task ${taskId} is not there any more` });
+export const nobodyHas = (taskId: string): CommandOutcome => ({ refused: `task ${taskId} is not there any more` });
 
 /** Requests that have not been handed to another process, and answers that nobody has fetched. */
-export interface RequestsInHand {
+export interface CommandsInMemory {
   /** `at` is epoch milliseconds. What is too old by then is forgotten. */
-  ask(asked: AskedRequest, at: number): void;
+  ask(asked: PendingCommand, at: number): void;
   /** The requests for those tasks that `isMine` names, each once. They are answered here. */
-  take(isMine: (taskId: string) => boolean): AskedRequest[];
+  take(isMine: (taskId: string) => boolean): PendingCommand[];
   /** False when the request is not one that was taken here. */
-  answer(id: string, answer: RequestAnswer): boolean;
-  takeAnswer(id: string): RequestAnswer | undefined;
+  answer(id: string, answer: CommandOutcome): boolean;
+  takeAnswer(id: string): CommandOutcome | undefined;
   /** True while requests wait to be taken. */
   isWaiting(): boolean;
   /** Gives all that were not taken to `to`, one by one, oldest first; when that throws, the rest stays. */
-  handOver(to: (asked: AskedRequest, at: number) => void): void;
+  handOver(to: (asked: PendingCommand, at: number) => void): void;
 }
 
 /** Holds requests within a process. */
-export const createRequestsInHand = (): RequestsInHand => {
-  const waiting = new Map<string, { asked: AskedRequest; at: number }>();
+export const createCommandsInMemory = (): CommandsInMemory => {
+  const waiting = new Map<string, { asked: PendingCommand; at: number }>();
   /** Of requests that were taken here; undefined while there is none. */
-  const answers = new Map<string, { answer: RequestAnswer | undefined; at: number }>();
+  const answers = new Map<string, { answer: CommandOutcome | undefined; at: number }>();
 
   const forgetOlder = (than: number) => {
     for (const entries of [waiting, answers]) {
@@ -38,7 +38,7 @@ export const createRequestsInHand = (): RequestsInHand => {
 
   return {
     ask: (asked, at) => {
-      forgetOlder(at - REQUEST_LIFE);
+      forgetOlder(at - COMMAND_LIFE_MS);
       waiting.set(asked.id, { asked, at });
     },
     take: (isMine) => {

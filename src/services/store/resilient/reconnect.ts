@@ -1,16 +1,16 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Condition, Connection, Connector } from "../sqlite/connect.ts";
+import type { Condition, Connector, OpenFile } from "../sqlite/connect.ts";
 import { DatabaseError, databaseError, type FaultKind } from "../sqlite/database.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
-import type { Ledger } from "./write-buffer.ts";
+import type { WriteBuffer } from "./write-buffer.ts";
 
 /** What a lifeline works with. */
-export interface LifelineParts {
-  ledger: Ledger;
+export interface ReconnectionDeps {
+  ledger: WriteBuffer;
   connector: Connector;
   /** Undefined when the file could not be opened yet. */
-  connection: Connection | undefined;
+  connection: OpenFile | undefined;
   clock: Clock;
   log: Log;
   /** Where the file is, for people. */
@@ -18,16 +18,16 @@ export interface LifelineParts {
 }
 
 /** The file behind a ledger, as far as it can be reached. Nothing here throws. */
-export interface Lifeline {
+export interface Reconnection {
   /**
    * Writes what the file does not have. True when it has everything then. While it cannot be written, most calls are
    * answered without a try; one that is urgent is not.
    */
   flush(urgency?: "urgent"): boolean;
   /** Asks the file; where that cannot answer, `otherwise` does. */
-  ask<T>(question: (store: SqliteStore) => T, otherwise: () => T): T;
+  readOr<T>(question: (store: SqliteStore) => T, otherwise: () => T): T;
   /** Goes on in a new file when the old one was moved or removed by somebody, and with a new log when that was. */
-  follow(): void;
+  reopenIfMoved(): void;
   isConnected(): boolean;
   /** Writes what is left to be written, and lets go of the file. */
   close(): void;
@@ -56,7 +56,14 @@ const MOVED =
 const LOG_SHARED =
   "its log of changes (-wal, -shm) was removed while several processes had it open; what they had stored is in the file";
 
-export const createLifeline = ({ ledger, connector, connection: first, clock, log, path }: LifelineParts): Lifeline => {
+export const createReconnection = ({
+  ledger,
+  connector,
+  connection: first,
+  clock,
+  log,
+  path,
+}: ReconnectionDeps): Reconnection => {
   connector.standIn(ledger.rewrite);
   let connection = first;
   /** While the file cannot be used: when it was tried last. Said once when it begins, and once when it is over. */
@@ -83,12 +90,12 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
     connection ??= connector.connect();
     ledger.save(connection.store);
     // There may have been nothing to save: it is over once something was written.
-    if (outage) ledger.lose(connection.store.beat(clock.now()));
+    if (outage) ledger.lose(connection.store.heartbeat(clock.now()));
     endOutage();
   };
 
   /** The file is not what it was: what goes on here goes into a new one. */
-  const startOver = (old: Connection, fault: DatabaseError | undefined) => {
+  const startOver = (old: OpenFile, fault: DatabaseError | undefined) => {
     connection = undefined;
     ledger.startOver();
     try {
@@ -102,7 +109,7 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
   };
 
   /** The log of changes is gone. Who has it open still knows what stands in it. */
-  const renewLog = (old: Connection) => {
+  const renewLog = (old: OpenFile) => {
     try {
       const renewed = connector.reconnect(old);
       if (!renewed) return startOver(old, new DatabaseError("damaged", LOG_SHARED));
@@ -114,7 +121,7 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
     }
   };
 
-  const conditionOf = (current: Connection): Condition => {
+  const conditionOf = (current: OpenFile): Condition => {
     try {
       return connector.conditionOf(current);
     } catch {
@@ -129,7 +136,7 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
     else beginOutage(fault);
   };
 
-  const flush: Lifeline["flush"] = (urgency) => {
+  const flush: Reconnection["flush"] = (urgency) => {
     if (isClosed) return false;
     if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < PAUSE) return false;
     try {
@@ -142,7 +149,7 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
 
   return {
     flush,
-    ask: (question, otherwise) => {
+    readOr: (question, otherwise) => {
       if (!connection || isClosed) return otherwise();
       try {
         return question(connection.store);
@@ -151,7 +158,7 @@ export const createLifeline = ({ ledger, connector, connection: first, clock, lo
         return otherwise();
       }
     },
-    follow: () => {
+    reopenIfMoved: () => {
       if (!connection || isClosed) return;
       const condition = conditionOf(connection);
       if (condition === "replaced") startOver(connection, undefined);

@@ -1,16 +1,16 @@
-import { finderOf } from "../search/query.ts";
-import { type FoundRecords, foundRecords } from "../search/query-records.ts";
-import { createListing } from "../search/summary-index.ts";
-import { type Listed, overlaid } from "../search/task-summary.ts";
+import { createTaskQuery } from "../search/query.ts";
+import { type MatchedRecords, matchedRecords } from "../search/query-records.ts";
+import { createSummaryIndex } from "../search/summary-index.ts";
+import { mergeUnsaved, type TaskSummary } from "../search/task-summary.ts";
 import type { TaskRecord } from "../store.ts";
-import type { ChangedTask, History } from "../task-history.ts";
-import type { Lifeline } from "./reconnect.ts";
-import type { Ledger } from "./write-buffer.ts";
+import type { ChangedTask, TaskHistory } from "../task-history.ts";
+import type { Reconnection } from "./reconnect.ts";
+import type { WriteBuffer } from "./write-buffer.ts";
 
 /** What the history of a kept store works with. */
-export interface KeptHistoryParts {
-  ledger: Ledger;
-  lifeline: Lifeline;
+export interface ResilientHistoryDeps {
+  ledger: WriteBuffer;
+  lifeline: Reconnection;
   /** A task as it stands, be it in the file yet or not. */
   get: (taskId: string) => TaskRecord | undefined;
   isClosed: () => boolean;
@@ -22,14 +22,14 @@ const UNREACHABLE = "the file of tasks cannot be reached, by which requests go t
  * The history of a store in a file, whatever becomes of the file: what it does not have yet is added, and without it, the
  * tasks in hand are all there is. Never throws.
  */
-export const createKeptHistory = ({ ledger, lifeline, get, isClosed }: KeptHistoryParts): History => {
-  const { ask, flush, isConnected } = lifeline;
+export const createResilientHistory = ({ ledger, lifeline, get, isClosed }: ResilientHistoryDeps): TaskHistory => {
+  const { readOr: ask, flush, isConnected } = lifeline;
 
   /** What there is when these are listed, and those have changed since. */
-  const laidOver = (entries: readonly Listed[], changed: TaskRecord[]): FoundRecords =>
-    foundRecords(finderOf(createListing(overlaid(entries, changed, ledger.isRemoved))), get);
+  const laidOver = (entries: readonly TaskSummary[], changed: TaskRecord[]): MatchedRecords =>
+    matchedRecords(createTaskQuery(createSummaryIndex(mergeUnsaved(entries, changed, ledger.isRemoved))), get);
 
-  const read = <T>(question: (history: FoundRecords) => T): T =>
+  const read = <T>(question: (history: MatchedRecords) => T): T =>
     ask(
       (store) => question(ledger.isSaved() ? store : laidOver(store.entries(), ledger.records("unsaved"))),
       () => question(laidOver([], ledger.records("any"))),
@@ -53,12 +53,12 @@ export const createKeptHistory = ({ ledger, lifeline, get, isClosed }: KeptHisto
           (store) => store.bornOf(taskId),
           () => undefined,
         );
-        return record ? [{ change, born: born ?? first, record }] : [];
+        return record ? [{ change, createdChange: born ?? first, record }] : [];
       });
 
   return {
     page: (filter) => read(({ page }) => page(filter)),
-    tallies: () => read(({ tallies }) => tallies()),
+    stats: () => read(({ stats }) => stats()),
     batch: (batchId) => read(({ batch }) => batch(batchId)),
     live: () => read(({ live }) => live()),
     newestEnded: (count, skip) => read(({ newestEnded }) => newestEnded(count, skip)),
@@ -85,31 +85,31 @@ export const createKeptHistory = ({ ledger, lifeline, get, isClosed }: KeptHisto
         .slice(0, limit);
     },
 
-    ask: (asked, at) => {
+    submitCommand: (asked, at) => {
       if (isClosed()) return;
       ledger.ask(asked, at);
       flush();
       if (!isConnected()) ledger.refuse(asked, UNREACHABLE);
     },
-    takeRequests: () => {
+    takeCommands: () => {
       if (isClosed()) return [];
       const isSaved = flush();
       const inHand = ledger.takeRequests();
       if (!isSaved) return inHand;
       return ask(
-        (store) => store.takeRequests(),
+        (store) => store.takeCommands(),
         () => [],
       );
     },
-    answer: (id, answer) => {
+    storeOutcome: (id, answer) => {
       if (isClosed()) return;
       ledger.answer(id, answer);
       flush();
     },
-    takeAnswer: (id) =>
+    takeOutcome: (id) =>
       ledger.takeAnswer(id) ??
       ask(
-        (store) => store.takeAnswer(id),
+        (store) => store.takeOutcome(id),
         () => undefined,
       ),
   };

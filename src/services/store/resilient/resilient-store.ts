@@ -1,18 +1,18 @@
-import type { Estate, Store, TaskRecord } from "../store.ts";
-import { createLifeline, type LifelineParts } from "./reconnect.ts";
-import { createKeptHistory } from "./resilient-history.ts";
-import { createLedger } from "./write-buffer.ts";
+import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
+import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
+import { createResilientHistory } from "./resilient-history.ts";
+import { createWriteBuffer } from "./write-buffer.ts";
 
-const nothing = (): Estate => ({ tasks: [], prompts: [], launches: [] });
+const nothing = (): AbandonedWork => ({ tasks: [], prompts: [], launches: [] });
 
 /**
  * A store in a file, whatever becomes of the file: what cannot be written is kept in memory, and written as soon as that
  * works again. Never throws.
  */
-export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => {
-  const ledger = createLedger();
-  const lifeline = createLifeline({ ...parts, ledger });
-  const { flush, ask, follow, isConnected, close } = lifeline;
+export const createResilientStore = (parts: Omit<ReconnectionDeps, "ledger">): Store => {
+  const ledger = createWriteBuffer();
+  const lifeline = createReconnection({ ...parts, ledger });
+  const { flush, readOr: ask, reopenIfMoved: follow, isConnected, close } = lifeline;
   let isClosed = false;
 
   /** Notes what has to be written, and writes it if that is possible. */
@@ -40,7 +40,7 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
   const isElsewhere = (taskId: string): boolean =>
     !ledger.isRemoved(taskId) &&
     ask(
-      (store) => store.isElsewhere(taskId),
+      (store) => store.isOwnedElsewhere(taskId),
       () => false,
     );
 
@@ -55,7 +55,7 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
 
   if (!isConnected()) flush();
   return {
-    ...createKeptHistory({ ledger, lifeline, get, isClosed: () => isClosed }),
+    ...createResilientHistory({ ledger, lifeline, get, isClosed: () => isClosed }),
     commit: (change) => {
       noting(ledger.commit)(change);
       return ledger.takeLost();
@@ -74,7 +74,7 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
       );
     },
     remove: noting(ledger.remove),
-    noteProgress: noting(ledger.noteProgress),
+    storeProgress: noting(ledger.noteProgress),
     sweep: (retention, now) => {
       if (!flush()) return 0;
       return ask(
@@ -83,7 +83,7 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
       );
     },
 
-    isElsewhere,
+    isOwnedElsewhere: isElsewhere,
     isAttended: (taskId) =>
       ask(
         (store) => store.isAttended(taskId),
@@ -100,16 +100,16 @@ export const createKeptStore = (parts: Omit<LifelineParts, "ledger">): Store => 
       else ledger.claim(record);
       return true;
     },
-    letGo: noting(ledger.letGo),
+    release: noting(ledger.letGo),
 
     beginLaunch: noting(ledger.beginLaunch),
     endLaunch: noting(ledger.endLaunch),
 
-    beat: (now) => {
+    heartbeat: (now) => {
       if (isClosed) return [];
       follow();
       const lost = ask<string[] | undefined>(
-        (store) => store.beat(now),
+        (store) => store.heartbeat(now),
         () => undefined,
       );
       ledger.lose(lost ?? []);

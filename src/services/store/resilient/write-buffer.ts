@@ -1,17 +1,17 @@
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Progress, Task } from "../../../task.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
-import type { Change, Estate, PendingLaunch, PromptsUnderWay, TaskFilter, TaskRecord } from "../store.ts";
-import type { AskedRequest, RequestAnswer } from "../task-history.ts";
-import { type ChangesInHand, createChangesInHand } from "./buffered-changes.ts";
-import { createTasksInHand, inOrder, type Which } from "./buffered-tasks.ts";
-import { createRequestsInHand } from "./commands-in-memory.ts";
+import type { AbandonedWork, Change, PendingLaunch, PendingPrompts, TaskFilter, TaskRecord } from "../store.ts";
+import type { CommandOutcome, PendingCommand } from "../task-history.ts";
+import { type BufferedChanges, createBufferedChanges } from "./buffered-changes.ts";
+import { createBufferedTasks, inOrder, type Which } from "./buffered-tasks.ts";
+import { createCommandsInMemory } from "./commands-in-memory.ts";
 
 /**
  * How far the numbers of a new file are ahead of what this process knew of the lost one. Others, who will store in it
  * too, may have known of some more.
  */
-const HEADWAY = 1_000;
+const CHANGE_GAP = 1_000;
 
 type Unsaved<T> = T & { isUnsaved: boolean };
 
@@ -19,7 +19,7 @@ type Unsaved<T> = T & { isUnsaved: boolean };
  * What a process has in hand of its store: all that the file does not have yet, and, should the file be lost, all that
  * goes on. Each of the changing methods takes note of what the method of the same name in `Store` is told.
  */
-export interface Ledger {
+export interface WriteBuffer {
   /** Nothing is noted of tasks that were removed before. */
   commit(change: Change): void;
   remove(taskIds: string[]): void;
@@ -31,21 +31,21 @@ export interface Ledger {
   /** The file's record of a task is damaged: it gets the one that is in hand, if there is one. Returns that. */
   rewrite(taskId: string): TaskRecord | undefined;
   /** What is this process's from now on, and stands in the file already. */
-  hold(estate: Partial<Estate>): void;
+  hold(estate: Partial<AbandonedWork>): void;
   /** Tasks that are another process's, or gone. */
   lose(taskIds: string[]): void;
   /** The tasks that were lost since this was asked last. */
   takeLost(): string[];
-  ask(asked: AskedRequest, at: number): void;
-  answer(id: string, answer: RequestAnswer): void;
+  ask(asked: PendingCommand, at: number): void;
+  answer(id: string, answer: CommandOutcome): void;
 
   /** The requests that the file does not have, for tasks that are in hand; each once. */
-  takeRequests(): AskedRequest[];
+  takeRequests(): PendingCommand[];
   /** Refuses the request that the file does not have, unless its task is in hand. */
-  refuse(asked: AskedRequest, reason: string): void;
+  refuse(asked: PendingCommand, reason: string): void;
   /** An answer that was given without the file. */
-  takeAnswer(id: string): RequestAnswer | undefined;
-  changes: ChangesInHand;
+  takeAnswer(id: string): CommandOutcome | undefined;
+  changes: BufferedChanges;
 
   get(taskId: string, which: Which): TaskRecord | undefined;
   /** What a task from the file would be if the file had everything. */
@@ -68,9 +68,9 @@ export interface Ledger {
 }
 
 /** A ledger with nothing in it. */
-export const createLedger = (): Ledger => {
-  const tasks = createTasksInHand();
-  const prompts = new Map<string, Unsaved<PromptsUnderWay>>();
+export const createWriteBuffer = (): WriteBuffer => {
+  const tasks = createBufferedTasks();
+  const prompts = new Map<string, Unsaved<PendingPrompts>>();
   const launches = new Map<string, Unsaved<PendingLaunch>>();
   // Each of these holds only what the file has to be told yet.
   const progress = new Map<string, Progress>();
@@ -79,9 +79,9 @@ export const createLedger = (): Ledger => {
   const released = new Set<string>();
   const ended = new Set<string>();
   const lost = new Set<string>();
-  const changes = createChangesInHand();
-  const requests = createRequestsInHand();
-  const answers = new Map<string, RequestAnswer>();
+  const changes = createBufferedChanges();
+  const requests = createCommandsInMemory();
+  const answers = new Map<string, CommandOutcome>();
   /** True when the file's numbers may be lower than those that were read from the one before it. */
   let isNew = false;
 
@@ -209,7 +209,7 @@ export const createLedger = (): Ledger => {
       [...prompts.values(), ...launches.values()].every(({ isUnsaved }) => !isUnsaved) &&
       tasks.list({}, "unsaved").length === 0,
     save: (store) => {
-      if (isNew && changes.highest() > 0) store.raise(Math.ceil(changes.highest()) + HEADWAY);
+      if (isNew && changes.highest() > 0) store.raise(Math.ceil(changes.highest()) + CHANGE_GAP);
       isNew = false;
       if (removed.size > 0) store.remove([...removed]);
       removed.clear();
@@ -218,17 +218,17 @@ export const createLedger = (): Ledger => {
         launch.isUnsaved = false;
       }
       saveChange(store);
-      if (progress.size > 0) store.noteProgress(progress);
+      if (progress.size > 0) store.storeProgress(progress);
       progress.clear();
       drain(claimed, (taskId) => {
         if (!store.claim(taskId)) lose([taskId]);
       });
-      drain(released, store.letGo);
+      drain(released, store.release);
       drain(ended, store.endLaunch);
       changes.saved();
-      requests.handOver(store.ask);
+      requests.handOver(store.submitCommand);
       for (const [id, answer] of answers) {
-        store.answer(id, answer);
+        store.storeOutcome(id, answer);
         answers.delete(id);
       }
     },

@@ -1,18 +1,18 @@
 import { TaskStatus } from "../../../task.ts";
-import type { PageFilter, Tallies } from "../task-history.ts";
-import type { Listing } from "./summary-index.ts";
-import { folded, type Listed } from "./task-summary.ts";
+import type { PageFilter, TaskStats } from "../task-history.ts";
+import type { SummaryIndex } from "./summary-index.ts";
+import { searchKey, type TaskSummary } from "./task-summary.ts";
 
 /** Names tasks by what they are: `ids` of those that fit, and how many fit in all. */
-export interface Found {
+export interface Match {
   ids: string[];
   total: number;
 }
 
 /** What can be known of tasks from what is listed of them. */
-export interface Finder {
-  page(filter: PageFilter): Found;
-  tallies(): Tallies;
+export interface TaskQuery {
+  page(filter: PageFilter): Match;
+  tallies(): TaskStats;
   batch(batchId: string): string[];
   live(): string[];
   newestEnded(count: number, skip?: number): string[];
@@ -23,7 +23,7 @@ export interface Finder {
 const fitting = (
   { status, agent, directory, batchId }: PageFilter,
   text: string,
-): ((listed: Listed) => boolean) | undefined =>
+): ((listed: TaskSummary) => boolean) | undefined =>
   [status, agent, directory, batchId].every((given) => given === undefined)
     ? undefined
     : (listed) =>
@@ -33,18 +33,18 @@ const fitting = (
         (batchId === undefined || listed.batchId === batchId) &&
         listed.text.includes(text);
 
-const idsOf = (listed: readonly Listed[]): string[] => listed.map(({ id }) => id);
+const idsOf = (listed: readonly TaskSummary[]): string[] => listed.map(({ id }) => id);
 
 /** Tallies of no task at all. */
-export const noTallies = (): Tallies => ({
+export const noStats = (): TaskStats => ({
   total: 0,
-  byStatus: Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as Tallies["byStatus"],
+  byStatus: Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as TaskStats["byStatus"],
   byAgent: {},
   duration: { avg: 0, max: 0, min: 0 },
 });
 
-const talliesOf = (entries: readonly Listed[]): Tallies => {
-  const tallies = noTallies();
+const statsOf = (entries: readonly TaskSummary[]): TaskStats => {
+  const tallies = noStats();
   // An agent may be called `constructor`.
   const byAgent = new Map<string, number>();
   let [ended, sum, max, min] = [0, 0, 0, Number.POSITIVE_INFINITY];
@@ -62,9 +62,9 @@ const talliesOf = (entries: readonly Listed[]): Tallies => {
 };
 
 /** Looks through the tasks of a listing, as they stand when it is asked. */
-export const finderOf = ({ shelves, entries }: Listing): Finder => ({
+export const createTaskQuery = ({ shelves, entries }: SummaryIndex): TaskQuery => ({
   page: (filter) => {
-    const text = folded(filter.search ?? "");
+    const text = searchKey(filter.search ?? "");
     const fits = fitting(filter, text);
     const { offset, limit } = filter;
     const ids: string[] = [];
@@ -86,7 +86,7 @@ export const finderOf = ({ shelves, entries }: Listing): Finder => ({
     }
     return { ids, total };
   },
-  tallies: () => talliesOf(entries()),
+  tallies: () => statsOf(entries()),
   batch: (batchId) => idsOf(entries().filter((listed) => listed.batchId === batchId)),
   live: () => idsOf(entries().filter(({ endedAt }) => endedAt === undefined)),
   newestEnded: (count, skip = 0) =>

@@ -1,14 +1,14 @@
-import { byLaunch, type Listed, type Place } from "./task-summary.ts";
+import { byLaunch, type SortKey, type TaskSummary } from "./task-summary.ts";
 
 /** Some tasks that follow each other, and their texts as one: a search through that is five times as quick. */
-export interface Shelf {
-  readonly entries: readonly Listed[];
+export interface IndexBlock {
+  readonly entries: readonly TaskSummary[];
   /** Where the tasks are whose text has that part, which is not empty. */
   search(text: string): number[];
-  put(listed: Listed): void;
-  drop(place: Place): void;
+  put(listed: TaskSummary): void;
+  drop(place: SortKey): void;
   /** How its first task stands to a place in the order of launch. */
-  compareFirst(place: Place): number;
+  compareFirst(place: SortKey): number;
 }
 
 /** The lowest number below `end` from which on all fit; `end` when none does. */
@@ -22,7 +22,7 @@ const firstFrom = (end: number, fits: (index: number) => boolean): number => {
   return low;
 };
 
-const createShelf = (entries: Listed[]): Shelf => {
+const createBlock = (entries: TaskSummary[]): IndexBlock => {
   /** No text has the end of a line in it. `ends` are where the texts end, each with the end of its line. */
   let joined: { text: string; ends: number[] } | undefined;
 
@@ -35,7 +35,7 @@ const createShelf = (entries: Listed[]): Shelf => {
     return { text: entries.map(({ text }) => `${text}\n`).join(""), ends };
   };
 
-  const indexOf = (place: Place) =>
+  const indexOf = (place: SortKey) =>
     firstFrom(entries.length, (index) => {
       const listed = entries[index];
       return listed !== undefined && byLaunch(listed, place) >= 0;
@@ -72,28 +72,28 @@ const createShelf = (entries: Listed[]): Shelf => {
 };
 
 /** Tasks in the order of their launch, kept up to date one by one. */
-export interface Listing {
+export interface SummaryIndex {
   /** All tasks, in order: so many on a shelf. */
-  shelves(): readonly Shelf[];
-  entries(): Listed[];
+  shelves(): readonly IndexBlock[];
+  entries(): TaskSummary[];
   /** Adds a task, or takes the place of what was listed of it. */
-  put(listed: Listed): void;
-  drop(place: Place): void;
+  put(listed: TaskSummary): void;
+  drop(place: SortKey): void;
 }
 
 /** Tasks on a shelf: enough that a search of their joined texts is quick, and few enough to join them again. */
-const SHELF = 512;
+const BLOCK_SIZE = 512;
 
 /** A listing of what is given, in whatever order that is. */
-export const createListing = (given: Listed[] = []): Listing => {
+export const createSummaryIndex = (given: TaskSummary[] = []): SummaryIndex => {
   const sorted = given.toSorted(byLaunch);
-  const shelves: Shelf[] = [];
-  for (let index = 0; index < sorted.length; index += SHELF) {
-    shelves.push(createShelf(sorted.slice(index, index + SHELF)));
+  const shelves: IndexBlock[] = [];
+  for (let index = 0; index < sorted.length; index += BLOCK_SIZE) {
+    shelves.push(createBlock(sorted.slice(index, index + BLOCK_SIZE)));
   }
 
   /** The shelf where it is, or would be. */
-  const shelfOf = (place: Place): number =>
+  const shelfOf = (place: SortKey): number =>
     Math.max(0, firstFrom(shelves.length, (index) => (shelves[index]?.compareFirst(place) ?? 0) > 0) - 1);
 
   return {
@@ -102,11 +102,11 @@ export const createListing = (given: Listed[] = []): Listing => {
     put: (listed) => {
       const index = shelfOf(listed);
       const shelf = shelves[index];
-      if (!shelf) return void shelves.push(createShelf([listed]));
+      if (!shelf) return void shelves.push(createBlock([listed]));
       shelf.put(listed);
       const { entries } = shelf;
-      if (entries.length <= 2 * SHELF) return;
-      shelves.splice(index, 1, createShelf(entries.slice(0, SHELF)), createShelf(entries.slice(SHELF)));
+      if (entries.length <= 2 * BLOCK_SIZE) return;
+      shelves.splice(index, 1, createBlock(entries.slice(0, BLOCK_SIZE)), createBlock(entries.slice(BLOCK_SIZE)));
     },
     drop: (place) => {
       const index = shelfOf(place);

@@ -2,7 +2,7 @@ import { hasEnded, type TaskStatus } from "../../../task.ts";
 import type { TaskRecord } from "../store.ts";
 
 /** As much of a task as it takes to choose and count it: some 200 bytes, where a record may have 10,000. */
-export interface Listed {
+export interface TaskSummary {
   id: string;
   /** The number of the change that it came with. Tells tasks of the same millisecond apart: later ones have higher ones. */
   born: number;
@@ -24,10 +24,10 @@ export interface Listed {
  * same whether it is written as one character or as two. É is not e. Nothing in it has a special meaning; the end of a
  * line is a space.
  */
-export const folded = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("\n", " ");
+export const searchKey = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("\n", " ");
 
 /** What is listed of a record. */
-export const listedOf = ({ task, snapshot }: TaskRecord, born: number): Listed => {
+export const summaryOf = ({ task, snapshot }: TaskRecord, born: number): TaskSummary => {
   const { completedAt, run } = snapshot.context;
   const endedAt = hasEnded(task) ? completedAt : undefined;
   return {
@@ -38,29 +38,29 @@ export const listedOf = ({ task, snapshot }: TaskRecord, born: number): Listed =
     agent: task.agent,
     directory: task.directory,
     batchId: task.batchId,
-    text: folded(task.description),
+    text: searchKey(task.description),
     endedAt,
     duration: endedAt === undefined ? undefined : endedAt - run.startedAt,
   };
 };
 
 /** Where a task stands in the order of launch. */
-export type Place = Pick<Listed, "startedAt" | "born">;
+export type SortKey = Pick<TaskSummary, "startedAt" | "born">;
 
 /** Compares by the order of launch. */
-export const byLaunch = (a: Place, b: Place): number => a.startedAt - b.startedAt || a.born - b.born;
+export const byLaunch = (a: SortKey, b: SortKey): number => a.startedAt - b.startedAt || a.born - b.born;
 
 /** The tasks as they stand, in no order, when some of them have changed, or are new, and others are gone. */
-export const overlaid = (
-  entries: readonly Listed[],
+export const mergeUnsaved = (
+  entries: readonly TaskSummary[],
   changed: readonly TaskRecord[],
   isGone: (taskId: string) => boolean,
-): Listed[] => {
+): TaskSummary[] => {
   // New ones come after all others of their millisecond, in their own order.
   const fresh = new Map(
     changed.map((record, index) => [
       record.task.sessionID,
-      listedOf(record, Number.MAX_SAFE_INTEGER - changed.length + index),
+      summaryOf(record, Number.MAX_SAFE_INTEGER - changed.length + index),
     ]),
   );
   const kept = entries

@@ -1,6 +1,6 @@
 import type { Owner } from "../ownership.ts";
-import { nobodyHas, REQUEST_LIFE } from "../resilient/commands-in-memory.ts";
-import type { AskedRequest, Request, RequestAnswer } from "../task-history.ts";
+import { COMMAND_LIFE_MS, nobodyHas } from "../resilient/commands-in-memory.ts";
+import type { CommandOutcome, PendingCommand, RemoteCommand } from "../task-history.ts";
 import type { Database } from "./database.ts";
 import type { RowReader } from "./rows.ts";
 
@@ -12,10 +12,10 @@ interface WaitingRow {
 }
 
 /** What became of a request whose row is damaged: whoever asked may ask again. */
-const UNREADABLE: RequestAnswer = { refused: "the request, or its answer, was damaged on its way: ask again" };
+const UNREADABLE: CommandOutcome = { refused: "the request, or its answer, was damaged on its way: ask again" };
 
 /** Reads and writes the table `request`. All but `isFor` and `isAnswered` is to be done inside a transaction. */
-export const createRequestTable = (database: Database, me: Owner, rows: RowReader) => {
+export const createCommandTable = (database: Database, me: Owner, rows: RowReader) => {
   const insert = database.prepare("INSERT OR IGNORE INTO request (id, task, request, at) VALUES (?, ?, ?, ?)");
   const deleteOld = database.prepare("DELETE FROM request WHERE at < ?");
   const selectWaiting = database.prepare<WaitingRow>(
@@ -32,28 +32,28 @@ export const createRequestTable = (database: Database, me: Owner, rows: RowReade
   );
   const deleteRequest = database.prepare("DELETE FROM request WHERE id = ?");
 
-  const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - REQUEST_LIFE, me.database);
-  const answer = (id: string, given: RequestAnswer) => void setAnswer.run(JSON.stringify(given), id);
-  const answerOf = (id: string): RequestAnswer | undefined => {
+  const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - COMMAND_LIFE_MS, me.database);
+  const answer = (id: string, given: CommandOutcome) => void setAnswer.run(JSON.stringify(given), id);
+  const answerOf = (id: string): CommandOutcome | undefined => {
     const row = selectAnswer.get(id);
-    return row && (rows.value<RequestAnswer>("request", id, row.answer) ?? UNREADABLE);
+    return row && (rows.value<CommandOutcome>("request", id, row.answer) ?? UNREADABLE);
   };
 
   return {
-    ask: ({ id, taskId, request }: AskedRequest, at: number) => {
-      deleteOld.run(at - REQUEST_LIFE);
+    ask: ({ id, taskId, request }: PendingCommand, at: number) => {
+      deleteOld.run(at - COMMAND_LIFE_MS);
       insert.run(id, taskId, JSON.stringify(request), at);
     },
     /** True when `take` has something to do. Most of the time it has not, and need not wait for the write lock. */
     isForMe: (now: number): boolean => waiting(now).length > 0,
     /** Those for tasks that nobody has any more are answered at once, whoever looks first. */
-    take: (now: number): AskedRequest[] =>
+    take: (now: number): PendingCommand[] =>
       waiting(now).flatMap(({ id, task, request, is_there }) => {
         if (!is_there) {
           answer(id, nobodyHas(task));
           return [];
         }
-        const asked = rows.value<Request>("request", id, request);
+        const asked = rows.value<RemoteCommand>("request", id, request);
         if (!asked) {
           answer(id, UNREADABLE);
           return [];
@@ -63,7 +63,7 @@ export const createRequestTable = (database: Database, me: Owner, rows: RowReade
       }),
     answer,
     isAnswered: (id: string): boolean => answerOf(id) !== undefined,
-    takeAnswer: (id: string): RequestAnswer | undefined => {
+    takeAnswer: (id: string): CommandOutcome | undefined => {
       const given = answerOf(id);
       if (given) deleteRequest.run(id);
       return given;

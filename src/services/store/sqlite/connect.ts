@@ -9,7 +9,7 @@ import type { OnDamaged } from "./rows.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
 /** A store, and the file that it is in. */
-export interface Connection {
+export interface OpenFile {
   store: SqliteStore;
   identity: string | undefined;
   /** The log of changes that the store writes to. */
@@ -25,18 +25,18 @@ export type Condition = "whole" | "replaced" | "cutOff";
 /** The way to the file. Its methods throw `DatabaseError`. */
 export interface Connector {
   /** Opens the file, up to date. A damaged one is set aside first, and a new one begun. */
-  connect(): Connection;
+  connect(): OpenFile;
   /** Sets the file aside as damaged, unless it is another than that by now. `reason` says what is wrong with it. */
   setAside(identity: string | undefined, reason: string): void;
   /** Says who knows tasks without their rows: what a damaged row of the file is to be read as. */
   standIn(recordOf: (taskId: string) => TaskRecord | undefined): void;
-  conditionOf(connection: Connection): Condition;
+  conditionOf(connection: OpenFile): Condition;
   /** Begins a new log of changes for a file that is cut off. Undefined when other processes have to let go of it first. */
-  reconnect(connection: Connection): Connection | undefined;
+  reconnect(connection: OpenFile): OpenFile | undefined;
 }
 
 /** What a connector works with. */
-export interface ConnectorParts {
+export interface ConnectorDeps {
   file: StoreFile;
   openDatabase: OpenDatabase;
   owner: Owner;
@@ -47,7 +47,7 @@ export interface ConnectorParts {
 /** Files that are set aside in the life of a process. New files that are damaged again and again are the disk's fault. */
 const MOST_DAMAGED = 3;
 
-export const createConnector = ({ file, openDatabase, owner, clock, log }: ConnectorParts): Connector => {
+export const createConnector = ({ file, openDatabase, owner, clock, log }: ConnectorDeps): Connector => {
   let damaged = 0;
   let recordInHand: (taskId: string) => TaskRecord | undefined = () => undefined;
   /** Each damaged row is said once. */
@@ -82,7 +82,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
     );
   };
 
-  const open = (identity: string | undefined): Connection => {
+  const open = (identity: string | undefined): OpenFile => {
     const database = openDatabase(file.path);
     try {
       migrate(database);

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmdirSync, stat
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { DatabaseError, databaseError } from "./database.ts";
-import { type Tightened, tighten } from "./file-permissions.ts";
+import { type PermissionChanges, restrictToOwner } from "./file-permissions.ts";
 
 /** The folder of the plugin's data: `$XDG_DATA_HOME/opencode-taskchart`, or `~/.local/share/opencode-taskchart`. */
 export const dataFolder = (env: Readonly<Record<string, string | undefined>> = process.env): string => {
@@ -18,7 +18,7 @@ export interface StoreFile {
   /** Makes the folder (mode 0700) and the file (mode 0600) where they are not there. */
   prepare(): void;
   /** Takes folder and files away from other users, see `tighten`. */
-  tighten(): Tightened;
+  tighten(): PermissionChanges;
   /** Tells this file from another of the same name. Undefined: there is none. */
   identity(): string | undefined;
   /**
@@ -108,7 +108,7 @@ export const createStoreFile = (path: string): StoreFile => {
           if (codeOf(error) !== "EEXIST") throw error;
         }
       }),
-    tighten: () => tighten(path),
+    tighten: () => restrictToOwner(path),
     identity: () => attempt(identity),
     log: () => attempt(() => ({ wal: identityOf(`${path}-wal`), shm: identityOf(`${path}-shm`) })),
     setAside: (expected, now) =>

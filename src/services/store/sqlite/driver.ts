@@ -20,14 +20,14 @@ interface NativeDatabase {
  * Milliseconds to wait for another process's lock, in which the host stands still. Ours hold it for about one; where
  * that long does not do, the change is kept in memory and written later.
  */
-const PATIENCE = 100;
+const LOCK_TIMEOUT_MS = 100;
 
 /**
  * - NORMAL: nothing is lost when the process is killed. A power cut can take the newest changes, and damages nothing.
  * - trusted_schema off: what stands in the file's schema may not call functions with side effects.
  */
 const SETTINGS = `
-  PRAGMA busy_timeout = ${PATIENCE};
+  PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS};
   PRAGMA synchronous = NORMAL;
   PRAGMA foreign_keys = ON;
   PRAGMA trusted_schema = OFF;

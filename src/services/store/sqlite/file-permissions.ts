@@ -1,9 +1,9 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { reasonOf } from "../../platform/log.ts";
+import { errorMessage } from "../../platform/log.ts";
 
 /** What was done so that files are their user's alone. */
-export interface Tightened {
+export interface PermissionChanges {
   /** Those that others of the machine could read or write before. */
   tightened: string[];
   /** Those that they still can, since the system refuses to change it: another user's, for instance. */
@@ -24,8 +24,11 @@ const isOpen = (path: string, kind: "file" | "folder"): boolean => {
  * users of the machine: conversations stand in them. On Windows the user's own folders say who may read. Only tests
  * give a `chmod`.
  */
-export const tighten = (path: string, chmod: (path: string, mode: number) => void = chmodSync): Tightened => {
-  const done: Tightened = { tightened: [], refused: [] };
+export const restrictToOwner = (
+  path: string,
+  chmod: (path: string, mode: number) => void = chmodSync,
+): PermissionChanges => {
+  const done: PermissionChanges = { tightened: [], refused: [] };
   if (process.platform === "win32") return done;
 
   const close = (target: string, kind: "file" | "folder") => {
@@ -34,7 +37,7 @@ export const tighten = (path: string, chmod: (path: string, mode: number) => voi
       chmod(target, kind === "file" ? 0o600 : 0o700);
       done.tightened.push(target);
     } catch (error) {
-      done.refused.push({ path: target, reason: reasonOf(error) });
+      done.refused.push({ path: target, reason: errorMessage(error) });
     }
   };
 

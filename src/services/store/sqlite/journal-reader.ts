@@ -17,7 +17,7 @@ export interface NamedTask {
 }
 
 /** The journals in a file that belongs to others, who may be writing in it. Nothing is changed. Throws `DatabaseError`. */
-export interface Journals {
+export interface JournalReader {
   /** The version of the file. */
   schema: number;
   /** The task of that id alone; else those whose ids begin so, newest first. */
@@ -30,12 +30,12 @@ export interface Journals {
 }
 
 /** Milliseconds to wait for a lock: nobody stands still meanwhile, as the host would. */
-const PATIENCE = 2_000;
+const LOCK_TIMEOUT_MS = 2_000;
 
 const COLUMNS = "id, status, started_at AS startedAt, description";
 
 /** `openDatabase` opens for reading only. Throws `DatabaseError`, of an older file and of one that is not there too. */
-export const openJournals = (path: string, openDatabase: OpenDatabase): Journals => {
+export const openJournalReader = (path: string, openDatabase: OpenDatabase): JournalReader => {
   if (!existsSync(path)) throw new DatabaseError("unopenable", "there is no such file");
   const database = openDatabase(path);
 
@@ -50,7 +50,7 @@ export const openJournals = (path: string, openDatabase: OpenDatabase): Journals
   };
 
   const check = () => {
-    database.exec(`PRAGMA busy_timeout = ${PATIENCE}`);
+    database.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}`);
     refuseNewer(database);
     const version = versionOf(database);
     if (version === migrations.length) return;

@@ -69,7 +69,7 @@ const first = `
 `;
 
 /** - `lead` is the nearest task above, of which this is a task; NULL where there is none. */
-const addLead = `
+const addParentTask = `
   ALTER TABLE task ADD COLUMN lead TEXT;
   UPDATE task SET lead = json_extract(snapshot, '$.context.facts.parentTaskId') WHERE json_valid(snapshot);
   CREATE INDEX task_of_lead ON task (lead, started_at) WHERE lead IS NOT NULL;
@@ -112,7 +112,7 @@ const keepDamaged = `
 export const migrations: readonly Migration[] = [
   (database) => database.exec(first),
   addHistory,
-  (database) => database.exec(addLead),
+  (database) => database.exec(addParentTask),
   (database) => database.exec(addDatabase),
   (database) => database.exec(dropUnread),
   (database) => database.exec(keepDamaged),

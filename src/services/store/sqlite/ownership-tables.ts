@@ -1,7 +1,7 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import { IN_MEMORY } from "../opencode-database.ts";
-import { isGone, type Owner, type SeenOwner, type Watch } from "../ownership.ts";
-import type { Estate, PendingLaunch, PromptsUnderWay } from "../store.ts";
+import { isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
+import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import type { RecordRow, RowReader } from "./rows.ts";
 
@@ -22,7 +22,7 @@ interface LaunchRow {
   fork: number;
 }
 
-const seenOwner = ({ started_at, beat_at, ...row }: OwnerRow): SeenOwner => ({
+const seenOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
   ...row,
   startedAt: started_at,
   beatAt: beat_at,
@@ -38,7 +38,7 @@ const FREE = `${ORPHANED} AND directory = ?2 AND database = ?3`;
 const LOST = `${ORPHANED} AND substr(database, 1, ${IN_MEMORY.length}) = '${IN_MEMORY}'`;
 
 /** Prompts by parent, each parent's in the order in which they were stored. */
-const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PromptsUnderWay[] =>
+const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingPrompts[] =>
   Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({
     parentSessionID,
     prompts: of.map(({ prompt }) => prompt),
@@ -48,11 +48,11 @@ const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PromptsUn
  * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `hasOrphans` is
  * to be done inside a transaction. `running` tells whether a process of this machine still runs.
  */
-export const createEstateTables = (
+export const createOwnershipTables = (
   database: Database,
   me: Owner,
   rows: RowReader,
-  running?: (process: SeenOwner) => boolean,
+  running?: (process: KnownOwner) => boolean,
 ) => {
   const upsertOwner = database.prepare(
     `INSERT INTO owner (id, pid, machine, started_at, directory, beat_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -103,7 +103,7 @@ export const createEstateTables = (
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
 
-  const living = (watch: Watch): string[] => [
+  const living = (watch: LeaseCheck): string[] => [
     me.id,
     ...selectOwners
       .all()
@@ -116,7 +116,7 @@ export const createEstateTables = (
     /** Shows that the owner lives at `now`, epoch milliseconds. */
     sign: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
     resign: () => void deleteOwner.run(me.id),
-    replacePrompts: ({ parentSessionID, prompts }: PromptsUnderWay) => {
+    replacePrompts: ({ parentSessionID, prompts }: PendingPrompts) => {
       deletePrompts.run(parentSessionID, me.id);
       for (const prompt of prompts)
         insertPrompt.run(parentSessionID, me.id, me.directory, me.database, JSON.stringify(prompt));
@@ -126,11 +126,11 @@ export const createEstateTables = (
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
     /** True for a task that is not there, too. */
-    isAttended: (taskId: string, watch: Watch): boolean =>
+    isAttended: (taskId: string, watch: LeaseCheck): boolean =>
       attendedBy.get(taskId, JSON.stringify(living(watch)))?.is_attended !== 0,
 
     /** True when `takeOver` may have something to do. Most of the time it has not, and need not wait for the write lock. */
-    hasOrphans: (watch: Watch): boolean => {
+    hasOrphans: (watch: LeaseCheck): boolean => {
       const alive = new Set(living(watch));
       return selectHolders.all().some(({ id }) => !alive.has(id));
     },
@@ -138,7 +138,7 @@ export const createEstateTables = (
      * Takes what is free in this owner's directory and OpenCode's database, of the wanted parents, and forgets what
      * nobody can take, and the owners that have nothing left. A damaged row stays where it is.
      */
-    takeOver: (watch: Watch, wants: (parentSessionID: string) => boolean): Estate => {
+    takeOver: (watch: LeaseCheck, wants: (parentSessionID: string) => boolean): AbandonedWork => {
       const alive = JSON.stringify(living(watch));
       const free = <Row extends { parent: string }>(select: Statement<Row>) =>
         select.all(alive, me.directory, me.database).filter(({ parent }) => wants(parent));

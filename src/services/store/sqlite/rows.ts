@@ -1,7 +1,7 @@
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import { toTask } from "../../../machines/task/view.ts";
 import type { Progress } from "../../../task.ts";
-import { reasonOf } from "../../platform/log.ts";
+import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../store.ts";
 import { DatabaseError } from "./database.ts";
 
@@ -49,7 +49,7 @@ export const createRowReader = (onDamaged: OnDamaged): RowReader => {
     try {
       return read();
     } catch (error) {
-      return instead(reasonOf(error));
+      return instead(errorMessage(error));
     }
   };
   return {

@@ -1,18 +1,18 @@
 import type { Owner } from "../ownership.ts";
-import { finderOf, noTallies } from "../search/query.ts";
-import { foundRecords } from "../search/query-records.ts";
-import type { Listed } from "../search/task-summary.ts";
-import type { History } from "../task-history.ts";
-import { createRequestTable } from "./command-table.ts";
+import { createTaskQuery, noStats } from "../search/query.ts";
+import { matchedRecords } from "../search/query-records.ts";
+import type { TaskSummary } from "../search/task-summary.ts";
+import type { TaskHistory } from "../task-history.ts";
+import { createCommandTable } from "./command-table.ts";
 import type { Database } from "./database.ts";
 import type { RowReader } from "./rows.ts";
-import type { createListingTables } from "./summary-table.ts";
+import type { createSummaryTables } from "./summary-table.ts";
 import type { createTaskTables } from "./task-tables.ts";
 
 /** The history in a file, and what else is known of it there. Every method throws `DatabaseError`, until it is closed. */
-export interface FileHistory extends History {
+export interface FileHistory extends TaskHistory {
   /** All tasks in the order of their launch. */
-  entries(): readonly Listed[];
+  entries(): readonly TaskSummary[];
   /** The number of the change that a task came with; undefined when it is not there. */
   bornOf(taskId: string): number | undefined;
   /** Changes get higher numbers than this one from now on. */
@@ -20,10 +20,10 @@ export interface FileHistory extends History {
 }
 
 /** What a history in a file works with. */
-export interface SqliteHistoryParts {
+export interface SqliteHistoryDeps {
   database: Database;
   owner: Owner;
-  listing: ReturnType<typeof createListingTables>;
+  listing: ReturnType<typeof createSummaryTables>;
   tasks: ReturnType<typeof createTaskTables>;
   rows: RowReader;
   /** Epoch milliseconds. */
@@ -34,16 +34,16 @@ export interface SqliteHistoryParts {
 }
 
 /** Looks through the tasks of all processes that share a file. */
-export const createSqliteHistory = (parts: SqliteHistoryParts): FileHistory => {
+export const createSqliteHistory = (parts: SqliteHistoryDeps): FileHistory => {
   const { database, owner, listing, tasks, rows, now, write, isOpen } = parts;
-  const requests = createRequestTable(database, owner, rows);
+  const requests = createCommandTable(database, owner, rows);
 
   const read = <T>(question: () => T, otherwise: T): T => (isOpen() ? question() : otherwise);
 
   return {
     page: (filter) =>
-      read(() => foundRecords(finderOf(listing.current()), tasks.get).page(filter), { records: [], total: 0 }),
-    tallies: () => read(listing.tallies, noTallies()),
+      read(() => matchedRecords(createTaskQuery(listing.current()), tasks.get).page(filter), { records: [], total: 0 }),
+    stats: () => read(listing.tallies, noStats()),
     batch: (batchId) => read(() => listing.batch(batchId), []),
     live: () => read(listing.live, []),
     newestEnded: (count, skip) => read(() => listing.newestEnded(count, skip), []),
@@ -51,10 +51,10 @@ export const createSqliteHistory = (parts: SqliteHistoryParts): FileHistory => {
     latestChange: () => read(listing.newest, 0),
     changedSince: (change, limit) => read(() => listing.changedSince(change, limit), []),
 
-    ask: (asked, at) => write(() => requests.ask(asked, at), undefined),
-    takeRequests: () => (read(() => requests.isForMe(now()), false) ? write(() => requests.take(now()), []) : []),
-    answer: (id, answer) => write(() => requests.answer(id, answer), undefined),
-    takeAnswer: (id) =>
+    submitCommand: (asked, at) => write(() => requests.ask(asked, at), undefined),
+    takeCommands: () => (read(() => requests.isForMe(now()), false) ? write(() => requests.take(now()), []) : []),
+    storeOutcome: (id, answer) => write(() => requests.answer(id, answer), undefined),
+    takeOutcome: (id) =>
       read(() => requests.isAnswered(id), false) ? write(() => requests.takeAnswer(id), undefined) : undefined,
 
     entries: () => read(() => listing.current().entries(), []),

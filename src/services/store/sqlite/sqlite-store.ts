@@ -1,13 +1,13 @@
 import type { TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
-import { BEAT, type Owner, type SeenOwner, WATCH } from "../ownership.ts";
-import type { Change, Estate, Store, TaskRecord } from "../store.ts";
+import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
+import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
 import { refuseNewer } from "./migrations.ts";
-import { createEstateTables } from "./ownership-tables.ts";
+import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
-import { createListingTables } from "./summary-table.ts";
+import { createSummaryTables } from "./summary-table.ts";
 import { createTaskTables } from "./task-tables.ts";
 
 /** A store in a file. Every method throws `DatabaseError`, until it is closed. */
@@ -27,14 +27,14 @@ export interface SqliteStore extends Store, FileHistory {
 }
 
 /** What a store in a file works with. */
-export interface SqliteStoreParts {
+export interface SqliteStoreDeps {
   /** Up to date, see `migrate`. */
   database: Database;
   owner: Owner;
   /** Epoch milliseconds. */
   now: () => number;
   /** Tells whether a process of this machine still runs; only tests need another than the system's. */
-  running?: (process: SeenOwner) => boolean;
+  running?: (process: KnownOwner) => boolean;
   /** Takes care of damaged rows. Default: the first one is a fault of the whole file. */
   onDamaged?: OnDamaged;
 }
@@ -48,11 +48,11 @@ export const createSqliteStore = ({
   now,
   running,
   onDamaged = refuseDamaged,
-}: SqliteStoreParts): SqliteStore => {
+}: SqliteStoreDeps): SqliteStore => {
   const rows = createRowReader(onDamaged);
   const tasks = createTaskTables(database, me, rows);
-  const listing = createListingTables(database, rows);
-  const estate = createEstateTables(database, me, rows, running);
+  const listing = createSummaryTables(database, rows);
+  const estate = createOwnershipTables(database, me, rows, running);
   /** Tasks that are live here. */
   const held = new Set<string>();
   /** Tasks that this store has written or removed: when the file does not have them, they were removed. */
@@ -67,9 +67,9 @@ export const createSqliteStore = ({
    * Signs at `at` in any case, where it is given.
    */
   const signed = <T>(work: () => T, at?: number): T => {
-    const isDue = at !== undefined || Math.abs(now() - signedAt) >= BEAT;
+    const isDue = at !== undefined || Math.abs(now() - signedAt) >= HEARTBEAT_MS;
     const time = at ?? now();
-    if (Math.abs(time - signedAt) > WATCH) steadySince = time;
+    if (Math.abs(time - signedAt) > STEADY_MS) steadySince = time;
     const result = database.transaction(() => {
       if (isDue) estate.sign(time);
       return work();
@@ -143,7 +143,7 @@ export const createSqliteStore = ({
         known.add(taskId);
       }
     },
-    noteProgress: (counted) => {
+    storeProgress: (counted) => {
       if (counted.size === 0) return;
       write(() => {
         for (const [taskId, progress] of counted) {
@@ -153,7 +153,7 @@ export const createSqliteStore = ({
     },
     sweep: (retention, at) => write(() => tasks.sweep(retention, at), 0),
 
-    isElsewhere: (taskId) => {
+    isOwnedElsewhere: (taskId) => {
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
@@ -165,7 +165,7 @@ export const createSqliteStore = ({
       if (isMine) hold(taskId);
       return isMine;
     },
-    letGo: (taskId) => {
+    release: (taskId) => {
       write(() => tasks.give(taskId), undefined);
       held.delete(taskId);
     },
@@ -173,7 +173,7 @@ export const createSqliteStore = ({
     beginLaunch: (launch) => write(() => estate.beginLaunch(launch), undefined),
     endLaunch: (messageID) => write(() => estate.endLaunch(messageID), undefined),
 
-    beat: (at) => {
+    heartbeat: (at) => {
       if (isClosed) return [];
       // Also beside a newer version: what is live here is not for others to take.
       const mine = new Set(signed(tasks.owned, at));
@@ -183,7 +183,7 @@ export const createSqliteStore = ({
     },
     adopt: (at, wants) => {
       const watch = { now: at, since: steadySince };
-      const nothing: Estate = { tasks: [], prompts: [], launches: [] };
+      const nothing: AbandonedWork = { tasks: [], prompts: [], launches: [] };
       if (isClosed || !estate.hasOrphans(watch)) return nothing;
       const left = write(() => estate.takeOver(watch, wants), nothing);
       for (const { task } of left.tasks) hold(task.sessionID);

@@ -1,13 +1,13 @@
 import type { TaskStatus } from "../../../task.ts";
-import { noTallies } from "../search/query.ts";
-import { createListing, type Listing } from "../search/summary-index.ts";
-import { folded, type Listed, listedOf } from "../search/task-summary.ts";
+import { noStats } from "../search/query.ts";
+import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.ts";
+import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
 import type { TaskRecord } from "../store.ts";
-import type { ChangedTask, Tallies } from "../task-history.ts";
+import type { ChangedTask, TaskStats } from "../task-history.ts";
 import type { Database, Value } from "./database.ts";
 import { parsed, type RecordRow, type RowReader } from "./rows.ts";
 
-type ListedRow = [
+type SummaryRow = [
   born: number,
   id: string,
   startedAt: number,
@@ -36,7 +36,7 @@ const LISTED = `
 const RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
 
 /** Reads and writes the table `listed`, and what is counted from it. Writing is to be done inside a transaction. */
-export const createListingTables = (database: Database, rows: RowReader) => {
+export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
@@ -84,7 +84,7 @@ export const createListingTables = (database: Database, rows: RowReader) => {
     return known ?? word;
   };
 
-  const listed = (row: ListedRow): Listed => {
+  const listed = (row: SummaryRow): TaskSummary => {
     const [born, id, startedAt, endedAt, duration, status, agent, directory, batchId, description] = row;
     return {
       id,
@@ -94,24 +94,24 @@ export const createListingTables = (database: Database, rows: RowReader) => {
       agent: shared(agent),
       directory: shared(directory),
       batchId: shared(batchId),
-      text: folded(description),
+      text: searchKey(description),
       endedAt: endedAt ?? undefined,
       duration: duration ?? undefined,
     };
   };
-  const listedIn = (result: { rows: string } | undefined): Listed[] =>
-    parsed<ListedRow[]>(result?.rows ?? "[]").map(listed);
+  const listedIn = (result: { rows: string } | undefined): TaskSummary[] =>
+    parsed<SummaryRow[]>(result?.rows ?? "[]").map(listed);
 
-  let copy: { listing: Listing; change: number; removal: number } | undefined;
+  let copy: { listing: SummaryIndex; change: number; removal: number } | undefined;
 
   /** Reads all. What changes meanwhile is read again by the next look. */
   const copied = (change: number, removal: number) => {
-    copy = { listing: createListing(listedIn(selectAll.get())), change, removal };
+    copy = { listing: createSummaryIndex(listedIn(selectAll.get())), change, removal };
     return copy.listing;
   };
 
   /** As much as the table has, of which only what changed since the last time is read. */
-  const current = (): Listing => {
+  const current = (): SummaryIndex => {
     const change = newest();
     const removal = selectLastRemoval.get()?.seq ?? 0;
     if (!copy) return copied(change, removal);
@@ -124,7 +124,7 @@ export const createListingTables = (database: Database, rows: RowReader) => {
     return copy.listing;
   };
 
-  const changing = ({ endedAt, duration, status, id }: Listed): Value[] => [
+  const changing = ({ endedAt, duration, status, id }: TaskSummary): Value[] => [
     endedAt ?? null,
     duration ?? null,
     status,
@@ -135,12 +135,12 @@ export const createListingTables = (database: Database, rows: RowReader) => {
     insert: (record: TaskRecord) => {
       bump.run();
       const { directory, description } = record.task;
-      const entry = listedOf(record, 0);
+      const entry = summaryOf(record, 0);
       insert.run(...changing(entry), entry.startedAt, entry.agent, directory, entry.batchId, description);
     },
     update: (record: TaskRecord) => {
       bump.run();
-      update.run(...changing(listedOf(record, 0)));
+      update.run(...changing(summaryOf(record, 0)));
     },
     /** The task changed in something that is not listed. */
     touch: (taskId: string) => {
@@ -152,8 +152,8 @@ export const createListingTables = (database: Database, rows: RowReader) => {
 
     /** All tasks in the order of their launch. */
     current,
-    tallies: (): Tallies => {
-      const { byStatus, duration: none } = noTallies();
+    tallies: (): TaskStats => {
+      const { byStatus, duration: none } = noStats();
       const byAgent = new Map<string, number>();
       let [total, ended, sum] = [0, 0, 0];
       for (const row of selectTallies.all()) {
@@ -180,7 +180,7 @@ export const createListingTables = (database: Database, rows: RowReader) => {
         const found = selectChanged.all(since, wanted);
         for (const row of found) {
           const record = rows.record(row);
-          if (record) changed.push({ change: row.change, born: row.born, record });
+          if (record) changed.push({ change: row.change, createdChange: row.born, record });
         }
         since = found.length < wanted ? undefined : found.at(-1)?.change;
       }
