@@ -157,7 +157,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.commit(a.launch());
     const first = store.latestChange();
     expect(first).toBeGreaterThan(0);
-    expect(store.changedSince(0, 9)).toEqual([{ change: first, born: first, record: a.record() }]);
+    expect(store.changedSince(0, 9)).toEqual([{ change: first, createdChange: first, record: a.record() }]);
     expect(store.changedSince(first, 9)).toEqual([]);
     store.commit(b.launch());
     store.commit(a.answer());

@@ -458,9 +458,9 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         found.messages = found.messages.filter((stored) => stored.id !== messageID);
         return ok(undefined);
       }),
-    updateSession: (id, { title, permission, metadata }) =>
+    updateSession: (id, changes) =>
       call("updateSession", () => {
-        Object.assign(session(id), { title, permission, metadata });
+        Object.assign(session(id), changes);
         return ok(undefined);
       }),
     deleteSession: (id) =>

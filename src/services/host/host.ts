@@ -111,9 +111,10 @@ export interface Host {
   /** Gives a part another text. */
   rewritePart(sessionID: string, messageID: string, part: ForkedPart): Promise<HostResult<void>>;
   deleteMessage(sessionID: string, messageID: string): Promise<HostResult<void>>;
+  /** Changes the given fields. OpenCode stores them one after the other, so a process that is killed may leave half. */
   updateSession(
     sessionID: string,
-    session: Pick<NewSession, "title" | "permission" | "metadata">,
+    changes: Partial<Pick<NewSession, "title" | "permission" | "metadata">>,
   ): Promise<HostResult<void>>;
   /** The whole conversation as it was spoken, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;

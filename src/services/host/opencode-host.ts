@@ -293,8 +293,8 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     deleteMessage: async (sessionID, messageID) =>
       withoutValue(await callSdk((signal) => client.session.deleteMessage({ sessionID, messageID }, { signal }))),
-    updateSession: async (sessionID, session) =>
-      withoutValue(await callSdk((signal) => client.session.update({ sessionID, ...session }, { signal }))),
+    updateSession: async (sessionID, changes) =>
+      withoutValue(await callSdk((signal) => client.session.update({ sessionID, ...changes }, { signal }))),
     prompt: async (prompt) =>
       withoutValue(await callSdk((signal) => client.session.promptAsync(promptBody(prompt), { signal }))),
     storeMessage: async (message) =>

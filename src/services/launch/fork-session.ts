@@ -74,8 +74,10 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
       make: () => host.fork(parentSessionID, messageID),
       prepare: async (id, wanted, isWanted) => {
         const { title, permission, metadata } = wanted;
-        // First of all the mark: until it is there, nobody can be sure whose copy this is.
-        orThrow(await host.updateSession(id, { title, permission, metadata }));
+        // The mark comes first, in a call of its own: without it nobody can be sure whose copy this is, and OpenCode stores
+        // title and metadata one after the other. A copy with our title and no mark was seen after a kill in between.
+        orThrow(await host.updateSession(id, { metadata }));
+        orThrow(await host.updateSession(id, { title, permission }));
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
         await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewritePart(id, of, part));
         await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));

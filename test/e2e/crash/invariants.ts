@@ -73,10 +73,31 @@ const leftAlone = ({ lab }: Played): string[] =>
 const expectSessions = async (played: Played, tasks: StoredTask[]) => {
   const { lab, parent } = played;
   const ids = [parent, ...tasks.map(({ id }) => id)].toSorted();
-  const listed = async () => ((await lab.client.session.list({})).data ?? []).map(({ id }) => id);
-  const sessions = async () => (await listed()).filter((id) => !leftAlone(played).includes(id)).toSorted();
-  await lab.until(async () => isDeepStrictEqual(await sessions(), ids), { what: `the sessions are ${ids.join(", ")}` });
+  const listed = async () => (await lab.client.session.list({})).data ?? [];
+  const sessions = async () =>
+    (await listed())
+      .map(({ id }) => id)
+      .filter((id) => !leftAlone(played).includes(id))
+      .toSorted();
+  await lab
+    .until(async () => isDeepStrictEqual(await sessions(), ids), { what: `the sessions are ${ids.join(", ")}` })
+    .catch(async (error) => {
+      console.error(
+        "The sessions:",
+        JSON.stringify(await listed(), null, 1),
+        "\nThe log:",
+        ownLines(lab.opencode.log()),
+      );
+      throw error;
+    });
 };
+
+/** What this plugin wrote in the host's log. */
+const ownLines = (log: string): string =>
+  log
+    .split("\n")
+    .filter((line) => line.includes("opencode-taskchart"))
+    .join("\n");
 
 /** Every journal leads to the snapshot that is stored with it. */
 const expectJournals = ({ lab }: Played, tasks: StoredTask[]) =>

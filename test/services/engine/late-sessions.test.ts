@@ -239,6 +239,25 @@ describe("a fork that had no answer", () => {
     expect(stage.host.sessionIDs()).toEqual([PARENT, id, ...copies]);
   });
 
+  test("has its mark before its title, so that a copy which a killed process was naming is removed", async () => {
+    stage.host.converse(PARENT);
+    const mark = stage.host.holdNext("updateSession");
+    const title = stage.host.holdNext("updateSession");
+    void launchFork();
+    await stage.clock.advance(1_000);
+    mark.release();
+    await stage.clock.advance(1_000);
+    const copy = stage.host.sessionIDs().find((id) => id !== PARENT) ?? "";
+    expect(stage.host.at(copy)).toMatchObject({
+      title: expect.stringMatching(/\(fork #1\)$/),
+      metadata: { taskchart: { parentSessionID: PARENT } },
+    });
+    await stage.restart();
+    await stage.clock.advance(1_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT]);
+    title.release();
+  });
+
   test("is not looked for while another fork of that session may have no mark yet", async () => {
     stage.host.converse(PARENT);
     stage.host.failNext("fork", unavailable);
