@@ -340,7 +340,7 @@ describe("attention.timeout", () => {
     stage.host.failNext("rejectUserRequest", unavailable, 2);
     await stage.clock.advance(60_000);
     expect(stage.host.answers).toEqual([
-      { id: "per_1", reply: "rejectUserRequest", message: "Nobody has answered. Go on without it." },
+      { id: "per_1", reply: "reject", message: "Nobody has answered. Go on without it." },
     ]);
     // Its answer was never told: the event was lost.
     await ask(stage, id, { ...PERMISSION, id: "per_2" });
