@@ -12,11 +12,13 @@ import { join } from "node:path";
 import type { Effect, SupervisorEvent } from "../src/machines/supervisor/events.ts";
 import type { TaskEvent, TaskInput } from "../src/machines/task/events.ts";
 import { replay } from "../src/machines/task/replay.ts";
+import { createEventBus } from "../src/services/platform/event-bus.ts";
 import { createProgressLog } from "../src/services/runtime/progress.ts";
 import { createRuntime, type Runtime } from "../src/services/runtime/runtime.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { createMemory } from "../test/fakes/disk.ts";
+import { createFakeEffects } from "../test/fakes/effects.ts";
 import { START, taskInput } from "../test/fakes/task-input.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
@@ -73,8 +75,8 @@ const start = (store: Store): Runtime =>
     clock: createVirtualClock(START),
     store,
     progress: createProgressLog(),
-    perform: answered,
-    onLost: () => undefined,
+    effects: createFakeEffects(answered),
+    bus: createEventBus(log),
     log,
   });
 

@@ -48,7 +48,7 @@ export interface World {
 
 /** A line in the log that says that this plugin has a fault. A process that dies is none. */
 const isFault = (line: string): boolean =>
-  /\b(fault in|listener failed|could not be stored|beat failed|poll failed|damaged)\b/.test(line) &&
+  /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(line) &&
   !/the process has died|a fault in the call/.test(line);
 
 export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): World => {

@@ -49,8 +49,13 @@ export type HostEvent =
   /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
 
-/** Everything that a service may be asked to do. `broken` tells of an actor that threw. */
-export type Effect = TaskEffect | OutboxEffect | { type: "actorFailed"; id: string; message: string };
+/** What tasks and outboxes want of each other: the supervisor passes it on itself. */
+type ForwardedEffect = "queueNotice" | "withdrawNotice" | "noticeComposed" | "noticeAcknowledged" | "noticeDropped";
+
+/** Everything that the services are asked to do. `actorFailed`: an actor threw, and was removed. */
+export type Effect =
+  | Exclude<TaskEffect | OutboxEffect, { type: ForwardedEffect }>
+  | { type: "actorFailed"; id: string; message: string };
 
 /** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
 export type SupervisorEvent =

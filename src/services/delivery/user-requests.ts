@@ -115,7 +115,7 @@ const asFailure = (error: unknown): { ok: false; failure: HostFailure } => ({
 const isNotFound = (result: HostResult<void>): boolean => !result.ok && result.failure.kind === "notFound";
 
 /** Nobody asks anything yet. */
-export const createUserRequests = (parts: UserRequestsDeps): UserRequests => {
+export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
   const {
     host,
     runtime,
@@ -130,7 +130,7 @@ export const createUserRequests = (parts: UserRequestsDeps): UserRequests => {
     timeout,
     command,
     onSessionDeleted: onVanished,
-  } = parts;
+  } = deps;
   const open = new Map<string, OpenUserRequest>();
   let stopped = false;
 

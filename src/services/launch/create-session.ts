@@ -28,8 +28,6 @@ export interface SessionFactory {
     wanted: Omit<NewSession, "metadata">,
     isWanted: () => boolean,
   ): Promise<Outcome<CreatedSession>>;
-  /** True while a copy of that session is being made, and may have no mark yet. */
-  isForking(parentSessionID: string): boolean;
 }
 
 /** What sessions are made with. */
@@ -39,8 +37,10 @@ export interface SessionFactoryDeps {
   clock: Clock;
   ids: Ids;
   log: Log;
-  forking: ForkSources;
-  leftovers: OrphanedLaunches;
+  forkSources: ForkSources;
+  orphanedLaunches: OrphanedLaunches;
+  /** Receives the launches whose fork is being made, for as long as it is. */
+  forksUnderWay: Set<PendingLaunch>;
 }
 
 /** Milliseconds to each look for a session whose making had no answer. After the last one its task is not launched. */
@@ -62,9 +62,8 @@ const failureMessage = (reason: string, isKnown: boolean): string =>
     ? `OpenCode made no session for the task: ${reason}. Try again.`
     : `OpenCode did not say whether it made a session for the task: ${reason}. None was found, and one that comes late is removed. Try again.`;
 
-export const createSessionFactory = (parts: SessionFactoryDeps): SessionFactory => {
-  const { host, store, clock, ids, log, forking, leftovers } = parts;
-  const forksUnderWay = new Set<PendingLaunch>();
+export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory => {
+  const { host, store, clock, ids, log, forkSources, orphanedLaunches, forksUnderWay } = deps;
 
   const plain: SessionSource = {
     isFork: false,
@@ -76,7 +75,7 @@ export const createSessionFactory = (parts: SessionFactoryDeps): SessionFactory 
     for (const pause of SEARCH_PAUSES_MS) {
       if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
       if (!isWanted()) return undefined;
-      const found = await leftovers.find(launch);
+      const found = await orphanedLaunches.find(launch);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -94,7 +93,7 @@ export const createSessionFactory = (parts: SessionFactoryDeps): SessionFactory 
     if (source.isFork) forksUnderWay.add(launch);
     const giveUp = (sessionID?: string) => {
       forksUnderWay.delete(launch);
-      return leftovers.abandon(launch, sessionID);
+      return orphanedLaunches.abandon(launch, sessionID);
     };
     const prepared = async (id: string): Promise<Attempt> => {
       try {
@@ -124,19 +123,18 @@ export const createSessionFactory = (parts: SessionFactoryDeps): SessionFactory 
 
   return {
     create: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
-      const first = fork ? forking.copy(parentSessionID, parentMessageID) : plain;
+      const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : plain;
       const made = await attempt(first, parentSessionID, wanted, isWanted);
       if (made.ok) return { ok: true, value: made.session };
       const { reason, isKnown } = made;
       if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
       log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
-      const source = await forking.text(parentSessionID, parentMessageID);
+      const source = await forkSources.text(parentSessionID, parentMessageID);
       if (!source.ok) return fail(failureMessage(describeFailure(source.failure), true), "host");
       const asText = await attempt(source.value, parentSessionID, wanted, isWanted);
       return asText.ok
         ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
         : fail(failureMessage(asText.reason, asText.isKnown), "host");
     },
-    isForking: (parentSessionID) => [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID),
   };
 };

@@ -24,7 +24,7 @@ export interface LaunchDeps extends LaunchRules {
   clock: Clock;
   ids: Ids;
   createSession: SessionFactory["create"];
-  leftovers: Pick<OrphanedLaunches, "abandon">;
+  orphanedLaunches: Pick<OrphanedLaunches, "abandon">;
   get(taskId: string): Task | undefined;
 }
 
@@ -41,13 +41,13 @@ export interface Launches {
 }
 
 /** Nothing is being launched yet. */
-export const createLaunches = (parts: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, leftovers } = parts;
+export const createLaunches = (deps: LaunchDeps): Launches => {
+  const { store, runtime, progress, clock, ids, orphanedLaunches } = deps;
   /** Launches whose session is being made, with what became of their parent meanwhile. */
   const underWay = new Set<{ parentSessionID: string; orphaned: boolean }>();
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
-    const plan = await planLaunch(parts, request);
+    const plan = await planLaunch(deps, request);
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
@@ -62,10 +62,10 @@ export const createLaunches = (parts: LaunchDeps): Launches => {
       model,
       permission,
     };
-    const made = await parts.createSession(request, session, isWanted);
+    const made = await deps.createSession(request, session, isWanted);
     underWay.delete(pending);
     if (!isWanted()) {
-      if (made.ok) await leftovers.abandon(made.value.launch, made.value.id);
+      if (made.ok) await orphanedLaunches.abandon(made.value.launch, made.value.id);
       return fail("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
     }
     if (!made.ok) return made;
@@ -98,7 +98,7 @@ export const createLaunches = (parts: LaunchDeps): Launches => {
       },
     });
     store.endLaunch(messageID);
-    const task = parts.get(sessionID);
+    const task = deps.get(sessionID);
     return task
       ? { ok: true, value: { task, forkRefusal } }
       : fail("The task was launched and has ended already; the list shows it no more.");

@@ -37,8 +37,8 @@ export interface OrphanedLaunchesDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  /** True while a copy of that session is being made for a task, and may have no mark yet. */
-  isForking(parentSessionID: string): boolean;
+  /** The launches whose fork is being made just now, and may have no mark yet. */
+  forksUnderWay: ReadonlySet<PendingLaunch>;
 }
 
 /** A launch whose session is to go. */
@@ -71,9 +71,11 @@ export const createOrphanedLaunches = ({
   store,
   clock,
   log,
-  isForking,
+  forksUnderWay,
 }: OrphanedLaunchesDeps): OrphanedLaunches => {
   const abandoned = new Set<Abandoned>();
+  const isForking = (parentSessionID: string): boolean =>
+    [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID);
   let stopped = false;
 
   /** True when the session can only be the launch's copy; undefined when the host does not say. */

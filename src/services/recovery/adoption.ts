@@ -13,13 +13,16 @@ import { HEARTBEAT_MS } from "../store/ownership.ts";
 import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
 import type { DirectoryOpening } from "./reopened-directories.ts";
 
-/** Milliseconds from the start to the first adoption: the host waits for its plugins, so not while it starts. */
+/** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */
 const FIRST_ADOPTION_MS = 50;
 
-/** How often a host that does not answer is asked about a call, a beat apart; then the end is told, perhaps once more. */
+/**
+ * How often, with a heartbeat between, a host that does not answer is asked about a tool call. After that the result counts
+ * as not delivered, and may be delivered twice.
+ */
 const MAX_TRIES = 10;
 
-/** True for a tool call that waits; a task may also be waited for by what ends it. */
+/** True for a tool call that waits; whatever ends a task counts among its waiters too. */
 const isCall = (waiter: string): boolean => waiter !== ABORT_WAITER && waiter !== CLEAR_WAITER;
 
 /** What adoption works with. */
@@ -32,99 +35,105 @@ export interface AdoptionDeps {
   progress: ProgressLog;
   noticeRepair: NoticeRepair;
   recovery: Recovery;
-  /** Adopt only the tasks of sessions that are at work here: the process ends with its first answer. */
+  /** Adopt only tasks of sessions that work in this process, which ends with its agent's first answer. */
   isHeadless: boolean;
-  /** Nothing is adopted before it is sure: a process that ends would send prompts that are paid for and thrown away. */
+  /** A process that ends adopts nothing: it would send prompts that are paid for and thrown away. */
   opening: Pick<DirectoryOpening, "isProcessStaying" | "whenProcessStays">;
   /** Resolves when the task has ended. */
   waitForEnd(taskId: string): Promise<unknown>;
-  /** Learns of all sessions above this one. */
+  /** Reads from the host which sessions are above this one. */
   loadAncestors(sessionID: string): Promise<void>;
-  /** The parent is a task that failed or was cancelled: nobody is there to be told, and its tasks go with it. */
-  onParentTaskEnded(parentSessionID: string): Promise<void>;
-  /** A call of the session was cut off while it waited for a task that goes on. */
-  onWaitInterrupted(sessionID: string): void;
+  /** Cancels the tasks of a session that takes no more notices. */
+  cancelChildren(sessionID: string): Promise<void>;
+  /** Reminds the agent of a session of its tasks. */
+  remind(sessionID: string): void;
   removeOrphanedLaunch(launch: PendingLaunch): Promise<void>;
-  /** Called after each beat. */
+  /** Called after each heartbeat. */
   onHeartbeat(): void;
 }
 
-/** Shows that this process lives, and takes over the tasks of those that do not. */
+/** Shows other processes that this one lives, and takes over the tasks of processes that do not live any more. */
 export interface Adoption {
-  /** A session is at work in this process. */
+  /** Tells that a session works in this process. */
   onSessionBusy(sessionID: string): void;
   stop(): void;
 }
 
-/** Starts to beat and to adopt. */
-export const startAdoption = (parts: AdoptionDeps): Adoption => {
-  const { store, runtime, host, clock, log, progress, noticeRepair: completing, recovery, isHeadless, opening } = parts;
-  const seen = new Set<string>();
+/** Starts the heartbeat, which adopts. */
+export const startAdoption = (deps: AdoptionDeps): Adoption => {
+  const { store, runtime, host, clock, log, progress, noticeRepair, recovery, isHeadless, opening } = deps;
+  /** Sessions that have worked in this process; kept where only their tasks are adopted. */
+  const sessionsHere = new Set<string>();
 
   const takeOver = ({ tasks, prompts, launches }: AbandonedWork) => {
     const at = clock.now();
-    const carried = new Set(
+    const runsInPrompts = new Set(
       prompts.flatMap((of) => of.prompts.flatMap(({ runs }) => runs.map(({ taskId, run }) => `${taskId}/${run}`))),
     );
-    const readable = tasks.filter((record) => {
+    const restored = tasks.filter((record) => {
       progress.begin(record.task.sessionID, at, record.task.progress);
       return runtime.restore(record);
     });
     for (const { parentSessionID, prompts: adopted } of prompts) {
-      for (const prompt of adopted) completing.expect(parentSessionID, prompt);
+      for (const prompt of adopted) noticeRepair.expect(parentSessionID, prompt);
       runtime.dispatch({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: adopted });
     }
-    // Before any prompt goes on: an agent that reads of a call that was cut off would make it again.
-    const cutOff = readable.filter(
+    // Before any prompt is sent again: an agent that finds its waiting call interrupted would launch the same once more.
+    const interrupted = restored.filter(
       ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
     );
-    for (const sessionID of new Set(cutOff.map(({ task }) => task.parentSessionID))) parts.onWaitInterrupted(sessionID);
-    for (const { task } of readable) {
-      const isNoticePending = carried.has(`${task.sessionID}/${task.resumeCount}`);
+    for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID))) deps.remind(sessionID);
+    for (const { task } of restored) {
+      const isNoticePending = runsInPrompts.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, isNoticePending });
     }
     const parents = new Set([
       ...tasks.map(({ task }) => task.parentSessionID),
       ...prompts.map((of) => of.parentSessionID),
     ]);
-    const leads = [...parents].filter((parent) => {
-      const lead = store.get(parent)?.task;
-      return lead !== undefined && hasEnded(lead) && lead.status !== "completed";
+    // A parent that is a task itself, and failed or was cancelled, reads no result: its tasks are cancelled with it.
+    const endedParentTasks = [...parents].filter((parent) => {
+      const task = store.get(parent)?.task;
+      return task !== undefined && hasEnded(task) && task.status !== "completed";
     });
     inBackground([
-      ...leads.map(parts.onParentTaskEnded),
-      ...launches.map(parts.removeOrphanedLaunch),
+      ...endedParentTasks.map(deps.cancelChildren),
+      ...launches.map(deps.removeOrphanedLaunch),
       ...tasks.map(resolveWaits),
       ...[...parents].map(checkParent),
     ]);
   };
 
   const inBackground = (works: Promise<void>[]) => {
-    for (const work of works)
-      work.catch((error) => log.error("a part of an adoption failed", { reason: errorMessage(error) }));
+    for (const work of works) {
+      work.catch((error) =>
+        log.error("could not finish taking over tasks of a dead process", { reason: errorMessage(error) }),
+      );
+    }
   };
 
-  /** The tool calls that waited for the task are gone; an answer of theirs that is in the conversation has told. */
+  /** Resolves the waits of tool calls that are gone. One whose output is in the conversation has delivered the result. */
   const resolveWaits = async (record: TaskRecord): Promise<void> => {
     const { task, snapshot } = record;
     for (const call of snapshot.context.waiters) {
-      const told = await wasDelivered(record, call).catch((error) => {
-        log.error("a waiting call could not be looked after", { call, reason: errorMessage(error) });
+      const isDelivered = await wasDelivered(record, call).catch((error) => {
+        log.error("could not find out whether a tool call delivered a result", { call, reason: errorMessage(error) });
         return false;
       });
-      runtime.send(task.sessionID, { type: told ? "WAIT_DELIVERED" : "WAIT_ABANDONED", at: clock.now(), call });
+      const type = isDelivered ? "WAIT_DELIVERED" : "WAIT_ABANDONED";
+      runtime.send(task.sessionID, { type, at: clock.now(), call });
     }
   };
 
   const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
     if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
-    // Who knows that it ends need not be told, if it was being stopped; else it goes on, and how it ends is news.
+    // A parent whose turn was aborted knows that the task ends, if it was being stopped. If not, its result is news.
     const isEnding = hasEnded(task) || isStopping(snapshot);
-    if (isEnding) await parts.waitForEnd(task.sessionID);
+    if (isEnding) await deps.waitForEnd(task.sessionID);
     return isEnding;
   };
 
-  /** True when the answer of a tool call is in the conversation. A host that cannot say so yet is asked again. */
+  /** True when the output of a tool call is in the conversation. A host that is not available is asked again. */
   const isStored = async (sessionID: string, call: string): Promise<boolean> => {
     for (let tries = 1; ; tries += 1) {
       const stage = await host.toolCall(sessionID, call);
@@ -134,37 +143,37 @@ export const startAdoption = (parts: AdoptionDeps): Adoption => {
     }
   };
 
-  /** It may have been deleted while nobody listened; its outbox finds out. */
+  /** Looks whether the parent was deleted while no process of ours was there; its outbox deals with that. */
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
     if (!parent.ok && parent.failure.kind === "notFound") {
-      const missing = { type: "PARENT_NOT_FOUND", at: clock.now(), message: parent.failure.message } as const;
-      runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event: missing });
+      const event = { type: "PARENT_NOT_FOUND", at: clock.now(), message: parent.failure.message } as const;
+      runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event });
     }
-    if (parent.ok && parent.value.parentID) await parts.loadAncestors(parentSessionID);
+    if (parent.ok && parent.value.parentID) await deps.loadAncestors(parentSessionID);
   };
 
   const adopt = () => {
     if (!opening.isProcessStaying()) return;
-    const taken = new Set<string>();
+    const adopted = new Set<string>();
     const isWanted = (parentSessionID: string) =>
-      !isHeadless || seen.has(parentSessionID) || taken.has(parentSessionID);
+      !isHeadless || sessionsHere.has(parentSessionID) || adopted.has(parentSessionID);
     for (;;) {
-      const estate = store.adopt(clock.now(), isWanted);
-      takeOver(estate);
-      // A task's own tasks come with it.
-      for (const { task } of estate.tasks) taken.add(task.sessionID);
-      if (!isHeadless || estate.tasks.length === 0) return;
+      const abandoned = store.adopt(clock.now(), isWanted);
+      takeOver(abandoned);
+      // The next round takes over what these tasks have launched.
+      for (const { task } of abandoned.tasks) adopted.add(task.sessionID);
+      if (!isHeadless || abandoned.tasks.length === 0) return;
     }
   };
 
   const heartbeat = () => {
     runtime.releaseTasks(store.heartbeat(clock.now()));
     adopt();
-    parts.onHeartbeat();
+    deps.onHeartbeat();
   };
 
-  /** Adopts as soon as this call is over, once for all that ask meanwhile. */
+  /** Adopts after the present call, once for all callers. */
   const adoptSoon = () => {
     callOff();
     callOff = clock.after(0, () => {
@@ -178,21 +187,21 @@ export const startAdoption = (parts: AdoptionDeps): Adoption => {
 
   let callOff: () => void = () => undefined;
   if (!opening.isProcessStaying()) opening.whenProcessStays(adoptSoon);
-  const stop = repeat(clock, log, {
+  const stopHeartbeat = repeat(clock, log, {
     first: FIRST_ADOPTION_MS,
     every: HEARTBEAT_MS,
     work: heartbeat,
-    fault: "a beat failed",
+    fault: "the heartbeat failed",
   });
 
   return {
     onSessionBusy: (sessionID) => {
-      if (!isHeadless || seen.has(sessionID)) return;
-      seen.add(sessionID);
+      if (!isHeadless || sessionsHere.has(sessionID)) return;
+      sessionsHere.add(sessionID);
       adoptSoon();
     },
     stop: () => {
-      stop();
+      stopHeartbeat();
       callOff();
     },
   };

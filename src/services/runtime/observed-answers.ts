@@ -3,63 +3,64 @@ import { joinTexts } from "../host/host.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
 interface SessionObservation {
-  busy: boolean;
-  /** The newest message, of whichever role. */
+  isBusy: boolean;
+  /** The newest message, whatever its role. */
   newest: MessageInfo | undefined;
   /** The newest message's own text parts by id. */
   texts: Map<string, string>;
 }
 
 /**
- * What the host has told of the children at work. Asking it back costs two calls, and those queue behind the host's own
- * work when many children end together; so a plain answer, which its events tell completely, is read from them.
+ * What the host's events have shown of the sessions that work on a run. To ask the host for an answer takes two calls,
+ * which queue behind its own work when many children end together; a plain answer, which the events give completely, is
+ * read from them instead.
  */
 export interface ObservedAnswers {
+  /** Takes an event of a session whose run is under way. */
   onHostEvent(event: HostEvent): void;
-  /** The answer to the prompt, if the events alone show that the run ended with one; else the host has to be asked. */
+  /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
   answerOf(sessionID: string, messageID: string): { completedAt: number; result: string } | undefined;
   forget(sessionID: string): void;
 }
 
-/** `isOurs` tells the sessions that are worth remembering. */
-export const createObservedAnswers = (isOurs: (sessionID: string) => boolean): ObservedAnswers => {
-  const traces = new Map<string, SessionObservation>();
+/** Creates an empty record of observed sessions. */
+export const createObservedAnswers = (): ObservedAnswers => {
+  const observations = new Map<string, SessionObservation>();
 
-  const of = (sessionID: string): SessionObservation => {
-    const known = traces.get(sessionID) ?? { busy: true, newest: undefined, texts: new Map() };
-    traces.set(sessionID, known);
+  const observationOf = (sessionID: string): SessionObservation => {
+    const known = observations.get(sessionID) ?? { isBusy: true, newest: undefined, texts: new Map() };
+    observations.set(sessionID, known);
     return known;
   };
 
   return {
     onHostEvent: (event) => {
       const { type, sessionID } = event;
-      if (!isOurs(sessionID)) return;
-      const trace = of(sessionID);
-      if (type === "busy" || type === "idle") trace.busy = type === "busy";
-      if (type === "message" && event.message.id >= (trace.newest?.id ?? "")) {
-        if (event.message.id !== trace.newest?.id) trace.texts.clear();
-        trace.newest = event.message;
+      const session = observationOf(sessionID);
+      if (type === "busy" || type === "idle") session.isBusy = type === "busy";
+      if (type === "message" && event.message.id >= (session.newest?.id ?? "")) {
+        if (event.message.id !== session.newest?.id) session.texts.clear();
+        session.newest = event.message;
       }
-      if (type === "text" && event.messageID === trace.newest?.id) trace.texts.set(event.partID, event.text);
+      if (type === "text" && event.messageID === session.newest?.id) session.texts.set(event.partID, event.text);
     },
     answerOf: (sessionID, messageID) => {
-      const trace = traces.get(sessionID);
-      if (!trace?.newest || trace.busy) return undefined;
-      const parts = [...trace.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const newest = { ...trace.newest, text: joinTexts(parts.map(([, text]) => text)) };
-      const standing = determineRunOutcome({
+      const session = observations.get(sessionID);
+      if (!session?.newest || session.isBusy) return undefined;
+      const parts = [...session.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const newest = { ...session.newest, text: joinTexts(parts.map(([, text]) => text)) };
+      const outcome = determineRunOutcome({
         messages: [newest],
         messageID,
         storedAt: undefined,
         hostError: undefined,
       });
-      // Without a text, an earlier message may have one.
-      if (standing.is !== "answered" || standing.result === "") return undefined;
-      return { completedAt: standing.completedAt, result: standing.result };
+      // If this message has no text, an earlier one may have it.
+      if (outcome.is !== "answered" || outcome.result === "") return undefined;
+      return { completedAt: outcome.completedAt, result: outcome.result };
     },
     forget: (sessionID) => {
-      traces.delete(sessionID);
+      observations.delete(sessionID);
     },
   };
 };

@@ -22,6 +22,13 @@ export type RunOutcome =
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
   | { is: "unanswered"; lastStepAt?: number | undefined };
 
+/** How many messages are read at first: a run's end and its text are nearly always in the newest one. */
+export const NEWEST_MESSAGES = 4;
+
+/** When the host stored a message, epoch milliseconds, if it is among those that were read. */
+export const storedAtOf = (messageID: string, messages: HostMessage[]): number | undefined =>
+  messages.find(({ id }) => id === messageID)?.createdAt;
+
 const ABORTED = "MessageAbortedError";
 
 /** The model goes on after these. */

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { createWaits } from "../../../src/services/operations/wait.ts";
+import { createEventBus } from "../../../src/services/platform/event-bus.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
+import { createFakeEffects } from "../../fakes/effects.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
@@ -13,8 +15,15 @@ const waitFor = (timeoutMs: number | undefined) => {
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const log = { info: () => undefined, error: () => undefined };
-  const parts = { clock, store, log, progress: createProgressLog(), onLost: () => undefined };
-  const runtime = createRuntime({ ...parts, perform: () => undefined });
+  const effects = createFakeEffects(() => undefined);
+  const runtime = createRuntime({
+    clock,
+    store,
+    log,
+    effects,
+    progress: createProgressLog(),
+    bus: createEventBus(log),
+  });
   const { facts, run } = taskInput("ses_1");
   runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: { facts, run } });
   let listeners = 0;

@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
+import { createEventBus } from "../../../src/services/platform/event-bus.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
+import { createFakeEffects } from "../../fakes/effects.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
@@ -24,16 +26,16 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
     clock,
     store,
     progress: createProgressLog(),
-    onLost: () => undefined,
+    bus: createEventBus(log),
     log,
-    perform: (effect) => {
+    effects: createFakeEffects((effect) => {
       asked.push(effect.type);
       if (effect.type !== "composeNotice") return undefined;
       const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
       const formed: NoticePrompt = { messageID: "msg_n", parts: [], runs, toasts: [] };
       const prompt = forms.length > 0 ? (forms.shift() as NoticePrompt) : formed;
       return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at: clock.now(), prompt } };
-    },
+    }),
   });
   const at = clock.now();
   const { facts, run } = taskInput("ses_1", {}, at);
@@ -95,7 +97,7 @@ test("a throw inside an outbox is mended: what it owed is told by another", () =
   const { runtime, logged, end, acknowledge } = setUp([null]);
   end();
   acknowledge();
-  expect(logged).toContain("a fault in a machine");
+  expect(logged).toContain("a fault in a chart");
   expect(runtime.snapshotOf("ses_1")?.value.notice).toBe("due");
   acknowledge();
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { createEventBus } from "../../../src/services/platform/event-bus.ts";
+import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
+import { createFakeEffects } from "../../fakes/effects.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createLogged } from "../store/places.ts";
 import { START, tell } from "../store/story.ts";
@@ -15,13 +18,15 @@ const setUp = () => {
   const log = createLogged();
   const lost: string[] = [];
   const begun: string[] = [];
+  const bus = createEventBus<EngineEvents>(log);
+  bus.on("tasksLost", (tasks) => void lost.push(...tasks.map(({ sessionID }) => sessionID)));
   const runtime = createRuntime({
     clock,
     store,
     log,
     progress: createProgressLog(),
-    perform: () => undefined,
-    onLost: (tasks) => lost.push(...tasks.map(({ sessionID }) => sessionID)),
+    effects: createFakeEffects(() => undefined),
+    bus,
     inspect: (event) => {
       if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
     },
@@ -79,7 +84,7 @@ test("a task that breaks on what its breaking leads to, too, is given up, and no
     if (record) runtime.restore(record);
   }
   runtime.send("ses_1", { type: "SESSION_DELETED", at: START });
-  expect(log.errors.filter((line) => line.includes("a fault in a machine"))).toHaveLength(2);
+  expect(log.errors.filter((line) => line.includes("a fault in a chart"))).toHaveLength(2);
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   runtime.send("ses_2", { type: "HOST_IDLE", at: START });
   expect(runtime.snapshotOf("ses_2")?.value.lifecycle).toEqual({ running: "settling" });

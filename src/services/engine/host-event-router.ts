@@ -1,0 +1,96 @@
+import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { Reminders } from "../delivery/reminders.ts";
+import type { SessionNotes } from "../delivery/session-notes.ts";
+import type { UserRequests } from "../delivery/user-requests.ts";
+import type { Waits } from "../operations/wait.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Adoption } from "../recovery/adoption.ts";
+import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
+import type { EngineBus } from "../runtime/engine-events.ts";
+import type { ObservedAnswers } from "../runtime/observed-answers.ts";
+import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SessionTree } from "../runtime/session-tree.ts";
+
+/** Everybody who takes events of the host. */
+export interface HostEventReceivers {
+  runtime: Runtime;
+  bus: EngineBus;
+  clock: Clock;
+  progress: ProgressLog;
+  observedAnswers: ObservedAnswers;
+  waits: Waits;
+  opening: DirectoryOpening;
+  adoption: Adoption;
+  reminders: Reminders;
+  notes: SessionNotes;
+  sessionTree: SessionTree;
+  userRequests: UserRequests;
+}
+
+type EventsByType = { [E in HostEvent as E["type"]]: E };
+type EventOf<Type extends HostEvent["type"]> = { [T in Type]: EventsByType[T] & { type: T } }[Type];
+/** `at` is epoch milliseconds. */
+type Receiver<Type extends HostEvent["type"]> = (event: EventOf<Type>, at: number) => void;
+type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
+
+/**
+ * Creates the function that hands each event of the host to those who take its type, in the order in which they stand
+ * here. The receivers of each type are looked up, for text comes by the thousand.
+ */
+export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
+  const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
+  const { reminders, notes, sessionTree, userRequests } = receivers;
+
+  const routes: Routes = {
+    busy: [],
+    idle: [],
+    error: [],
+    deleted: [],
+    child: [],
+    compacted: [],
+    message: [],
+    text: [],
+    asked: [],
+    replied: [],
+    toolCall: [],
+    step: [],
+  };
+  const every = (receive: (event: HostEvent, at: number) => void) => {
+    for (const route of Object.values(routes)) route.push(receive);
+  };
+  const on = <Type extends HostEvent["type"]>(types: readonly Type[], receive: NoInfer<Receiver<Type>>) => {
+    for (const type of types) routes[type].push(receive);
+  };
+
+  // First what only observes. The charts act on an event: what they then ask for must be known already.
+  every(progress.onHostEvent);
+  on(["busy", "idle", "message", "text"], (event) => {
+    const task = runtime.snapshotOf(event.sessionID);
+    if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
+  });
+  // A call whose output is stored has delivered results: the charts must not owe a notice for them.
+  on(["toolCall"], waits.onHostEvent);
+  // Whether the process stays decides whether adoption may begin.
+  on(["busy", "idle", "deleted"], opening.onHostEvent);
+  on(["busy"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
+
+  on(["busy", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
+    if (runtime.supervises(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+  });
+
+  // Then what is done for agents and people, which depends on how the charts stand now.
+  on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
+  on(["idle"], notes.onHostEvent);
+  on(["child", "deleted"], sessionTree.onHostEvent);
+  on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);
+  // Last, when all others know: the tasks of the session are removed.
+  on(["deleted"], ({ sessionID }) => bus.emit("sessionDeleted", { sessionID }));
+
+  const receive = <Type extends HostEvent["type"]>(event: EventOf<Type>): void => {
+    const at = clock.now();
+    for (const take of routes[event.type]) take(event, at);
+  };
+  bus.on("missedHostEvent", receive);
+  return receive;
+};

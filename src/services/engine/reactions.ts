@@ -1,0 +1,72 @@
+import { hasEnded, type Task } from "../../task.ts";
+import type { NoticeRepair } from "../delivery/notice-repair.ts";
+import type { UserRequests } from "../delivery/user-requests.ts";
+import type { Launches } from "../launch/launch.ts";
+import type { Cancellation } from "../operations/cancel.ts";
+import type { Log } from "../platform/log.ts";
+import type { EngineBus } from "../runtime/engine-events.ts";
+import type { ObservedAnswers } from "../runtime/observed-answers.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Store } from "../store/store.ts";
+
+/** Everybody who has to react. */
+export interface ReactionDeps {
+  bus: EngineBus;
+  runtime: Runtime;
+  store: Store;
+  log: Log;
+  launches: Launches;
+  cancellation: Cancellation;
+  noticeRepair: NoticeRepair;
+  observedAnswers: ObservedAnswers;
+  userRequests: UserRequests;
+  /** Aborts a session, as often as it takes. */
+  abort(sessionID: string): Promise<void>;
+}
+
+/** Subscribes to the engine's events all that crosses from one part of it to another. The reactions run as they stand here. */
+export const subscribeReactions = (deps: ReactionDeps): void => {
+  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests, abort } = deps;
+  /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
+  const running = new Set<string>();
+
+  const onRunEnded = ({ sessionID, status }: Task): void | Promise<void> => {
+    observedAnswers.forget(sessionID);
+    if (status === "completed") return;
+    launches.cancelPending(sessionID);
+    noticeRepair.forget(sessionID);
+    // Nobody is left to read the results of the task's own tasks, and a notice would wake a session that was stopped.
+    return cancellation.cancelChildren(sessionID);
+  };
+
+  bus.on("taskChanged", (task) => {
+    const { sessionID } = task;
+    if (!hasEnded(task)) {
+      running.add(sessionID);
+      if (runtime.snapshotOf(sessionID)?.hasTag("stopping")) launches.cancelPending(sessionID);
+      return;
+    }
+    // Only if the run was under way: what a person begins later in the session of an ended task is theirs.
+    if (running.delete(sessionID)) return onRunEnded(task);
+  });
+
+  // If those tasks went on here too, their work would be done twice.
+  bus.on("tasksLost", async (lost) => {
+    userRequests.releaseTasks(lost.map(({ sessionID }) => sessionID));
+    await Promise.all(
+      lost.map(({ sessionID }) => {
+        log.error("a task was taken over by another process, or removed", { sessionID });
+        running.delete(sessionID);
+        observedAnswers.forget(sessionID);
+        return abort(sessionID);
+      }),
+    );
+  });
+
+  bus.on("sessionDeleted", async ({ sessionID }) => {
+    launches.cancelPending(sessionID);
+    noticeRepair.forget(sessionID);
+    const tasks = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
+    if (tasks.length > 0) await cancellation.clear(tasks);
+  });
+};

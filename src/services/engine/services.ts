@@ -1,0 +1,205 @@
+import type { Recovery } from "../../machines/task/events.ts";
+import { composeNotice } from "../delivery/notice-prompt.ts";
+import { createNoticeRepair } from "../delivery/notice-repair.ts";
+import { createReminders } from "../delivery/reminders.ts";
+import { createSessionNotes } from "../delivery/session-notes.ts";
+import { createUndeliveredReport } from "../delivery/undelivered.ts";
+import { createUserRequests } from "../delivery/user-requests.ts";
+import { createSessionAborter } from "../host/abort-session.ts";
+import type { ClosableHost } from "../host/closable-host.ts";
+import { createSessionFactory } from "../launch/create-session.ts";
+import type { ForkLimits } from "../launch/fork-plan.ts";
+import { createForkSources } from "../launch/fork-session.ts";
+import { createLaunches } from "../launch/launch.ts";
+import { createOrphanedLaunches } from "../launch/orphaned-launches.ts";
+import { createCancellation } from "../operations/cancel.ts";
+import { createTaskFinder } from "../operations/find.ts";
+import { createRemoteCommands } from "../operations/remote-commands.ts";
+import { createResume } from "../operations/resume.ts";
+import { createWaits } from "../operations/wait.ts";
+import type { Clock } from "../platform/clock.ts";
+import { createEventBus } from "../platform/event-bus.ts";
+import type { Ids } from "../platform/ids.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { startAdoption } from "../recovery/adoption.ts";
+import { startHousekeeping } from "../recovery/housekeeping.ts";
+import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
+import type { Inspect } from "../runtime/actor-system.ts";
+import { createEffects } from "../runtime/effects/effects.ts";
+import type { EngineEvents } from "../runtime/engine-events.ts";
+import { createObservedAnswers } from "../runtime/observed-answers.ts";
+import { createProgressLog } from "../runtime/progress.ts";
+import { createRuntime } from "../runtime/runtime.ts";
+import { createSessionTree } from "../runtime/session-tree.ts";
+import { createTaskReader } from "../runtime/task-reader.ts";
+import type { PendingLaunch, Retention, Store } from "../store/store.ts";
+import type { NoticeStyle } from "../text/notice.ts";
+import { taskReminder } from "../text/task-reminder.ts";
+import { createHostEventRouter } from "./host-event-router.ts";
+import { subscribeReactions } from "./reactions.ts";
+
+/** What an engine is put together from. */
+export interface EngineDeps {
+  /** The engine closes it when it is stopped. */
+  host: ClosableHost;
+  /** Tasks of other processes are taken over once it is known that this process stays. */
+  opening: DirectoryOpening;
+  /** The engine closes it when it is stopped. */
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  options: EngineOptions;
+  /** Receives all that XState observes of the charts. Undefined: nobody looks. */
+  inspect?: Inspect | undefined;
+}
+
+/** The options of the plugin that an engine needs. */
+export interface EngineOptions {
+  /** How many tasks deep a task may launch tasks. */
+  maxDepth: number;
+  /** Milliseconds of silence after which a running task is stale. */
+  staleAfter: number;
+  notice: NoticeStyle;
+  fork: ForkLimits;
+  recovery: Recovery;
+  /** Which ended tasks are kept. */
+  retention: Retention;
+  attention: {
+    /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
+    timeout: number | undefined;
+    /** How this plugin's command is called in a terminal. */
+    command: string;
+  };
+  /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
+  isHeadless: boolean;
+}
+
+/**
+ * Creates all services of an engine, each from those above it. Where a service has to reach one below it, it emits an
+ * event on the bus. Adoption and housekeeping start their timers here.
+ */
+export const createServices = ({ host, opening, store, clock, ids, log, options, inspect }: EngineDeps) => {
+  const { isHeadless, recovery, retention, staleAfter, maxDepth } = options;
+  const { tools } = options.notice;
+  const platform = { host, store, clock, ids, log };
+  const bus = createEventBus<EngineEvents>(log);
+  const abort = createSessionAborter(host, clock, log);
+  const taskOf = (sessionID: string) => store.get(sessionID)?.task;
+
+  // What is known in addition to the charts.
+  const progress = createProgressLog();
+  const observedAnswers = createObservedAnswers();
+  const noticeRepair = createNoticeRepair();
+  const sessionTree = createSessionTree(store, host);
+  const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
+
+  // The charts, and what they ask for.
+  const effects = createEffects({
+    ...platform,
+    bus,
+    observedAnswers,
+    composeNotice: ({ parentSessionID, queue }) => {
+      const prompt = composeNotice(queue, store, ids, options.notice);
+      noticeRepair.expect(parentSessionID, prompt);
+      return prompt;
+    },
+    reportUndelivered: createUndeliveredReport(host, log, taskOf),
+  });
+  const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
+  const { get, list } = createTaskReader(store, progress);
+  const charts = { ...platform, runtime, progress, get };
+
+  // What callers may ask of tasks.
+  const find = createTaskFinder(store, get, tools);
+  const waits = createWaits(runtime, store, clock);
+  const { waitForEnd } = waits;
+  const stopSession = async (sessionID: string, messageID: string): Promise<boolean> => {
+    const answer = await effects.perform({ type: "stopSession", sessionID, messageID, requests: [] }, runtime);
+    return answer?.type === "TASK" && answer.event.type === "STOPPED";
+  };
+  const cancellation = createCancellation({ ...charts, waitForEnd, stopSession });
+  const resume = createResume({
+    ...charts,
+    tools,
+    find,
+    loadAncestors: (sessionID) => {
+      loadAncestors(sessionID).catch((error) =>
+        log.error("the sessions above a task could not be read", { sessionID, reason: errorMessage(error) }),
+      );
+    },
+  });
+
+  // What launches tasks.
+  const forksUnderWay = new Set<PendingLaunch>();
+  const orphanedLaunches = createOrphanedLaunches({ ...platform, forksUnderWay });
+  const forkSources = createForkSources(host, ids, clock, options.fork);
+  const sessions = createSessionFactory({ ...platform, forkSources, orphanedLaunches, forksUnderWay });
+  const launches = createLaunches({
+    ...charts,
+    maxDepth,
+    ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
+    loadAncestors,
+    createSession: sessions.create,
+    orphanedLaunches,
+  });
+
+  // What agents and people are shown.
+  const isPrompted = (sessionID: string) => runtime.pendingPrompt(sessionID) !== undefined;
+  const notes = createSessionNotes({ ...platform, isPrompted });
+  const reminderFor = (sessionID: string) => taskReminder(list({ parentSessionID: sessionID }), tools, isHeadless);
+  const launchedBefore = (parentSessionID: string, time: number) =>
+    store.list({ parentSessionID }).some(({ startedAt }) => Date.parse(startedAt) < time);
+  const reminders = createReminders({ notes, log, reminderFor, launchedBefore });
+  const userRequests = createUserRequests({
+    ...charts,
+    ...options.attention,
+    notes,
+    abort,
+    sessionChain: ancestors,
+    wasCreatedHere,
+    taskOf,
+    isHeadless,
+    onSessionDeleted: (sessionID) => bus.emit("missedHostEvent", { type: "deleted", sessionID }),
+  });
+
+  // What makes up for crashes and missed events.
+  const adoption = startAdoption({
+    ...charts,
+    opening,
+    noticeRepair,
+    recovery,
+    isHeadless,
+    loadAncestors,
+    waitForEnd: cancellation.untilEnded,
+    cancelChildren: cancellation.cancelChildren,
+    remind: reminders.remind,
+    removeOrphanedLaunch: orphanedLaunches.inherit,
+    onHeartbeat: () => {
+      waits.recheckAll();
+      orphanedLaunches.recheck();
+    },
+  });
+  const { cancel } = cancellation;
+  const { answer } = userRequests;
+  const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, answer });
+  const stopHousekeeping = startHousekeeping({ ...charts, staleAfter, retention, runRemoteCommands });
+
+  // What connects them.
+  const services = { ...charts, bus, opening, waits, cancellation, launches, adoption, notes, reminders, userRequests };
+  const knowledge = { observedAnswers, noticeRepair, sessionTree, orphanedLaunches };
+  subscribeReactions({ ...services, ...knowledge, abort });
+  const onHostEvent = createHostEventRouter({ ...services, ...knowledge });
+
+  return {
+    ...services,
+    ...knowledge,
+    list,
+    find,
+    resume,
+    reminderFor,
+    runRemoteCommands,
+    stopHousekeeping,
+    onHostEvent,
+  };
+};

@@ -1,0 +1,105 @@
+import type { Host } from "../host/host.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type RepeatOptions, repeat } from "../platform/interval.ts";
+import type { Log } from "../platform/log.ts";
+import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { HEARTBEAT_MS } from "../store/ownership.ts";
+import type { Retention, Store } from "../store/store.ts";
+
+/** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
+const IDLE_POLL_INTERVAL_MS = 5_000;
+
+/** Interval (ms) at which progress is stored: it changes often, and nothing depends on it. */
+const PROGRESS_STORE_INTERVAL_MS = 1_000;
+
+/** Interval (ms) at which commands of other processes are looked for: a person waits for their outcome. */
+const COMMANDS_POLL_INTERVAL_MS = 1_000;
+
+/** Interval (ms) at which outdated tasks are removed. */
+const SWEEP_INTERVAL_MS = 3_600_000;
+
+/** Pause (ms) between two portions of outdated tasks, in which other processes can write, and the host can work. */
+const SWEEP_PAUSE_MS = 100;
+
+/** What recurring work is done with. */
+export interface HousekeepingDeps {
+  runtime: Runtime;
+  host: Host;
+  store: Store;
+  progress: ProgressLog;
+  clock: Clock;
+  log: Log;
+  /** Milliseconds of silence after which a running task is stale. */
+  staleAfter: number;
+  /** Which ended tasks are kept. */
+  retention: Retention;
+  runRemoteCommands(): void;
+}
+
+/**
+ * Starts everything that recurs, but for the heartbeat, which belongs to adoption. A portion of work that throws is logged
+ * and tried again at its next turn. Returns how to stop it all.
+ */
+export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
+  const { runtime, host, store, progress, clock, log, staleAfter, retention, runRemoteCommands } = deps;
+
+  /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
+  const workingTasks = (): string[] =>
+    runtime.liveTasks().flatMap((snapshot) => {
+      const { sessionID } = snapshot.context.facts;
+      return snapshot.hasTag("working") && !runtime.awaitsTasks(sessionID) ? sessionID : [];
+    });
+
+  /** Makes up for missed events: one call for all working tasks, and each that is idle gets the event that it missed. */
+  const pollIdleSessions = async (): Promise<void> => {
+    if (workingTasks().length === 0) return;
+    const busy = await host.busy();
+    if (!busy.ok) return log.info("the host did not say which sessions are busy", { reason: busy.failure.message });
+    for (const sessionID of workingTasks()) {
+      if (!busy.value.has(sessionID)) runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
+    }
+  };
+
+  /**
+   * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
+   * they show one. A task that waits for tasks of its own is not stale: those show the signs.
+   */
+  const checkStaleness = (): void => {
+    const live = runtime.liveTasks();
+    const parents = new Set(live.map(({ context }) => context.facts.parentTaskId));
+    for (const { context, value } of live) {
+      const { sessionID } = context.facts;
+      const at = clock.now();
+      const isSilent = !parents.has(sessionID) && at - (progress.heardAt(sessionID) ?? at) >= staleAfter;
+      if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
+      if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
+    }
+  };
+
+  const recurring: RepeatOptions[] = [
+    { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
+    // Staleness is noticed to within a quarter of `staleAfter`.
+    { every: staleAfter / 4, work: checkStaleness, fault: "staleness could not be checked" },
+    {
+      every: PROGRESS_STORE_INTERVAL_MS,
+      work: () => store.storeProgress(progress.takeChanged()),
+      fault: "progress could not be stored",
+    },
+    {
+      every: COMMANDS_POLL_INTERVAL_MS,
+      work: runRemoteCommands,
+      fault: "the commands of other processes could not be read",
+    },
+    {
+      first: HEARTBEAT_MS,
+      every: SWEEP_INTERVAL_MS,
+      work: () => (store.sweep(retention, clock.now()) > 0 ? SWEEP_PAUSE_MS : SWEEP_INTERVAL_MS),
+      fault: "outdated tasks could not be removed",
+    },
+  ];
+  const stops = recurring.map((work) => repeat(clock, log, work));
+  return () => {
+    for (const stop of stops) stop();
+  };
+};

@@ -1,0 +1,36 @@
+import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
+import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
+import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";
+import { createTaskEffects, type TaskEffectDeps } from "./task-effects.ts";
+
+/** What effects are carried out with. */
+export type EffectDeps = TaskEffectDeps & OutboxEffectDeps;
+
+/** Carries out what the charts ask for. */
+export interface Effects {
+  /** The task that wants it done; undefined where an outbox or the supervisor does. */
+  taskIdOf(effect: Effect): string | undefined;
+  /** Carries an effect out. What it returns, now or later, goes back to the charts. */
+  perform(effect: Effect, charts: Charts): EffectAnswer;
+  /** The event that says that `perform` threw; undefined where no chart waits for an answer. */
+  onFault(effect: Effect, at: number, reason: string): SupervisorEvent | undefined;
+}
+
+/** Creates the table of all effects. */
+export const createEffects = (deps: EffectDeps): Effects => {
+  const handlers: EffectHandlers = {
+    ...createTaskEffects(deps),
+    ...createOutboxEffects(deps),
+    actorFailed: {
+      perform: ({ id, message }, charts) => void charts.restartActor(id, message),
+      onFault: () => undefined,
+    },
+  };
+  return {
+    taskIdOf: <Type extends Effect["type"]>(effect: EffectOf<Type>) => handlers[effect.type].taskId?.(effect),
+    perform: <Type extends Effect["type"]>(effect: EffectOf<Type>, charts: Charts) =>
+      handlers[effect.type].perform(effect, charts),
+    onFault: <Type extends Effect["type"]>(effect: EffectOf<Type>, at: number, reason: string) =>
+      handlers[effect.type].onFault(effect, at, reason),
+  };
+};

@@ -1,0 +1,156 @@
+import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
+import type { Host, HostFailure, HostSession } from "../../host/host.ts";
+import { isDeleted } from "../../host/is-deleted.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { EngineBus } from "../engine-events.ts";
+import { isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
+import { type EffectHandlers, type EffectOf, firstFailure, okIfNotFound, outboxEffect } from "./effect-handler.ts";
+
+/** What an outbox's effects are carried out with. */
+export interface OutboxEffectDeps {
+  host: Host;
+  clock: Clock;
+  log: Log;
+  bus: EngineBus;
+  /** Makes one prompt of all run results that are due to a parent. */
+  composeNotice(effect: EffectOf<"composeNotice">): NoticePrompt;
+  /** Lets a person know that a notice could not be delivered. */
+  reportUndelivered(effect: EffectOf<"noticeRejected">): Promise<undefined>;
+}
+
+/** Creates the handlers of the effects that the outbox of a parent asks for. */
+export const createOutboxEffects = ({
+  host,
+  clock,
+  log,
+  bus,
+  composeNotice,
+  reportUndelivered,
+}: OutboxEffectDeps): EffectHandlers<
+  "readParent" | "composeNotice" | "sendNotice" | "checkNotice" | "findParent" | "showToasts" | "noticeRejected"
+> => {
+  /** The event for a parent that was not found; undefined for any other failure. */
+  const ifNotFound = ({ kind, message }: HostFailure): OutboxEvent | undefined =>
+    kind === "notFound" ? { type: "PARENT_NOT_FOUND", at: clock.now(), message } : undefined;
+
+  /** False for an agent that the configuration has no more. A host that does not say so is taken to have it. */
+  const hasAgent = async (name: string | undefined): Promise<boolean> => {
+    const agents = await host.agents();
+    return !agents.ok || agents.value.some((agent) => agent.name === name);
+  };
+
+  /** The session's own agent; none where the host refuses that very agent, so that its default one takes over. */
+  const senderOf = async ({ agent, model }: HostSession, wasRefused: boolean): Promise<Sender> => ({
+    agent: !wasRefused || (await hasAgent(agent)) ? agent : undefined,
+    model,
+  });
+
+  const readParent = async ({ parentSessionID, wasRefused }: EffectOf<"readParent">): Promise<OutboxEvent> => {
+    const parent = await host.session(parentSessionID);
+    if (parent.ok) {
+      const sender = await senderOf(parent.value, wasRefused);
+      return { type: "PARENT_READ", at: clock.now(), sender };
+    }
+    const { message } = parent.failure;
+    return ifNotFound(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
+  };
+
+  const sendNotice = async ({ parentSessionID, prompt, sender }: EffectOf<"sendNotice">): Promise<OutboxEvent> => {
+    const { messageID, parts } = prompt;
+    const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
+    const at = clock.now();
+    if (sent.ok) return { type: "SENT", at, messageID };
+    const { kind, message } = sent.failure;
+    const retryable = kind === "unavailable";
+    return ifNotFound(sent.failure) ?? { type: "SEND_REFUSED", at, messageID, message, retryable };
+  };
+
+  const checkNotice = async ({ parentSessionID, messageID }: EffectOf<"checkNotice">): Promise<OutboxEvent> => {
+    const [stored, newest, busy] = await Promise.all([
+      host.message(parentSessionID, messageID),
+      host.messages(parentSessionID, NEWEST_MESSAGES),
+      host.busy(),
+    ]);
+    const at = clock.now();
+    const notFound = newest.ok ? undefined : ifNotFound(newest.failure);
+    if (notFound) return notFound;
+    const failure = firstFailure([newest, busy, okIfNotFound(stored)]);
+    if (!newest.ok || !busy.ok || failure) {
+      return { type: "CHECK_FAILED", at, messageID, message: failure?.message ?? "" };
+    }
+    const storedAt = stored.ok ? stored.value.createdAt : storedAtOf(messageID, newest.value);
+    if (storedAt === undefined) return { type: "CHECKED", at, messageID, storedAt, standing: "unanswered" };
+    const answers = newest.value.filter((message) =>
+      isAnswer(message, { messageID, storedAt, messages: newest.value }),
+    );
+    const isBusy = busy.value.has(parentSessionID);
+    // An unfinished answer of an idle parent was cut off when its process ended.
+    const isAnswered = answers.some(({ completedAt }) => isBusy || completedAt !== undefined);
+    // A busy parent that has the message will come to it: it reads its messages anew at every step.
+    const otherwise = isBusy ? "pending" : "unanswered";
+    return { type: "CHECKED", at, messageID, storedAt, standing: isAnswered ? "answered" : otherwise };
+  };
+
+  const findParent = async ({ parentSessionID }: EffectOf<"findParent">): Promise<OutboxEvent> => {
+    const deleted = await isDeleted(host, parentSessionID);
+    const at = clock.now();
+    if (!deleted.ok) return { type: "SEARCH_FAILED", at, message: deleted.failure.message };
+    if (!deleted.value) return { type: "PARENT_FOUND", at };
+    await bus.emitAndWait("sessionDeleted", { sessionID: parentSessionID });
+    return { type: "PARENT_CLOSED", at };
+  };
+
+  return {
+    readParent: outboxEffect(log, {
+      perform: readParent,
+      failures: ["READ_FAILED", "PARENT_NOT_FOUND"],
+      onFault: (_, at, message) => ({ type: "READ_FAILED", at, message }),
+    }),
+    // At once, and no call to the host: the prompt's words and ids are fixed in the transaction that stores them.
+    composeNotice: {
+      perform: (effect) => ({
+        type: "OUTBOX",
+        id: effect.parentSessionID,
+        event: { type: "COMPOSED", prompt: composeNotice(effect), at: clock.now() },
+      }),
+      onFault: ({ parentSessionID }, at, message) => ({
+        type: "OUTBOX",
+        id: parentSessionID,
+        event: { type: "COMPOSE_FAILED", at, message },
+      }),
+    },
+    sendNotice: outboxEffect(log, {
+      perform: sendNotice,
+      failures: ["SEND_REFUSED", "PARENT_NOT_FOUND"],
+      onFault: ({ prompt: { messageID } }, at, message) => ({
+        type: "SEND_REFUSED",
+        at,
+        messageID,
+        message,
+        retryable: true,
+      }),
+    }),
+    checkNotice: outboxEffect(log, {
+      perform: checkNotice,
+      failures: ["CHECK_FAILED", "PARENT_NOT_FOUND"],
+      onFault: ({ messageID }, at, message) => ({ type: "CHECK_FAILED", at, messageID, message }),
+    }),
+    findParent: outboxEffect(log, {
+      perform: findParent,
+      failures: ["SEARCH_FAILED"],
+      onFault: (_, at, message) => ({ type: "SEARCH_FAILED", at, message }),
+    }),
+    showToasts: {
+      perform: async ({ toasts }) => {
+        for (const toast of toasts) {
+          const shown = await host.toast(toast);
+          if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+        }
+        return undefined;
+      },
+      onFault: () => undefined,
+    },
+    noticeRejected: { perform: reportUndelivered, onFault: () => undefined },
+  };
+};

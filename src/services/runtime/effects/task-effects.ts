@@ -1,0 +1,189 @@
+import type { TaskEvent } from "../../../machines/task/events.ts";
+import type { TaskError } from "../../../task.ts";
+import type { Host, HostFailure, HostMessage, HostResult } from "../../host/host.ts";
+import { isDeleted } from "../../host/is-deleted.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ObservedAnswers } from "../observed-answers.ts";
+import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../run-outcome.ts";
+import {
+  type Charts,
+  type EffectHandlers,
+  type EffectOf,
+  firstFailure,
+  okIfNotFound,
+  taskEffect,
+} from "./effect-handler.ts";
+
+/** What a child whose request is rejected reads, while its task is being stopped. */
+const CANCELLED = "The task is cancelled.";
+
+/**
+ * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more
+ * steps than this without a word counts as silent.
+ */
+const ALL_MESSAGES = 200;
+
+/** True when older messages would add nothing to what is known of the run. */
+const isConclusive = (outcome: RunOutcome): boolean => {
+  if (outcome.is === "answered") return outcome.result !== "";
+  return outcome.is === "failed" || (outcome.is === "aborted" && outcome.lastStepAt !== undefined);
+};
+
+const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
+
+/**
+ * Aborts a session and everything below it. Returns the sessions that were reached and all results. A session that is not
+ * found counts as reached, for there may be sessions below it.
+ */
+const abortAll = async (
+  host: Host,
+  sessionID: string,
+): Promise<{ sessions: string[]; results: HostResult<unknown>[] }> => {
+  const [aborted, children] = await Promise.all([host.abort(sessionID), host.children(sessionID)]);
+  const below = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
+  return {
+    sessions: [sessionID, ...below.flatMap(({ sessions }) => sessions)],
+    results: [aborted, children, ...below.flatMap(({ results }) => results)],
+  };
+};
+
+/** What a task's effects are carried out with. */
+export interface TaskEffectDeps {
+  host: Host;
+  clock: Clock;
+  log: Log;
+  observedAnswers: Pick<ObservedAnswers, "answerOf">;
+}
+
+/** Creates the handlers of the effects that a task asks for: to send its prompt, to check its run, to stop its session. */
+export const createTaskEffects = ({
+  host,
+  clock,
+  log,
+  observedAnswers,
+}: TaskEffectDeps): EffectHandlers<"sendPrompt" | "checkRun" | "stopSession"> => {
+  const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
+    const sent = await host.prompt(prompt);
+    const at = clock.now();
+    if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
+    if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
+    const retryable = sent.failure.kind === "unavailable";
+    return { type: "PROMPT_REFUSED", at, error: toTaskError(sent.failure), retryable };
+  };
+
+  /** Reads the run's outcome from the host, with as few calls as possible. */
+  const readRunOutcome = async ({
+    sessionID,
+    messageID,
+    hostError,
+  }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
+    const busy = await host.busy();
+    if (!busy.ok) return busy;
+    if (busy.value.has(sessionID)) return { ok: true, value: { is: "busy" } };
+    const [newest, prompt] = await Promise.all([
+      host.messages(sessionID, NEWEST_MESSAGES),
+      host.message(sessionID, messageID),
+    ]);
+    if (!newest.ok) return newest;
+    if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
+    const outcomeOf = (messages: HostMessage[]) => {
+      const storedAt = prompt.ok ? prompt.value.createdAt : storedAtOf(messageID, messages);
+      return determineRunOutcome({ messageID, hostError, storedAt, messages });
+    };
+    const outcome = outcomeOf(newest.value);
+    if (isConclusive(outcome) || newest.value.length < NEWEST_MESSAGES) return { ok: true, value: outcome };
+    const all = await host.messages(sessionID, ALL_MESSAGES);
+    return all.ok ? { ok: true, value: outcomeOf(all.value) } : all;
+  };
+
+  /** Says why the host did not give the run's outcome. */
+  const reportFailedCheck = async (
+    failure: HostFailure,
+    { sessionID, checkId, wasMissing }: EffectOf<"checkRun">,
+  ): Promise<TaskEvent> => {
+    if (failure.kind !== "notFound") {
+      return { type: "CHECK_FAILED", at: clock.now(), checkId, error: toTaskError(failure) };
+    }
+    if (!wasMissing) return { type: "CHECKED_NOT_FOUND", at: clock.now(), checkId };
+    const deleted = await isDeleted(host, sessionID);
+    const at = clock.now();
+    if (deleted.ok && deleted.value) return { type: "SESSION_DELETED", at };
+    return { type: "CHECK_FAILED", at, checkId, error: toTaskError(deleted.ok ? failure : deleted.failure) };
+  };
+
+  const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
+    const { sessionID, messageID, checkId, abortedAt } = effect;
+    // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
+    const awaitedTasks = charts.awaitsTasks(sessionID);
+    const observed = observedAnswers.answerOf(sessionID, messageID);
+    const read: HostResult<RunOutcome | { is: "busy" }> = observed
+      ? { ok: true, value: { is: "answered", ...observed } }
+      : await readRunOutcome(effect);
+    if (!read.ok) return reportFailedCheck(read.failure, effect);
+    const outcome = read.value;
+    // An agent that waits for tasks of its own has not finished: it will receive their results, and go on.
+    if (outcome.is === "answered" && (awaitedTasks || charts.awaitsTasks(sessionID))) {
+      return { type: "CHECKED_BUSY", at: clock.now(), checkId };
+    }
+    const at = clock.now();
+    const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;
+    switch (outcome.is) {
+      case "busy":
+        return { type: "CHECKED_BUSY", at, checkId };
+      case "answered":
+        return { type: "CHECKED_ANSWERED", at, checkId, completedAt: outcome.completedAt, result: outcome.result };
+      case "failed":
+        return { type: "CHECKED_FAILED", at, checkId, completedAt: outcome.completedAt ?? at, error: outcome.error };
+      case "aborted":
+        // Until the continued run has begun, the host still shows the earlier interruption.
+        if (outcome.completedAt !== undefined && outcome.completedAt === abortedAt) {
+          return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
+        }
+        return { type: "CHECKED_ABORTED", at, checkId, completedAt: outcome.completedAt ?? at, lastStepAt };
+      case "unanswered":
+        return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
+    }
+  };
+
+  const stopSession = async ({ sessionID, messageID, requests }: EffectOf<"stopSession">): Promise<TaskEvent> => {
+    const { sessions, results } = await abortAll(host, sessionID);
+    // The host would list the child's open requests for ever: an abort does not remove them.
+    const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, CANCELLED)));
+    const prompted = await host.message(sessionID, messageID);
+    // Once more, now that the prompt is known to be there: the first abort may have come before it.
+    const again = await host.abort(sessionID);
+    const busy = await host.busy();
+    const at = clock.now();
+    const failure = firstFailure([...results, again, ...rejected.map(okIfNotFound), busy, prompted]);
+    const isRunning = busy.ok && sessions.some((session) => busy.value.has(session));
+    if (!failure && !isRunning) return { type: "STOPPED", at };
+    return {
+      type: "NOT_STOPPED",
+      at,
+      error: {
+        name: failure?.name ?? "StillRunning",
+        kind: "host",
+        message: `OpenCode did not confirm that the session stopped${failure ? `: ${failure.message}` : "."}`,
+      },
+    };
+  };
+
+  return {
+    sendPrompt: taskEffect(log, {
+      taskId: ({ prompt }) => prompt.sessionID,
+      perform: sendPrompt,
+      failures: ["PROMPT_REFUSED", "SESSION_NOT_FOUND"],
+    }),
+    checkRun: taskEffect(log, {
+      taskId: ({ sessionID }) => sessionID,
+      perform: checkRun,
+      failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"],
+    }),
+    stopSession: taskEffect(log, {
+      taskId: ({ sessionID }) => sessionID,
+      perform: stopSession,
+      failures: ["NOT_STOPPED"],
+    }),
+  };
+};

@@ -1,0 +1,17 @@
+import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { Task } from "../../task.ts";
+import type { EventBus } from "../platform/event-bus.ts";
+
+/** What the parts of an engine tell each other. `services/engine/reactions.ts` lists what follows from it. */
+export interface EngineEvents {
+  /** A task's chart took a step, which is stored; or the task was cleared. */
+  taskChanged: Task;
+  /** Another process has taken over these tasks, or removed them, while their runs were under way here. */
+  tasksLost: Task[];
+  /** A session was deleted, as the host said or as was found by asking it. */
+  sessionDeleted: { sessionID: string };
+  /** The host should have sent this event: what it tells was found by asking. */
+  missedHostEvent: HostEvent;
+}
+
+export type EngineBus = EventBus<EngineEvents>;

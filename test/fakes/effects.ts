@@ -1,0 +1,26 @@
+import { createEventBus } from "../../src/services/platform/event-bus.ts";
+import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
+import type { EngineEvents } from "../../src/services/runtime/engine-events.ts";
+import { createFakeHost } from "./fake-host.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
+
+const log = { info: () => undefined, error: () => undefined };
+
+/** The real table of effects, but for what is done: `perform` answers all effects but those that concern an actor. */
+export const createFakeEffects = (perform: Effects["perform"]): Effects => {
+  const clock = createVirtualClock();
+  const effects = createEffects({
+    host: createFakeHost(clock),
+    clock,
+    log,
+    bus: createEventBus<EngineEvents>(log),
+    observedAnswers: { answerOf: () => undefined },
+    composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
+    reportUndelivered: async () => undefined,
+  });
+  return {
+    ...effects,
+    perform: (effect, charts) =>
+      effect.type === "actorFailed" ? effects.perform(effect, charts) : perform(effect, charts),
+  };
+};
