@@ -3,16 +3,19 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
-import { readOptions } from "./options.ts";
+import { type Options, readOptions } from "./options.ts";
+import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine } from "./services/engine.ts";
-import { type ClosableHost, closable } from "./services/host/closable-host.ts";
+import { closable } from "./services/host/closable-host.ts";
+import type { Host } from "./services/host/host.ts";
 import { readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost, type OpencodeEvent } from "./services/host/opencode-host.ts";
+import { createOpencodeLog } from "./services/host/opencode-log.ts";
 import { createEngineSource } from "./services/http/engine-source.ts";
 import { createLiveCharts } from "./services/http/live/live-charts.ts";
 import { createOpenDirectories } from "./services/http/open-directories.ts";
 import { type StatusServer, startStatusServer } from "./services/http/server/status-server.ts";
-import { systemClock } from "./services/platform/clock.ts";
+import { systemClock as clock } from "./services/platform/clock.ts";
 import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
 import { errorMessage, type Log } from "./services/platform/log.ts";
@@ -21,73 +24,46 @@ import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/sqlite/database-file.ts";
 import { shellCommand } from "./services/text/shell-command.ts";
-import { subagentsOf } from "./tools/subtasks/subagents.ts";
-import { subtasksToolset } from "./tools/subtasks/toolset.ts";
-import { fixedTools, toolNames } from "./tools/toolsets.ts";
+import { createPluginTools } from "./tools/plugin-tools.ts";
+import { toolNames } from "./tools/toolsets.ts";
 
 const SERVICE = "opencode-taskchart";
 
-/** The same file seen from here and from the bundle, which is in `dist` too. */
-const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+/** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
+const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
 
-/** The directories that this process has open: the host starts the plugin once for each, and the status API shows all. */
-const sites = createOpenDirectories();
-const source = createEngineSource(sites, systemClock, randomUUID);
+// One of each for the process: OpenCode starts the plugin once for each directory, and the status API shows them all.
+const openDirectories = createOpenDirectories();
+const source = createEngineSource(openDirectories, clock, randomUUID);
+// A page is read only when somebody opens it.
+const liveCharts = createLiveCharts(clock, (name) => readFileSync(built(`${name}.html`), "utf8"));
+// It outlives the plugin, which OpenCode disposes of and starts again in the same process.
+const openings = createDirectoryOpenings(clock);
 
-/** Outlives the plugin, which the host disposes of and starts again in the same process. */
-const openings = createDirectoryOpenings(systemClock);
-
-/** The same place seen from here and from the bundle, which is in `dist` too. Read only when somebody opens the page. */
-const page = (name: string) => readFileSync(new URL(`../dist/${name}.html`, import.meta.url), "utf8");
-const watching = createLiveCharts(systemClock, page);
-
-/** Background tasks for OpenCode. Nothing here awaits the host: it waits for its plugins, so that would be a deadlock. */
+/** Starts the plugin for one directory. Nothing here awaits OpenCode: it waits for its plugins, so that would be a deadlock. */
 const server: Plugin = async (input, given) => {
   const options = readOptions(given);
-  const { prefix } = options;
-  const clock = systemClock;
-  const host = closable(createOpencodeHost(input));
-  const log = logTo(input.client, host);
-  const ids = createIds(clock);
-  const opening = openings.open(input.directory);
-  const store = await openStore({
-    folder: dataFolder(),
-    owner: thisProcess(randomUUID(), input.directory),
-    log: {
-      ...log,
-      // Where the store fails, a person has to know: what is not on disk is gone when OpenCode ends.
-      error: (message, extra) => {
-        log.error(message, extra);
-        void host.toast({ message, variant: "error" });
-      },
-    },
-  });
   const isHeadless = isOpencodeRun();
-  const watch = await watching.watch(options.inspect, input.directory, log);
+
+  const host = closable(createOpencodeHost(input));
+  const log = createOpencodeLog(SERVICE, input.client, host);
+  const opening = openings.open(input.directory);
+  const owner = thisProcess(randomUUID(), input.directory);
+  const store = await openStore({ folder: dataFolder(), owner, log: withToasts(log, host) });
+  const recording = await liveCharts.watch(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
     opening,
     store,
     clock,
-    ids,
+    ids: createIds(clock),
     log,
-    options: {
-      maxDepth: options.maxDepth,
-      staleAfter: options.staleAfter,
-      fork: options.fork,
-      attention: { timeout: options.attention.timeout, command: shellCommand(CLI) },
-      recovery: options.recovery,
-      retention: options.retention,
-      isHeadless,
-      notice: {
-        tools: toolNames(options.toolsets, prefix),
-        maxResultChars: options.notice.maxResultChars,
-        development: isDevelopment(),
-      },
-    },
-    inspect: watch?.inspect,
+    options: engineOptions(options, isHeadless),
+    inspect: recording?.inspect,
   });
-  const leave = sites.add({ engine, store, host });
+  const removeDirectory = openDirectories.add({ engine, store, host });
+  const tools = createPluginTools(options, { engine, clock, prefix: options.prefix, isHeadless }, log);
+
   const serve = async (): Promise<StatusServer | undefined> => {
     const server = await startStatusServer({
       source,
@@ -98,68 +74,61 @@ const server: Plugin = async (input, given) => {
       version: manifest.version,
       allowedOrigins: options.api.allowedOrigins,
       reads: options.api.reads,
-      pages: watching.pages,
+      pages: liveCharts.pages,
     });
-    if (watch && server) log.info("the charts can be watched live", { at: server.url + watch.path });
+    if (recording && server) log.info("the charts can be watched live", { at: server.url + recording.path });
     return server;
   };
   let serving: ReturnType<typeof serve> | undefined;
-  // A process that ends would leave behind the files that say where its server is.
+  // Not while the process may be ending: it would leave behind the files that say where its server is.
   opening.whenProcessStays(() => {
     serving = serve();
   });
   await serving;
-  const parts = { engine, clock, prefix, isHeadless };
-  const tools = fixedTools(options.toolsets, parts);
-  let agents: () => unknown = () => undefined;
-  const subtaskTools = () => {
-    try {
-      const { subagents, odd } = subagentsOf(agents());
-      if (odd.length > 0) log.error("agents have no subtask tool: their configuration cannot be read", { odd });
-      return subtasksToolset(parts, subagents, options.subtasks.onParentCancel);
-    } catch (error) {
-      log.error("there are no subtask tools", { reason: errorMessage(error) });
-      return {};
-    }
-  };
+
+  /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
+  const guarded =
+    <Args extends unknown[]>(fault: string, work: (...args: Args) => void, about?: (...args: Args) => object) =>
+    async (...args: Args): Promise<void> => {
+      try {
+        work(...args);
+      } catch (error) {
+        log.error(fault, { ...about?.(...args), reason: errorMessage(error) });
+      }
+    };
+
   return {
-    // Read once every plugin's `config` hook has run: agents that others add have their tools too.
+    // OpenCode reads this after the `config` hooks of all plugins, so that agents that others add have their tools too.
     get tool() {
-      return options.toolsets.includes("subtasks") ? { ...tools, ...subtaskTools() } : tools;
+      return tools.all();
     },
-    // The one place where the agents are known without asking the host.
-    config: async (config) => {
-      agents = () => config.agent;
-    },
-    // A throw in here could hang the host, or break every session of it.
-    event: async ({ event }) => {
-      try {
-        const told = readEvent(event as OpencodeEvent, clock.now());
-        if (told) engine.onHostEvent(told);
-      } catch (error) {
-        log.error("an event could not be handled", { type: event.type, reason: errorMessage(error) });
-      }
-    },
-    "experimental.session.compacting": async ({ sessionID }, { context }) => {
-      try {
-        const tasks = engine.reminderFor(sessionID);
-        if (tasks !== undefined) context.push(tasks);
-      } catch (error) {
-        log.error("a compaction was not told of the tasks", { sessionID, reason: errorMessage(error) });
-      }
-    },
-    "experimental.chat.messages.transform": async (_, { messages }) => {
-      try {
-        engine.onModelRequest(messages);
-      } catch (error) {
-        log.error("a model request could not be looked through", { reason: errorMessage(error) });
-      }
-    },
+    // Only here the agents are known without asking OpenCode.
+    config: async (config) => tools.setAgents(() => config.agent),
+    event: guarded(
+      "an event could not be handled",
+      ({ event }) => {
+        const hostEvent = readEvent(event as OpencodeEvent, clock.now());
+        if (hostEvent) engine.onHostEvent(hostEvent);
+      },
+      ({ event }) => ({ type: event.type }),
+    ),
+    "experimental.session.compacting": guarded(
+      "the tasks could not be added to a compaction",
+      ({ sessionID }, { context }) => {
+        const reminder = engine.reminderFor(sessionID);
+        if (reminder !== undefined) context.push(reminder);
+      },
+      ({ sessionID }) => ({ sessionID }),
+    ),
+    "experimental.chat.messages.transform": guarded(
+      "the messages of a model request could not be checked",
+      (_, { messages }) => engine.onModelRequest(messages),
+    ),
     dispose: async () => {
-      leave();
+      removeDirectory();
       try {
         engine.stop();
-        watch?.end();
+        recording?.end();
       } finally {
         await (await serving)?.stop();
       }
@@ -167,17 +136,28 @@ const server: Plugin = async (input, given) => {
   };
 };
 
-/**
- * Writes to the host's log. What cannot be written there is dropped: a log that fails must not fail a task, and one that
- * is written to a closed host would open it again.
- */
-function logTo(client: Parameters<Plugin>[0]["client"], host: Pick<ClosableHost, "isClosed">): Log {
-  const write = (level: "info" | "error") => (message: string, extra?: Record<string, unknown>) => {
-    if (host.isClosed()) return;
-    const body = { service: SERVICE, level, message, ...(extra ? { extra } : {}) };
-    client.app.log({ body }).catch(() => undefined);
-  };
-  return { info: write("info"), error: write("error") };
-}
+const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
+  maxDepth: options.maxDepth,
+  staleAfter: options.staleAfter,
+  fork: options.fork,
+  attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
+  recovery: options.recovery,
+  retention: options.retention,
+  isHeadless,
+  notice: {
+    tools: toolNames(options.toolsets, options.prefix),
+    maxResultChars: options.notice.maxResultChars,
+    development: isDevelopment(),
+  },
+});
+
+/** Shows each error to a person too: what the store cannot write to disk is gone when OpenCode ends. */
+const withToasts = (log: Log, host: Host): Log => ({
+  ...log,
+  error: (message, extra) => {
+    log.error(message, extra);
+    void host.toast({ message, variant: "error" });
+  },
+});
 
 export default { id: SERVICE, server };
