@@ -1,5 +1,6 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
-import type { HostMessage, HostResult } from "../../src/services/host/host.ts";
+import type { HostResult } from "../../src/services/host/host.ts";
+import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { PARENT } from "../fakes/stage.ts";

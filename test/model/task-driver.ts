@@ -1,6 +1,6 @@
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
-import type { HostMessage } from "../../src/services/host/host.ts";
+import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { missing, unavailable } from "../fakes/fake-host.ts";

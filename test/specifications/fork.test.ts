@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HostMessage } from "../../src/services/host/host.ts";
+import type { HostMessage } from "../../src/services/host/messages.ts";
 import { formatMessage } from "../../src/services/text/transcript.ts";
 import { refused } from "../fakes/fake-host.ts";
 import { PARENT, type Stage } from "../fakes/stage.ts";

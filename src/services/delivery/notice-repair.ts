@@ -1,11 +1,5 @@
 import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
-
-/** A message on its way to a model, as far as it matters here. */
-export interface ModelMessage {
-  /** `summary` is true for what a compaction left of a conversation; the creation's time is epoch milliseconds. */
-  info: { id: string; sessionID: string; role: "user" | "assistant"; summary?: unknown; time: { created: number } };
-  parts: { id: string; text?: string }[];
-}
+import type { ModelMessage } from "../host/messages.ts";
 
 /**
  * Prompts to parents that may still be shown in part.

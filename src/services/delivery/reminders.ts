@@ -1,7 +1,7 @@
+import type { ModelMessage } from "../host/messages.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
 import { isTaskReminder } from "../text/task-reminder.ts";
-import type { ModelMessage } from "./notice-repair.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
 /** Reminds agents of tasks that their conversations do not show them any more. */

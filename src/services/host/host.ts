@@ -1,9 +1,8 @@
-import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { ToolCallStage } from "../../machines/supervisor/events.ts";
 import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { ForkedMessage, ForkedPart } from "../launch/fork-plan.ts";
-import type { SpokenMessage } from "../text/transcript.ts";
+import type { ForkedMessage, ForkedPart, HostMessage, SpokenMessage, StoredMessage } from "./messages.ts";
 
 /**
  * Why a call to the host failed.
@@ -55,20 +54,6 @@ export interface ListedSession {
   /** Epoch milliseconds. */
   createdAt: number;
 }
-
-/** A message with its text: its text parts, without those that a machine added. */
-export interface HostMessage extends MessageInfo {
-  text: string;
-}
-
-/** A message that was asked for by its id. A host stores its parts one after the other. */
-export interface StoredMessage extends HostMessage {
-  /** The ids of the parts that are stored. */
-  partIDs: string[];
-}
-
-/** The text of a message that was written in these parts. */
-export const joinTexts = (texts: string[]): string => texts.join("\n").trim();
 
 /** A child session to be made. */
 export interface NewSession {

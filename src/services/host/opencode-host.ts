@@ -12,10 +12,9 @@ import {
 import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
-import type { ForkedMessage, ForkedPart } from "../launch/fork-plan.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { SpokenPart } from "../text/transcript.ts";
-import { type Host, type HostFailure, type HostMessage, type HostResult, joinTexts } from "./host.ts";
+import type { Host, HostFailure, HostResult } from "./host.ts";
+import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
 
 /** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
 export type OpencodeEvent = Event;

@@ -1,28 +1,7 @@
 import { estimateTokenCount } from "tokenx";
+import type { ForkedMessage, ForkedPart } from "../host/messages.ts";
 import { lines, type OwnText, own } from "../text/own-text.ts";
 import { truncate } from "../text/truncate.ts";
-
-/** A message of an inherited conversation, as far as it is weighed and cut. */
-export interface ForkedMessage {
-  id: string;
-  role: "user" | "assistant";
-  /** Part of a compaction's summary. The host sends a model nothing of what stands before it. */
-  isSummary: boolean;
-  parts: ForkedPart[];
-}
-
-/** A part of it. */
-export interface ForkedPart {
-  id: string;
-  kind: "toolResult" | "text" | "other";
-  /** What a model is sent of it, and what of it can be cut. */
-  text: string;
-  /** What a model is sent beside that, and must stay: a call's arguments, a reasoning. */
-  beside: string;
-  attachments: number;
-  /** The host's own form of the part, to be handed back to it when the part is rewritten. */
-  raw: unknown;
-}
 
 /** How much of a conversation a fork inherits. */
 export interface ForkLimits {

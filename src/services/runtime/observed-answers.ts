@@ -1,5 +1,5 @@
 import type { HostEvent, MessageInfo } from "../../machines/supervisor/events.ts";
-import { joinTexts } from "../host/host.ts";
+import { joinTexts } from "../host/messages.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
 interface SessionObservation {

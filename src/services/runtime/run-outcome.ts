@@ -1,7 +1,7 @@
 import type { MessageInfo } from "../../machines/supervisor/events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { TaskError } from "../../task.ts";
-import type { HostMessage } from "../host/host.ts";
+import type { HostMessage } from "../host/messages.ts";
 
 /** What was seen of an idle session, and what is asked of it. */
 export interface RunObservation {

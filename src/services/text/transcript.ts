@@ -1,4 +1,5 @@
 import { estimateTokenCount } from "tokenx";
+import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import {
   endWithJson,
@@ -12,18 +13,6 @@ import {
   quoteLine,
 } from "./own-text.ts";
 import { truncate } from "./truncate.ts";
-
-/** A conversation for reading: what was said, and which tools were called with what. */
-export interface SpokenMessage {
-  id: string;
-  role: "user" | "assistant";
-  parts: SpokenPart[];
-}
-
-/** What a reader wants to see of a message part. `result` is the tool's output or error, once there is one. */
-export type SpokenPart =
-  | { kind: "text"; text: string }
-  | { kind: "tool"; name: string; params: unknown; result: string | undefined };
 
 /** Which part of a conversation is wanted. */
 export interface TranscriptOptions {

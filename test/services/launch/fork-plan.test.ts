@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ForkedMessage, type ForkedPart, planFork, preambleOf } from "../../../src/services/launch/fork-plan.ts";
+import type { ForkedMessage, ForkedPart } from "../../../src/services/host/messages.ts";
+import { planFork, preambleOf } from "../../../src/services/launch/fork-plan.ts";
 
 const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };
 

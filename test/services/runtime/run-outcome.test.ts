@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HostMessage } from "../../../src/services/host/host.ts";
+import type { HostMessage } from "../../../src/services/host/messages.ts";
 import { determineRunOutcome, isAnswer, type RunObservation } from "../../../src/services/runtime/run-outcome.ts";
 
 const PROMPT = "msg_2";

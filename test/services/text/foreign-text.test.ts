@@ -1,15 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
+import type { SpokenMessage, SpokenPart } from "../../../src/services/host/messages.ts";
 import { textPreamble } from "../../../src/services/launch/fork-plan.ts";
 import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import { taskReminder } from "../../../src/services/text/task-reminder.ts";
-import {
-  conversationText,
-  excerpt,
-  type SpokenMessage,
-  type SpokenPart,
-} from "../../../src/services/text/transcript.ts";
+import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";
 import { requestMessage } from "../../../src/services/text/user-request.ts";
 import type { Task, TaskStatus } from "../../../src/task.ts";
 import { formatBatch, formatReport, formatTaskList } from "../../../src/tools/tasks/format.ts";

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  excerpt,
-  formatMessage,
-  type SpokenMessage,
-  type TranscriptOptions,
-} from "../../../src/services/text/transcript.ts";
+import type { SpokenMessage } from "../../../src/services/host/messages.ts";
+import { excerpt, formatMessage, type TranscriptOptions } from "../../../src/services/text/transcript.ts";
 import { createStage } from "../../fakes/stage.ts";
 
 const said = (id: string, role: SpokenMessage["role"], text: string): SpokenMessage => ({
