@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../machines/supervisor/events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host } from "../host/host.ts";
-import { isDeleted } from "../host/is-deleted.ts";
+import { isDeleted } from "../host/session-calls.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";

@@ -3,7 +3,7 @@ import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { Host, HostFailure, HostResult } from "../host/host.ts";
-import { isDeleted } from "../host/is-deleted.ts";
+import { isDeleted } from "../host/session-calls.ts";
 import type { Clock } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
 import { errorMessage, type Log } from "../platform/log.ts";

@@ -1,6 +1,11 @@
+import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/supervisor/events.ts";
 import type { Question } from "../../task.ts";
-import { isOwnText, type OpencodeEvent, readError, readMessage, stageOf } from "./opencode-host.ts";
+import { isOwnText, readMessage, stageOf } from "./opencode-messages.ts";
+import { readError } from "./sdk-client.ts";
+
+/** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
+export type OpencodeEvent = Event;
 
 type AskedQuestion = Extract<OpencodeEvent, { type: "question.asked" }>["properties"]["questions"][number];
 type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;

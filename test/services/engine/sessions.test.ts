@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readEvent } from "../../../src/services/host/opencode-events.ts";
-import type { OpencodeEvent } from "../../../src/services/host/opencode-host.ts";
+import { type OpencodeEvent, readEvent } from "../../../src/services/host/opencode-events.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 

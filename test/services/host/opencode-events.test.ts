@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readEvent } from "../../../src/services/host/opencode-events.ts";
-import type { OpencodeEvent } from "../../../src/services/host/opencode-host.ts";
+import { type OpencodeEvent, readEvent } from "../../../src/services/host/opencode-events.ts";
 
 const AT = 7;
 const read = (type: string, properties: unknown) => readEvent({ id: "evt", type, properties } as OpencodeEvent, AT);

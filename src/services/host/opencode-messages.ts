@@ -1,0 +1,109 @@
+import type { AssistantMessage, Message, Part, TextPart, ToolPart } from "@opencode-ai/sdk/v2/client";
+import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { Prompt } from "../../machines/task/events.ts";
+import type { ModelRef } from "../../task.ts";
+import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
+import { readError } from "./sdk-client.ts";
+
+/** The host says `null`, and leaves out, what is not there. */
+export const variantOf = (variant: string | null | undefined): { variant?: string } =>
+  typeof variant === "string" ? { variant } : {};
+
+export const modelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
+  providerID,
+  modelID,
+  ...variantOf(variant),
+});
+
+const answerOf = (info: AssistantMessage) => ({
+  promptID: info.parentID,
+  completedAt: info.time.completed ?? undefined,
+  finish: info.finish ?? undefined,
+  error: info.error ? readError(info.error) : undefined,
+  isSummary: info.summary === true,
+});
+
+const noAnswer = {
+  promptID: undefined,
+  completedAt: undefined,
+  finish: undefined,
+  error: undefined,
+  isSummary: false,
+};
+
+/** Reads a message of the host. */
+export const readMessage = (info: Message): MessageInfo => ({
+  id: info.id,
+  role: info.role,
+  createdAt: info.time.created,
+  ...(info.role === "assistant" ? answerOf(info) : noAnswer),
+});
+
+/** True for text that a person or a model wrote, not a machine. */
+export const isOwnText = (part: Part): part is TextPart =>
+  part.type === "text" && part.synthetic !== true && part.ignored !== true;
+
+export const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
+  ...readMessage(info),
+  text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
+});
+
+const toForkedPart = (part: Part): ForkedPart => {
+  const other = { id: part.id, kind: "other", text: "", beside: "", attachments: 0, raw: part } as const;
+  if (part.type === "text") return { ...other, kind: "text", text: part.ignored === true ? "" : part.text };
+  if (part.type === "reasoning") return { ...other, beside: part.text };
+  if (part.type === "file") return { ...other, attachments: 1 };
+  if (part.type !== "tool") return other;
+  const { state } = part;
+  const beside = JSON.stringify(state.input);
+  if (state.status === "completed") {
+    const attachments = state.attachments?.length ?? 0;
+    return { ...other, kind: "toolResult", text: state.output, beside, attachments };
+  }
+  return state.status === "error" ? { ...other, kind: "toolResult", text: state.error, beside } : { ...other, beside };
+};
+
+export const toForkedMessage = ({ info, parts }: { info: Message; parts: Part[] }): ForkedMessage => ({
+  id: info.id,
+  role: info.role,
+  isSummary: info.role === "assistant" ? info.summary === true : parts.some(({ type }) => type === "compaction"),
+  parts: parts.map(toForkedPart),
+});
+
+/** The host's form of a part, with its text as it shall be; the host takes whole parts only. */
+export const withText = ({ raw, text }: ForkedPart): Part => {
+  const part = raw as Part;
+  if (part.type === "text") return { ...part, text };
+  if (part.type !== "tool") return part;
+  const { state } = part;
+  if (state.status === "completed") return { ...part, state: { ...state, output: text } };
+  return state.status === "error" ? { ...part, state: { ...state, error: text } } : part;
+};
+
+/** How far a tool call has come. */
+export const stageOf = ({ state: { status } }: ToolPart): ToolCallStage =>
+  status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
+
+export const stageIn =
+  (callID: string) =>
+  (part: Part): ToolCallStage[] =>
+    part.type === "tool" && part.callID === callID ? [stageOf(part)] : [];
+
+/** A prompt as the host takes it. */
+export const promptBody = ({ sessionID, messageID, parts, agent, model, noReply }: Prompt) => ({
+  sessionID,
+  messageID,
+  ...(agent === undefined ? {} : { agent }),
+  ...(noReply ? { noReply } : {}),
+  ...(model ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) } : {}),
+  parts: parts.map((part) => ({ type: "text" as const, ...part })),
+});
+
+/** What a reader wants to see of a part, if anything. */
+export const spokenPart = (part: Part): SpokenPart[] => {
+  if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
+  if (part.type !== "tool") return [];
+  const { state } = part;
+  const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : undefined;
+  return [{ kind: "tool", name: part.tool, params: state.input, result }];
+};
