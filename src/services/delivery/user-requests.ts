@@ -4,7 +4,7 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { Host, HostFailure, HostResult } from "../host/host.ts";
 import { isDeleted } from "../host/session-calls.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -160,8 +160,6 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     resumeTasks(asked.request.id, asked.taskIds);
   };
 
-  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
-
   /** True while a task of this process waits for the answer. */
   const holdsUp = ({ taskIds: [nearest] }: OpenUserRequest): boolean => {
     const live = nearest === undefined ? undefined : runtime.snapshotOf(nearest);
@@ -184,7 +182,7 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
       if (rejected.ok || absences === NOT_FOUND_LIMIT) return close(asked);
       log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
       if (rejected.failure.kind === "refused") refusals += 1;
-      await pause(ms);
+      await sleep(clock, ms);
     }
     asked.isRefused = isOpen(asked);
     if (asked.isRefused && !holdsUp(asked)) close(asked);
@@ -251,7 +249,7 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     while (isOpen(asked)) {
       const busy = await host.busy();
       if (busy.ok) return busy.value.has(asked.sessionID) ? undefined : dismiss(asked);
-      await pause(RETRY_MS);
+      await sleep(clock, RETRY_MS);
     }
   };
 
@@ -283,7 +281,7 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
         : host.answerUserRequest(request, given);
     let replied = await reply();
     if (isNotFound(replied)) {
-      await pause(RETRY_MS);
+      await sleep(clock, RETRY_MS);
       replied = await reply();
     }
     const isGone = isNotFound(replied);

@@ -1,5 +1,5 @@
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Host, HostResult } from "./host.ts";
 
@@ -27,6 +27,6 @@ export const createSessionAborter =
       if (aborted.ok || aborted.failure.kind === "notFound") return;
       log.error("a session could not be aborted", { sessionID, tries, reason: aborted.failure.message });
       if (tries === TASK_LIMITS.stopAttempts) return;
-      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.stopAgainAfter, resolve));
+      await sleep(clock, TASK_LIMITS.stopAgainAfter);
     }
   };

@@ -1,5 +1,5 @@
 import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -73,7 +73,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
 
   const search = async (launch: PendingLaunch, isWanted: () => boolean): Promise<string | undefined> => {
     for (const pause of SEARCH_PAUSES_MS) {
-      if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
+      if (pause > 0) await sleep(clock, pause);
       if (!isWanted()) return undefined;
       const found = await orphanedLaunches.find(launch);
       if (found !== undefined) return found;

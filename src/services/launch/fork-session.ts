@@ -1,6 +1,6 @@
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host, HostResult, NewSession } from "../host/host.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { conversationText } from "../text/transcript.ts";
 import { type ForkLimits, planFork, preambleOf, textPreamble } from "./fork-plan.ts";
@@ -59,7 +59,7 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
     const parts = ids.parts(1).map((id) => ({ id, text, synthetic: true }));
     const message = { sessionID, messageID: ids.message(), parts, agent, model };
     for (const pause of [0, ...PAUSES]) {
-      if (pause > 0) await new Promise<void>((resolve) => void clock.after(pause, resolve));
+      if (pause > 0) await sleep(clock, pause);
       if (!isWanted()) throw new Error("it is not wanted any more");
       const sent = await host.storeMessage(message);
       if (!sent.ok && sent.failure.kind !== "unavailable") orThrow(sent);

@@ -1,6 +1,6 @@
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { createWaitEvents, type Waits } from "./wait.ts";
@@ -107,7 +107,7 @@ export const createCancellation = ({
   const stopUntilQuiet = async (sessionID: string, messageID: string): Promise<void> => {
     for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts; attempt += 1) {
       if (await stopSession(sessionID, messageID)) return;
-      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.stopAgainAfter, resolve));
+      await sleep(clock, TASK_LIMITS.stopAgainAfter);
     }
   };
 
@@ -127,7 +127,7 @@ export const createCancellation = ({
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
     await withWaiter([taskId], ABORT_WAITER, async () => {
-      await new Promise<void>((resolve) => void clock.after(TASK_LIMITS.cancelAfterAbort, resolve));
+      await sleep(clock, TASK_LIMITS.cancelAfterAbort);
       if (!stopped) await cancel([taskId]);
       const ended = get(taskId);
       return ended?.status === "cancelled" && !ended.error ? "known" : "news";

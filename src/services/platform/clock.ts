@@ -6,6 +6,10 @@ export interface Clock {
   after(ms: number, fire: () => void): () => void;
 }
 
+/** Resolves after `ms` milliseconds. */
+export const sleep = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve));
+
 /** Node fires a longer timer at once: one of 25 days and more takes several. */
 const LONGEST = 2 ** 31 - 1;
 
