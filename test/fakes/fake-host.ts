@@ -435,7 +435,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
                     id: `prt_${stored.id}`,
                     kind: stored.toolResult ? ("toolResult" as const) : ("text" as const),
                     text: stored.text,
-                    beside: "",
+                    uncuttableText: "",
                     attachments: 0,
                     raw: undefined,
                   },

@@ -1,6 +1,6 @@
 import type { Host, HostFailure } from "./host.ts";
 
-/** A host that can be closed for good: from then on no call reaches it, whatever was under way. */
+/** A host that can be closed for good. After that no call reaches it, not even from work that was already running. */
 export interface ClosableHost extends Host {
   close(): void;
   isClosed(): boolean;
@@ -9,16 +9,16 @@ export interface ClosableHost extends Host {
 const CLOSED: HostFailure = {
   kind: "unavailable",
   name: "Closed",
-  message: "OpenCode has closed the directory, and the plugin asks nothing of it any more",
+  message: "OpenCode has closed this directory, so the plugin does not call it any more",
 };
 
 /**
- * The same host, with a door to it. OpenCode opens a directory for any call that names it: one that comes after OpenCode
- * has closed the directory would start everything there again, perhaps in a process that is ending.
+ * Wraps a host so that it can be closed. OpenCode opens a directory for any call that names it, so a call made after
+ * OpenCode closed the directory would start everything there again, perhaps in a process that is ending.
  */
 export const closable = (host: Host): ClosableHost => {
   let closed = false;
-  const door = {
+  const controls = {
     close: () => {
       closed = true;
     },
@@ -26,7 +26,7 @@ export const closable = (host: Host): ClosableHost => {
   };
   return new Proxy(host, {
     get: (target, name, receiver) => {
-      if (Object.hasOwn(door, name)) return Reflect.get(door, name);
+      if (Object.hasOwn(controls, name)) return Reflect.get(controls, name);
       const call: unknown = Reflect.get(target, name, receiver);
       if (typeof call !== "function") return call;
       return (...args: unknown[]) =>

@@ -6,10 +6,10 @@ import type { ForkedMessage, ForkedPart, HostMessage, SpokenMessage, StoredMessa
 
 /**
  * Why a call to the host failed.
- * - `notFound`: the session or message does not exist (any more)
- * - `refused`: the host said no; the same call would fail again
- * - `unavailable`: no answer came in time, or the host has a fault of its own; what was asked for may be done all the
- *   same, now or later
+ * - `notFound`: the session, message or request does not exist (any more)
+ * - `refused`: the host rejected the call, and would reject the same call again
+ * - `unavailable`: the host did not respond in time or has a fault of its own; it may have done what was asked all the
+ *   same, or may still do it
  */
 export interface HostFailure {
   kind: "notFound" | "refused" | "unavailable";
@@ -17,25 +17,25 @@ export interface HostFailure {
   message: string;
 }
 
-/** The answer to a call. A host call never throws. */
+/** The outcome of a call to the host. Host calls never throw. */
 export type HostResult<T> = { ok: true; value: T } | { ok: false; failure: HostFailure };
 
-/** An agent that the host has. */
+/** An agent that is configured in the host. */
 export interface HostAgent {
   name: string;
-  /** Kept from people and models: the host's own helpers, such as the one that writes titles. */
+  /** True for the host's own helpers, such as the one that writes titles: neither people nor models can choose them. */
   hidden: boolean;
   model: ModelRef | undefined;
 }
 
-/** One rule of a session; of several that fit, the last one counts. */
+/** One permission rule of a session. If several rules match, the last one applies. */
 export interface PermissionRule {
   permission: string;
   pattern: string;
   action: "allow" | "deny" | "ask";
 }
 
-/** A session, and what it works with now. */
+/** A session, with the agent and the model that it uses now. */
 export interface HostSession {
   id: string;
   parentID: string | undefined;
@@ -45,7 +45,7 @@ export interface HostSession {
   title: string;
 }
 
-/** A session as a list shows it. */
+/** A session as an entry of a list. */
 export interface ListedSession {
   id: string;
   parentID: string | undefined;
@@ -55,66 +55,89 @@ export interface ListedSession {
   createdAt: number;
 }
 
-/** A child session to be made. */
+/** A child session to be created. */
 export interface NewSession {
   parentID: string;
   title: string;
   agent: string;
   model: ModelRef | undefined;
   permission: PermissionRule[];
-  /** Kept by the host and read back: tells our sessions from others after a crash. */
+  /** Stored by the host and returned in lists; identifies the plugin's own sessions after a crash. */
   metadata: Record<string, unknown>;
 }
 
-/** A few words that the interface shows for a moment. */
+/** A short message that the interface shows for a few seconds. */
 export interface Toast {
   message: string;
   variant: "success" | "error" | "info";
 }
 
-/** What the engine needs of a host. */
+/** The port to OpenCode: every call that the plugin makes to it. */
 export interface Host {
+  /** Lists the configured agents, hidden ones included. */
   agents(): Promise<HostResult<HostAgent[]>>;
+  /** Reads a session. */
   session(sessionID: string): Promise<HostResult<HostSession>>;
+  /** Creates a session. */
   createSession(session: NewSession): Promise<HostResult<{ id: string }>>;
+  /** Deletes a session with its messages. */
   deleteSession(sessionID: string): Promise<HostResult<void>>;
-  /** The ids of the sessions directly below. */
+  /** Returns the ids of a session's direct children. */
   children(sessionID: string): Promise<HostResult<string[]>>;
-  /** Stores the prompt and has it answered; with the same ids again, nothing is stored or answered twice. */
+  /**
+   * Stores a prompt and starts a turn that answers it; does not wait for the answer. Sending a prompt again with the same
+   * ids stores and answers nothing twice.
+   */
   prompt(prompt: Prompt): Promise<HostResult<void>>;
-  /** Stores a message that nobody is to answer, and succeeds when it is stored; with the same ids again, nothing changes. */
+  /**
+   * Stores a message without starting a turn, and succeeds once it is stored. Sending it again with the same ids changes
+   * nothing.
+   */
   storeMessage(message: Omit<Prompt, "noReply">): Promise<HostResult<void>>;
+  /** Aborts whatever a session is doing. */
   abort(sessionID: string): Promise<HostResult<void>>;
-  /** The ids of all sessions that work or wait to try again. */
+  /** Returns the ids of all sessions that are working or waiting to retry. */
   busy(): Promise<HostResult<Set<string>>>;
-  /** The newest `limit` messages, oldest first. */
+  /** Reads the newest `limit` messages of a session, oldest first. */
   messages(sessionID: string, limit: number): Promise<HostResult<HostMessage[]>>;
-  /** A copy of the session's conversation up to the message, which is left out, in a session of its own. */
+  /** Copies a session's conversation up to, but not including, a message into a new session without a parent. */
   fork(sessionID: string, messageID: string): Promise<HostResult<{ id: string }>>;
-  /** The conversation of a forked session, to be cut down. */
+  /** Reads the conversation of a forked session in the form in which it can be cut, oldest first. */
   forkedMessages(sessionID: string): Promise<HostResult<ForkedMessage[]>>;
-  /** Gives a part another text. */
+  /** Replaces a part's text by the text that `part` has now. */
   rewritePart(sessionID: string, messageID: string, part: ForkedPart): Promise<HostResult<void>>;
+  /** Deletes a message of a session. */
   deleteMessage(sessionID: string, messageID: string): Promise<HostResult<void>>;
   /** Changes the given fields. OpenCode stores them one after the other, so a process that is killed may leave half. */
   updateSession(
     sessionID: string,
     changes: Partial<Pick<NewSession, "title" | "permission" | "metadata">>,
   ): Promise<HostResult<void>>;
-  /** The whole conversation as it was spoken, oldest first. */
+  /** Reads the whole conversation of a session as a transcript, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
-  /** This directory's sessions that were made or used since then, epoch milliseconds. */
+  /** Lists this directory's sessions that were created or used at or after `at`, in epoch milliseconds. */
   sessionsSince(at: number): Promise<HostResult<ListedSession[]>>;
-  /** The ids of all of this directory's sessions. */
+  /** Returns the ids of all sessions of this directory. */
   allSessions(): Promise<HostResult<Set<string>>>;
-  /** How far a tool call of a session has come; `stored` when its answer is in the conversation. Only recent ones are found. */
+  /**
+   * Returns how far a tool call of a session has come: `stored` once its output is in the conversation. Only recent calls
+   * are found; for any other the result is `notFound`.
+   */
   toolCall(sessionID: string, callID: string): Promise<HostResult<ToolCallStage>>;
-  /** All messages of a session in the host's own form, oldest first. */
+  /** Reads all messages of a session in the host's own form, oldest first. */
   rawMessages(sessionID: string): Promise<HostResult<unknown[]>>;
+  /** Reads one message. */
   message(sessionID: string, messageID: string): Promise<HostResult<StoredMessage>>;
-  /** Gives a person's answer to a permission or a question; `notFound` when it is not open any more. */
-  answerUserRequest(request: UserRequest, answer: Omit<UserReply, "requestId">): Promise<HostResult<void>>;
-  /** Says no to a permission or a question. With a permission goes `why`, for the child, which goes on with that. */
+  /**
+   * Passes on a user's reply to a permission request or a question; `notFound` when the request is no longer open.
+   * @throws Error when `reply` has neither a reply nor answers, which its schema rules out.
+   */
+  answerUserRequest(request: UserRequest, reply: Omit<UserReply, "requestId">): Promise<HostResult<void>>;
+  /**
+   * Rejects a permission request or a question. A permission is rejected with `why`, and the child then continues its
+   * turn with that; a question takes no explanation.
+   */
   rejectUserRequest(request: UserRequest, why: string): Promise<HostResult<void>>;
+  /** Shows a toast in the interface. */
   toast(toast: Toast): Promise<HostResult<void>>;
 }

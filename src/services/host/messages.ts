@@ -1,56 +1,57 @@
 import type { MessageInfo } from "../../machines/supervisor/events.ts";
 
-/** A message with its text: its text parts, without those that a machine added. */
+/** A message and its text. The text is what a person or a model wrote, without parts that a program added. */
 export interface HostMessage extends MessageInfo {
   text: string;
 }
 
-/** A message that was asked for by its id. A host stores its parts one after the other. */
+/** A single message read by its id, perhaps while the host is still storing its parts, which it does one by one. */
 export interface StoredMessage extends HostMessage {
-  /** The ids of the parts that are stored. */
+  /** The ids of the parts stored so far. */
   partIDs: string[];
 }
 
-/** The text of a message that was written in these parts. */
+/** Joins the text parts of one message. */
 export const joinTexts = (texts: string[]): string => texts.join("\n").trim();
 
-/** A message of an inherited conversation, as far as it is weighed and cut. */
+/** A message of a forked conversation, with what is needed to plan which parts to cut and which messages to delete. */
 export interface ForkedMessage {
   id: string;
   role: "user" | "assistant";
-  /** Part of a compaction's summary. The host sends a model nothing of what stands before it. */
+  /** True for both messages of a compaction: its request and its summary. The host sends no older message to a model. */
   isSummary: boolean;
   parts: ForkedPart[];
 }
 
-/** A part of it. */
+/** A part of a forked message. */
 export interface ForkedPart {
   id: string;
   kind: "toolResult" | "text" | "other";
-  /** What a model is sent of it, and what of it can be cut. */
+  /** The text that a model is sent and that may be cut. */
   text: string;
-  /** What a model is sent beside that, and must stay: a call's arguments, a reasoning. */
-  beside: string;
+  /** Text that a model is sent as well and that must stay whole: a tool call's arguments, or reasoning. */
+  uncuttableText: string;
+  /** Number of attached files. */
   attachments: number;
-  /** The host's own form of the part, to be handed back to it when the part is rewritten. */
+  /** The host's own form of the part, which is handed back to the host when the part is rewritten. */
   raw: unknown;
 }
 
-/** A conversation for reading: what was said, and which tools were called with what. */
+/** A message of a transcript. */
 export interface SpokenMessage {
   id: string;
   role: "user" | "assistant";
   parts: SpokenPart[];
 }
 
-/** What a reader wants to see of a message part. `result` is the tool's output or error, once there is one. */
+/** A text or a tool call of a transcript. `result` is the tool's output or error; undefined while the tool runs. */
 export type SpokenPart =
   | { kind: "text"; text: string }
   | { kind: "tool"; name: string; params: unknown; result: string | undefined };
 
-/** A message on its way to a model, as far as it matters here. */
+/** A message of a request that is about to be sent to a model, in the host's own form. */
 export interface ModelMessage {
-  /** `summary` is true for what a compaction left of a conversation; the creation's time is epoch milliseconds. */
+  /** `summary` is true for the summary that a compaction wrote; `time.created` is epoch milliseconds. */
   info: { id: string; sessionID: string; role: "user" | "assistant"; summary?: unknown; time: { created: number } };
   parts: { id: string; text?: string }[];
 }

@@ -4,7 +4,7 @@ import type { Question } from "../../task.ts";
 import { isOwnText, readMessage, stageOf } from "./opencode-messages.ts";
 import { readError } from "./sdk-client.ts";
 
-/** An event as the host publishes it. The type that the plugin package gives for it is older, and lacks some. */
+/** An event as the host publishes it. The plugin package exports an older type, which lacks some events. */
 export type OpencodeEvent = Event;
 
 type AskedQuestion = Extract<OpencodeEvent, { type: "question.asked" }>["properties"]["questions"][number];
@@ -24,7 +24,7 @@ const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | und
   return undefined;
 };
 
-/** Where it is not said, one is chosen, or something else is said. */
+/** By default a question takes one choice, and also an answer that is not among its choices. */
 const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): Question => ({
   question,
   options: options.map(({ label }) => label),
@@ -32,11 +32,14 @@ const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): Q
   custom: custom !== false,
 });
 
-/** What an event of OpenCode means to us; undefined for the many that mean nothing. `at` is epoch milliseconds. */
+/**
+ * Translates an event of OpenCode into an event of ours. Returns undefined for the many that no task depends on.
+ * @param at when the event arrived, in epoch milliseconds
+ */
 export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefined => {
   switch (event.type) {
     case "session.status":
-      // A retry is work too; idle is told once more by `session.idle`, the one that is read.
+      // A session that retries counts as busy. Idle is also published as `session.idle`, which is read instead.
       return event.properties.status.type === "idle"
         ? undefined
         : { type: "busy", sessionID: event.properties.sessionID };

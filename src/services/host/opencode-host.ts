@@ -5,23 +5,26 @@ import {
   promptBody,
   readWhole,
   spokenPart,
-  stageIn,
+  stagesOfCall,
   toForkedMessage,
   variantOf,
   withText,
 } from "./opencode-messages.ts";
-import { CREATE_TIMEOUT, callSdk, connect, FORK_TIMEOUT, mapResult, withoutValue } from "./sdk-client.ts";
+import { CREATE_TIMEOUT_MS, callSdk, connect, FORK_TIMEOUT_MS, mapResult, withoutValue } from "./sdk-client.ts";
 
-/** Messages in which a call is looked for: one that waited is in the newest, but for what was said to it meanwhile. */
-const RECENT = 20;
+/** Number of newest messages searched for a tool call. A blocking call is in the newest, unless prompts arrived since. */
+const RECENT_MESSAGES = 20;
 
-/** Sessions of one list at most. */
-const LISTED = 1_000;
+/** Most sessions that one list of recent sessions returns. */
+const LIST_LIMIT = 1_000;
 
-/** More sessions than a directory has: a list without a limit of its own ends after a hundred. */
-const ALL = 1_000_000;
+/** More sessions than any directory has: without a limit, the host lists only a hundred. */
+const NO_LIMIT = 1_000_000;
 
-/** OpenCode as the host. The only file that knows its SDK. */
+/**
+ * Creates the host port over OpenCode. Only the files of this folder know its SDK.
+ * @throws Error when the plugin's client cannot be taken over.
+ */
 export const createOpencodeHost = (input: Pick<PluginInput, "client" | "directory">): Host => {
   const client = connect(input);
   return {
@@ -55,7 +58,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
               },
               { signal },
             ),
-          CREATE_TIMEOUT,
+          CREATE_TIMEOUT_MS,
         ),
         ({ id }) => ({ id }),
       ),
@@ -67,7 +70,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     fork: async (sessionID, messageID) =>
       mapResult(
-        await callSdk((signal) => client.session.fork({ sessionID, messageID }, { signal }), FORK_TIMEOUT),
+        await callSdk((signal) => client.session.fork({ sessionID, messageID }, { signal }), FORK_TIMEOUT_MS),
         ({ id }) => ({
           id,
         }),
@@ -108,23 +111,29 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(spokenPart) })),
       ),
     sessionsSince: async (at) =>
-      mapResult(await callSdk((signal) => client.session.list({ start: at, limit: LISTED }, { signal })), (sessions) =>
-        sessions.map(({ id, parentID, title, metadata, time }) => ({
-          createdAt: time.created,
-          id,
-          parentID: parentID ?? undefined,
-          title,
-          metadata: metadata ?? {},
-        })),
+      mapResult(
+        await callSdk((signal) => client.session.list({ start: at, limit: LIST_LIMIT }, { signal })),
+        (sessions) =>
+          sessions.map(({ id, parentID, title, metadata, time }) => ({
+            createdAt: time.created,
+            id,
+            parentID: parentID ?? undefined,
+            title,
+            metadata: metadata ?? {},
+          })),
       ),
     allSessions: async () =>
       mapResult(
-        await callSdk((signal) => client.session.list({ limit: ALL }, { signal })),
+        await callSdk((signal) => client.session.list({ limit: NO_LIMIT }, { signal })),
         (sessions) => new Set(sessions.map(({ id }) => id)),
       ),
     toolCall: async (sessionID, callID) => {
-      const newest = await callSdk((signal) => client.session.messages({ sessionID, limit: RECENT }, { signal }));
-      const stages = mapResult(newest, (messages) => messages.flatMap(({ parts }) => parts.flatMap(stageIn(callID))));
+      const newest = await callSdk((signal) =>
+        client.session.messages({ sessionID, limit: RECENT_MESSAGES }, { signal }),
+      );
+      const stages = mapResult(newest, (messages) =>
+        messages.flatMap(({ parts }) => parts.flatMap(stagesOfCall(callID))),
+      );
       if (!stages.ok) return stages;
       const stage = stages.value.at(-1);
       if (stage) return { ok: true, value: stage };
@@ -139,12 +148,13 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         partIDs: message.parts.map(({ id }) => id),
       })),
     answerUserRequest: async ({ id }, { reply, message, answers }) => {
-      if (answers)
+      if (answers) {
         return withoutValue(await callSdk((signal) => client.question.reply({ requestID: id, answers }, { signal })));
-      if (!reply) throw new Error(`request ${id} is given neither a reply nor answers`);
-      const words = message === undefined ? {} : { message };
+      }
+      if (!reply) throw new Error(`Request ${id} got neither a reply nor answers.`);
+      const reason = message === undefined ? {} : { message };
       return withoutValue(
-        await callSdk((signal) => client.permission.reply({ requestID: id, reply, ...words }, { signal })),
+        await callSdk((signal) => client.permission.reply({ requestID: id, reply, ...reason }, { signal })),
       );
     },
     rejectUserRequest: async ({ id, kind }, message) =>

@@ -5,17 +5,18 @@ import type { ModelRef } from "../../task.ts";
 import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
 import { readError } from "./sdk-client.ts";
 
-/** The host says `null`, and leaves out, what is not there. */
+/** Returns the variant to spread into a model, if there is one: the host sends `null` or nothing for none. */
 export const variantOf = (variant: string | null | undefined): { variant?: string } =>
   typeof variant === "string" ? { variant } : {};
 
+/** Reads a model of the host. */
 export const modelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
   providerID,
   modelID,
   ...variantOf(variant),
 });
 
-const answerOf = (info: AssistantMessage) => ({
+const assistantFields = (info: AssistantMessage) => ({
   promptID: info.parentID,
   completedAt: info.time.completed ?? undefined,
   finish: info.finish ?? undefined,
@@ -23,7 +24,7 @@ const answerOf = (info: AssistantMessage) => ({
   isSummary: info.summary === true,
 });
 
-const noAnswer = {
+const NO_ASSISTANT_FIELDS = {
   promptID: undefined,
   completedAt: undefined,
   finish: undefined,
@@ -31,38 +32,42 @@ const noAnswer = {
   isSummary: false,
 };
 
-/** Reads a message of the host. */
+/** Reads a message of the host without its parts. */
 export const readMessage = (info: Message): MessageInfo => ({
   id: info.id,
   role: info.role,
   createdAt: info.time.created,
-  ...(info.role === "assistant" ? answerOf(info) : noAnswer),
+  ...(info.role === "assistant" ? assistantFields(info) : NO_ASSISTANT_FIELDS),
 });
 
-/** True for text that a person or a model wrote, not a machine. */
+/** True for text that a person or a model wrote; false for text that a program added. */
 export const isOwnText = (part: Part): part is TextPart =>
   part.type === "text" && part.synthetic !== true && part.ignored !== true;
 
+/** Reads a message of the host with its text. */
 export const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
   ...readMessage(info),
   text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
 
 const toForkedPart = (part: Part): ForkedPart => {
-  const other = { id: part.id, kind: "other", text: "", beside: "", attachments: 0, raw: part } as const;
+  const other = { id: part.id, kind: "other", text: "", uncuttableText: "", attachments: 0, raw: part } as const;
   if (part.type === "text") return { ...other, kind: "text", text: part.ignored === true ? "" : part.text };
-  if (part.type === "reasoning") return { ...other, beside: part.text };
+  if (part.type === "reasoning") return { ...other, uncuttableText: part.text };
   if (part.type === "file") return { ...other, attachments: 1 };
   if (part.type !== "tool") return other;
   const { state } = part;
-  const beside = JSON.stringify(state.input);
+  const uncuttableText = JSON.stringify(state.input);
   if (state.status === "completed") {
     const attachments = state.attachments?.length ?? 0;
-    return { ...other, kind: "toolResult", text: state.output, beside, attachments };
+    return { ...other, kind: "toolResult", text: state.output, uncuttableText, attachments };
   }
-  return state.status === "error" ? { ...other, kind: "toolResult", text: state.error, beside } : { ...other, beside };
+  return state.status === "error"
+    ? { ...other, kind: "toolResult", text: state.error, uncuttableText }
+    : { ...other, uncuttableText };
 };
 
+/** Reads a message of a forked conversation. */
 export const toForkedMessage = ({ info, parts }: { info: Message; parts: Part[] }): ForkedMessage => ({
   id: info.id,
   role: info.role,
@@ -70,7 +75,7 @@ export const toForkedMessage = ({ info, parts }: { info: Message; parts: Part[] 
   parts: parts.map(toForkedPart),
 });
 
-/** The host's form of a part, with its text as it shall be; the host takes whole parts only. */
+/** Returns the host's form of a part with the part's current text. The host only accepts whole parts. */
 export const withText = ({ raw, text }: ForkedPart): Part => {
   const part = raw as Part;
   if (part.type === "text") return { ...part, text };
@@ -80,16 +85,17 @@ export const withText = ({ raw, text }: ForkedPart): Part => {
   return state.status === "error" ? { ...part, state: { ...state, error: text } } : part;
 };
 
-/** How far a tool call has come. */
+/** Returns how far a tool call has come. */
 export const stageOf = ({ state: { status } }: ToolPart): ToolCallStage =>
   status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
 
-export const stageIn =
+/** Returns the stage of a tool call if the part is that call. */
+export const stagesOfCall =
   (callID: string) =>
   (part: Part): ToolCallStage[] =>
     part.type === "tool" && part.callID === callID ? [stageOf(part)] : [];
 
-/** A prompt as the host takes it. */
+/** Returns a prompt in the form that the host takes. */
 export const promptBody = ({ sessionID, messageID, parts, agent, model, noReply }: Prompt) => ({
   sessionID,
   messageID,
@@ -99,7 +105,7 @@ export const promptBody = ({ sessionID, messageID, parts, agent, model, noReply 
   parts: parts.map((part) => ({ type: "text" as const, ...part })),
 });
 
-/** What a reader wants to see of a part, if anything. */
+/** Returns what a transcript shows of a part: one entry or none. */
 export const spokenPart = (part: Part): SpokenPart[] => {
   if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
   if (part.type !== "tool") return [];

@@ -3,21 +3,24 @@ import { createOpencodeClient, type OpencodeClient } from "@opencode-ai/sdk/v2/c
 import { errorMessage } from "../platform/log.ts";
 import type { HostFailure, HostResult } from "./host.ts";
 
-/** A call that takes longer counts as unanswered, in milliseconds. None of them waits for a model. */
-const CALL_TIMEOUT = 15_000;
+/** Milliseconds after which a call counts as unanswered. No call waits for a model. */
+const CALL_TIMEOUT_MS = 15_000;
 
 /**
- * The same for making a session: what has no answer in time is made all the same, so waiting longer is cheaper than
- * finding out. Of 150 that were asked for at once, 22 took longer than 15 s.
+ * Milliseconds allowed for creating a session. The host finishes a creation even after the caller gave up on it, so
+ * waiting longer is cheaper than searching for the session. Of 150 sessions requested at once, 22 took longer than 15 s
+ * (measured).
  */
-export const CREATE_TIMEOUT = 60_000;
+export const CREATE_TIMEOUT_MS = 60_000;
 
 /**
- * The same for a fork, which copies the conversation part by part: 3 to 7 ms for each (500 parts took 2.4 to 3.4 s, and
- * 2,200 to 3,100 over 15 s), so this is enough for some 40,000. Node's `fetch` waits no longer for an answer either.
+ * Milliseconds allowed for a fork, which copies the conversation part by part at 3 to 7 ms each (measured: 500 parts took
+ * 2.4 to 3.4 s, 2,200 to 3,100 parts over 15 s). This is enough for about 40,000 parts, and it is also the longest that
+ * Node's `fetch` waits for a response.
  */
-export const FORK_TIMEOUT = 300_000;
+export const FORK_TIMEOUT_MS = 300_000;
 
+/** What every method of the SDK resolves to. */
 interface SdkResponse<T> {
   data?: T | undefined;
   error?: unknown;
@@ -29,7 +32,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const firstText = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === "string" && value !== "");
 
-/** Reads an error of the host. They come as `{ name, data: { message } }`, as `{ _tag, message }`, or as anything else. */
+/** Reads an error of the host, which has the form `{ name, data: { message } }`, `{ _tag, message }` or any other. */
 export const readError = (error: unknown): { name: string; message: string } => {
   if (!isRecord(error)) return { name: "UnknownError", message: String(error ?? "no details were given") };
   const inner = isRecord(error.data) ? error.data.message : undefined;
@@ -39,26 +42,26 @@ export const readError = (error: unknown): { name: string; message: string } => 
   };
 };
 
-/** Too early, too much, or a fault of the host's own: the same call may succeed later. */
-const isPassing = (status: number | undefined): boolean =>
+/** True when the same call may succeed later: the host timed out, limits the rate or has a fault of its own. */
+const isTemporary = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || status === 408 || status === 429;
 
 const failureOf = (error: unknown, status: number | undefined): HostFailure => ({
-  kind: status === 404 ? "notFound" : isPassing(status) ? "unavailable" : "refused",
+  kind: status === 404 ? "notFound" : isTemporary(status) ? "unavailable" : "refused",
   ...readError(error),
 });
 
-/** Turns a client call into a result: `{ error }` answers, throws and silence all become failures with a name. */
+/** Calls the SDK and returns a result: an `{ error }` response, an exception and a timeout all become failures. */
 export const callSdk = async <T>(
   call: (signal: AbortSignal) => Promise<SdkResponse<T>>,
-  limit = CALL_TIMEOUT,
+  timeoutMs = CALL_TIMEOUT_MS,
 ): Promise<HostResult<T | undefined>> => {
-  const timeout = AbortSignal.timeout(limit);
-  const silence = new Promise<never>((_, reject) => {
-    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${limit} ms`)));
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const timedOut = new Promise<never>((_, reject) => {
+    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${timeoutMs} ms`)));
   });
   try {
-    const { data, error, response } = await Promise.race([call(timeout), silence]);
+    const { data, error, response } = await Promise.race([call(timeout), timedOut]);
     if (error === undefined) return { ok: true, value: data };
     return { ok: false, failure: failureOf(error, response?.status) };
   } catch (error) {
@@ -66,28 +69,32 @@ export const callSdk = async <T>(
   }
 };
 
+/** Converts the value of a success. A success without a value becomes a failure. */
 export const mapResult = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): HostResult<U> => {
   if (!result.ok) return result;
   if (result.value !== undefined) return { ok: true, value: to(result.value) };
   return {
     ok: false,
-    failure: { kind: "unavailable", name: "EmptyAnswer", message: "OpenCode answered with nothing" },
+    failure: { kind: "unavailable", name: "EmptyResponse", message: "OpenCode sent an empty response" },
   };
 };
 
+/** Drops the value of a success. */
 export const withoutValue = (result: HostResult<unknown>): HostResult<void> =>
   result.ok ? { ok: true, value: undefined } : result;
 
 /**
- * A client of the whole API. The plugin is handed an older one, which lacks permissions and questions and throws on
- * network errors; but its way to the host, in-process where there is no listener, serves both.
- * @throws Error when the plugin's client has no configuration to take over.
+ * Creates a client of the whole API. OpenCode hands plugins an older client, which lacks permissions and questions and
+ * throws on network errors. The new client takes over its base URL, headers and `fetch`, which calls the host in-process
+ * where no server listens.
+ * @throws Error when the configuration of the plugin's client cannot be read.
  */
 export const connect = ({ client, directory }: Pick<PluginInput, "client" | "directory">): OpencodeClient => {
   const inner: unknown = Reflect.get(client, "_client");
   const getConfig: unknown = isRecord(inner) ? inner.getConfig : undefined;
-  if (typeof getConfig !== "function")
-    throw new Error("OpenCode's client has no configuration: is its version supported?");
+  if (typeof getConfig !== "function") {
+    throw new Error("The client that OpenCode hands to plugins has no configuration. Is this version supported?");
+  }
   const { baseUrl, fetch, headers } = getConfig.call(inner) as {
     baseUrl: string;
     fetch?: typeof globalThis.fetch;

@@ -4,8 +4,8 @@ import type { Log } from "../platform/log.ts";
 import type { Host, HostResult } from "./host.ts";
 
 /**
- * Whether a session is deleted, as far as the host says: it does not find it, nor is it in the list of all sessions. A
- * 404 alone has other causes. Whoever removes something for good on that asks twice, with a pause in between.
+ * Checks whether a session is deleted: the host neither finds it nor lists it among all sessions. A 404 alone can have
+ * other causes. Before removing anything for good, check twice with a pause in between.
  */
 export const isDeleted = async (host: Host, sessionID: string): Promise<HostResult<boolean>> => {
   const session = await host.session(sessionID);
@@ -16,17 +16,17 @@ export const isDeleted = async (host: Host, sessionID: string): Promise<HostResu
 };
 
 /**
- * Aborts sessions that shall work no more. An abort that the host does not confirm may not have come through: it is sent
- * again, as often as for a task that is cancelled.
+ * Creates a function that aborts a session. An abort that the host does not confirm may have had no effect,
+ * so it is repeated as often as for a cancelled task; after the last attempt the function gives up.
  */
 export const createSessionAborter =
   (host: Host, clock: Clock, log: Log) =>
   async (sessionID: string): Promise<void> => {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const aborted = await host.abort(sessionID);
       if (aborted.ok || aborted.failure.kind === "notFound") return;
-      log.error("a session could not be aborted", { sessionID, tries, reason: aborted.failure.message });
-      if (tries === TASK_LIMITS.stopAttempts) return;
+      log.error("could not abort a session", { sessionID, attempt, reason: aborted.failure.message });
+      if (attempt === TASK_LIMITS.stopAttempts) return;
       await sleep(clock, TASK_LIMITS.stopAgainAfter);
     }
   };

@@ -27,8 +27,8 @@ const shorten = (text: string, chars: number): string =>
 
 const tokensOf = ({ parts }: ForkedMessage): number =>
   parts.reduce(
-    (sum, { text, beside, attachments }) =>
-      sum + estimateTokenCount(text) + estimateTokenCount(beside) + attachments * ATTACHMENT_TOKENS,
+    (sum, { text, uncuttableText, attachments }) =>
+      sum + estimateTokenCount(text) + estimateTokenCount(uncuttableText) + attachments * ATTACHMENT_TOKENS,
     0,
   );
 

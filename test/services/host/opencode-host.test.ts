@@ -19,7 +19,7 @@ const session = { parentID: "ses_1", title: "t", agent: "general", model: undefi
 const request = { id: "r", kind: "permission", what: "", since: 0 } as const;
 
 const raw = { id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "text", text: "long" };
-const part = { id: "prt_1", kind: "text", text: "cut", beside: "", attachments: 0, raw } as const;
+const part = { id: "prt_1", kind: "text", text: "cut", uncuttableText: "", attachments: 0, raw } as const;
 
 /** Every call that the plugin makes. */
 const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
@@ -196,5 +196,5 @@ test("a conversation has the calls of its agent, each with what it gave", async 
 });
 
 test("a client without a configuration is refused with a reason", () => {
-  expect(() => createOpencodeHost({ client: {} as never, directory: "/project" })).toThrow(/is its version supported/);
+  expect(() => createOpencodeHost({ client: {} as never, directory: "/project" })).toThrow(/Is this version supported/);
 });

@@ -11,7 +11,7 @@ const part = (text: string, given: Partial<ForkedPart> = {}): ForkedPart => ({
   id: `prt_${text.slice(0, 12)}_${text.length}`,
   kind: "text",
   text,
-  beside: "",
+  uncuttableText: "",
   attachments: 0,
   raw: undefined,
   ...given,
@@ -24,7 +24,7 @@ const said = (id: string, role: ForkedMessage["role"], ...parts: ForkedPart[]): 
   parts: parts.map((given) => ({ ...given, id: `prt_${id}_${given.kind}` })),
 });
 
-const result = (text: string) => part(text, { kind: "toolResult", beside: '{"path":"a.ts"}' });
+const result = (text: string) => part(text, { kind: "toolResult", uncuttableText: '{"path":"a.ts"}' });
 
 test("a short conversation is left as it is", () => {
   const messages = [said("m1", "user", part("count")), said("m2", "assistant", result("x".repeat(1_500)))];
@@ -36,7 +36,7 @@ test("a tool result over 1,500 characters is cut, its original length stated, it
   expect(drops).toEqual([]);
   expect(cuts).toHaveLength(1);
   expect(cuts[0]?.messageID).toBe("m1");
-  expect(cuts[0]?.part.beside).toBe('{"path":"a.ts"}');
+  expect(cuts[0]?.part.uncuttableText).toBe('{"path":"a.ts"}');
   expect(cuts[0]?.part.text).toBe(`${"x".repeat(1_500)}\n[Truncated: 9000 characters originally]`);
 });
 
