@@ -61,7 +61,7 @@ test("a forked task's model sees the conversation up to the launch, long results
   const rest = seen.slice(seen.indexOf("assistant: It is long."));
   expect(rest[1]).toBe("user: fork for say what you saw");
   expect(rest.join("\n")).toContain("context may be truncated");
-  expect(rest.join("\n")).toContain("1 long texts in it are cut");
+  expect(rest.join("\n")).toContain("Long texts that were shortened in it: 1.");
   expect(rest.at(-1)).toContain("say what you saw");
   // The parent's own conversation is as it was.
   expect((await lab.messages(parent)).slice(0, before.length)).toEqual(before);

@@ -8,29 +8,31 @@ import type { ForkSources, SessionSource } from "./fork-session.ts";
 import type { LaunchRequest } from "./launch-plan.ts";
 import { launchMetadata, type OrphanedLaunches } from "./orphaned-launches.ts";
 
-/** A session that was made for a task, and is ready for its first prompt. */
+/** A session that was created for a task and is ready for its first prompt. */
 export interface CreatedSession {
   id: string;
-  /** To be ended in the store when the task is there; its key is the id of the task's first prompt. */
+  /** The pending launch, to be removed from the store once the task exists. Its key is the id of the task's first prompt. */
   launch: PendingLaunch;
-  /** Why the host did not fork the conversation, if it should have: the session has it as text. */
+  /** Why the host could not fork the conversation, so that the session has it as text; undefined if nothing went wrong. */
   forkRefusal: string | undefined;
 }
 
-/** Makes sessions for tasks. */
+/** Creates sessions for tasks. */
 export interface SessionFactory {
   /**
-   * Makes a session, for as long as `isWanted` says so. What it does not hand over is removed, or stays on record to be
-   * removed.
+   * Creates a session, as long as `isWanted` returns true. A session that is created but not returned is deleted, or
+   * stays recorded in the store until it can be deleted.
    */
   create(
     request: LaunchRequest,
     wanted: Omit<NewSession, "metadata">,
     isWanted: () => boolean,
   ): Promise<Outcome<CreatedSession>>;
+  /** True while that session is being forked: the copy may exist without metadata yet. */
+  isForking(parentSessionID: string): boolean;
 }
 
-/** What sessions are made with. */
+/** Dependencies of the session factory. */
 export interface SessionFactoryDeps {
   host: Host;
   store: Store;
@@ -43,14 +45,17 @@ export interface SessionFactoryDeps {
   forksUnderWay: Set<PendingLaunch>;
 }
 
-/** Milliseconds to each look for a session whose making had no answer. After the last one its task is not launched. */
+/** Milliseconds before each search for a session whose creation was not confirmed. After the last, the launch fails. */
 const SEARCH_PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000];
 
-/** What came of one attempt. `reason` is in the host's words, without a full stop. */
+/**
+ * The outcome of one attempt. `reason` quotes the host, without a full stop; `isKnown` is false when the host may have
+ * created the session all the same.
+ */
 type Attempt = { ok: true; session: CreatedSession } | { ok: false; reason: string; isKnown: boolean };
 
-/** A fault of our own in a call leaves open what the host did. */
-const asUnknown = (error: unknown): HostResult<never> => ({
+/** Treats an exception in a call as an unconfirmed call: it is unknown what the host did. */
+const asUnconfirmed = (error: unknown): HostResult<never> => ({
   ok: false,
   failure: { kind: "unavailable", name: "Fault", message: errorMessage(error) },
 });
@@ -60,12 +65,14 @@ const describeFailure = ({ name, message }: HostFailure): string => `${name}: ${
 const failureMessage = (reason: string, isKnown: boolean): string =>
   isKnown
     ? `OpenCode made no session for the task: ${reason}. Try again.`
-    : `OpenCode did not say whether it made a session for the task: ${reason}. None was found, and one that comes late is removed. Try again.`;
+    : `OpenCode did not say whether it made a session for the task: ${reason}. None was found; one that appears later is deleted. Try again.`;
 
+/** Creates the factory of sessions for tasks. */
 export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory => {
-  const { host, store, clock, ids, log, forkSources, orphanedLaunches, forksUnderWay } = deps;
+  const { host, store, clock, ids, log, forking, leftovers } = deps;
+  const pendingForks = new Set<PendingLaunch>();
 
-  const plain: SessionSource = {
+  const newSession: SessionSource = {
     isFork: false,
     make: (wanted) => host.createSession(wanted),
     prepare: async () => undefined,
@@ -90,43 +97,43 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     const launch = { messageID: ids.message(), parentSessionID, at: clock.now(), fork: source.isFork };
     const wanted = { ...session, metadata: launchMetadata(parentSessionID, launch.messageID) };
     store.beginLaunch(launch);
-    if (source.isFork) forksUnderWay.add(launch);
-    const giveUp = (sessionID?: string) => {
-      forksUnderWay.delete(launch);
-      return orphanedLaunches.abandon(launch, sessionID);
+    if (source.isFork) pendingForks.add(launch);
+    const abandon = (sessionID?: string) => {
+      pendingForks.delete(launch);
+      return leftovers.abandon(launch, sessionID);
     };
-    const prepared = async (id: string): Promise<Attempt> => {
+    const prepare = async (id: string): Promise<Attempt> => {
       try {
         await source.prepare(id, wanted, isWanted);
-        forksUnderWay.delete(launch);
+        pendingForks.delete(launch);
         return { ok: true, session: { id, launch, forkRefusal: undefined } };
       } catch (error) {
-        await giveUp(id);
+        await abandon(id);
         return { ok: false, reason: errorMessage(error), isKnown: true };
       }
     };
-    const made = await source.make(wanted).catch(asUnknown);
-    if (made.ok) return prepared(made.value.id);
-    const reason = describeFailure(made.failure);
-    if (made.failure.kind !== "unavailable") {
-      forksUnderWay.delete(launch);
+    const created = await source.make(wanted).catch(asUnconfirmed);
+    if (created.ok) return prepare(created.value.id);
+    const reason = describeFailure(created.failure);
+    if (created.failure.kind !== "unavailable") {
+      pendingForks.delete(launch);
       store.endLaunch(launch.messageID);
       return { ok: false, reason, isKnown: true };
     }
-    log.error("whether a session was made is not known", { ...launch, reason });
-    // A copy without an answer is not gone on with: it has no mark, and may not be whole yet.
+    log.error("OpenCode did not say whether it created a session for a launch", { ...launch, reason });
+    // An unconfirmed fork cannot be used: it has no metadata, and the host may still be copying it.
     const found = source.isFork ? undefined : await search(launch, isWanted);
-    if (found !== undefined) return prepared(found);
-    await giveUp();
+    if (found !== undefined) return prepare(found);
+    await abandon();
     return { ok: false, reason, isKnown: false };
   };
 
   return {
     create: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
-      const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : plain;
-      const made = await attempt(first, parentSessionID, wanted, isWanted);
-      if (made.ok) return { ok: true, value: made.session };
-      const { reason, isKnown } = made;
+      const first = fork ? forking.copy(parentSessionID, parentMessageID) : newSession;
+      const created = await attempt(first, parentSessionID, wanted, isWanted);
+      if (created.ok) return { ok: true, value: created.session };
+      const { reason, isKnown } = created;
       if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
       log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
       const source = await forkSources.text(parentSessionID, parentMessageID);
@@ -136,5 +143,6 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
         ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
         : fail(failureMessage(asText.reason, asText.isKnown), "host");
     },
+    isForking: (parentSessionID) => [...pendingForks].some((launch) => launch.parentSessionID === parentSessionID),
   };
 };

@@ -3,23 +3,23 @@ import type { ForkedMessage, ForkedPart } from "../host/messages.ts";
 import { lines, type OwnText, own } from "../text/own-text.ts";
 import { truncate } from "../text/truncate.ts";
 
-/** How much of a conversation a fork inherits. */
+/** Limits on the conversation that a fork inherits. */
 export interface ForkLimits {
-  /** Characters of a tool result; a longer one is cut. */
+  /** Characters of a tool result; longer results are cut to this length. */
   maxToolResultChars: number;
-  /** Estimated tokens of the whole; while there are more, the oldest messages go. */
+  /** Estimated tokens of the whole conversation; the oldest messages are deleted until it fits. */
   maxTokens: number;
 }
 
-/** What is to be done to a forked session before its first prompt. */
+/** The changes to make to a forked session before its first prompt. */
 export interface ForkPlan {
-  /** Parts that get a shorter text. */
+  /** Parts with their shortened text, and the messages they belong to. */
   cuts: { messageID: string; part: ForkedPart }[];
-  /** Messages that go, oldest first. */
+  /** Ids of the messages to delete, oldest first. */
   drops: string[];
 }
 
-/** Tokens that an attachment counts for: about what providers charge for an image. */
+/** Estimated tokens of an attachment: about what providers charge for an image. */
 const ATTACHMENT_TOKENS = 1_500;
 
 const shorten = (text: string, chars: number): string =>
@@ -37,43 +37,47 @@ const withParts = (message: ForkedMessage, change: (part: ForkedPart) => string)
   parts: message.parts.map((part) => ({ ...part, text: change(part) })),
 });
 
-/** What a model would be sent: all from the newest summary on, if there is one. */
+/** Returns what the host would send to a model: all messages, or those from the newest compaction on. */
 const visibleToModel = (messages: ForkedMessage[]): ForkedMessage[] => {
   const last = messages.findLastIndex(({ isSummary }) => isSummary);
   const first = last > 0 && messages[last - 1]?.isSummary ? last - 1 : last;
   return first < 0 ? messages : messages.slice(first);
 };
 
-/** Where the kept messages begin: at the oldest user message from which on all fit, or else at the newest one. */
-const firstKept = (messages: ForkedMessage[], room: number): number => {
-  let left = messages.reduce((sum, message) => sum + tokensOf(message), 0);
-  const newest = messages.findLastIndex(({ role }) => role === "user");
+/**
+ * Returns the index of the first message to keep: the oldest user message such that it and all later messages fit into
+ * `maxTokens`, or the newest user message if none does.
+ */
+const firstKept = (messages: ForkedMessage[], maxTokens: number): number => {
+  let remaining = messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  const newestUser = messages.findLastIndex(({ role }) => role === "user");
   for (const [index, message] of messages.entries()) {
-    if (index >= newest || (left <= room && message.role === "user") || (left <= room && index === 0)) return index;
-    left -= tokensOf(message);
+    const canComeFirst = message.role === "user" || index === 0;
+    if (index >= newestUser || (remaining <= maxTokens && canComeFirst)) return index;
+    remaining -= tokensOf(message);
   }
-  return Math.max(0, newest);
+  return Math.max(0, newestUser);
 };
 
-/** Cuts the texts of messages that are too large even by themselves, all to the same length, until they fit. */
-const shortenAll = (messages: ForkedMessage[], room: number): ForkedMessage[] => {
+/** Shortens all texts to the same length until the messages fit: for messages that are too large even on their own. */
+const shortenAll = (messages: ForkedMessage[], maxTokens: number): ForkedMessage[] => {
   const total = (list: ForkedMessage[]) => list.reduce((sum, message) => sum + tokensOf(message), 0);
   let chars = Math.max(...messages.flatMap(({ parts }) => parts.map(({ text }) => text.length)), 0);
-  let fitted = messages;
-  while (total(fitted) > room && chars > 200) {
+  let shortened = messages;
+  while (total(shortened) > maxTokens && chars > 200) {
     chars = Math.floor(chars * 0.7);
-    fitted = messages.map((message) => withParts(message, ({ text }) => shorten(text, chars)));
+    shortened = messages.map((message) => withParts(message, ({ text }) => shorten(text, chars)));
   }
-  return fitted;
+  return shortened;
 };
 
 /**
- * What has to go so that a forked conversation fits: long tool results are cut, then the oldest messages go, and at last
- * what is left is cut. A compaction's summary stays, and a conversation still begins with a user's message.
+ * Plans how to make a forked conversation fit: cut long tool results first, then delete the oldest messages, and at last
+ * shorten every text that remains. A compaction's summary is kept, and the conversation still begins with a user message.
  */
 export const planFork = (messages: ForkedMessage[], limits: ForkLimits): ForkPlan => {
-  const before = visibleToModel(messages);
-  const trimmed = before.map((message) =>
+  const visible = visibleToModel(messages);
+  const trimmed = visible.map((message) =>
     withParts(message, ({ kind, text }) => (kind === "toolResult" ? shorten(text, limits.maxToolResultChars) : text)),
   );
   const summary = trimmed.filter(({ isSummary }) => isSummary);
@@ -81,7 +85,7 @@ export const planFork = (messages: ForkedMessage[], limits: ForkLimits): ForkPla
   const room = limits.maxTokens - summary.reduce((sum, message) => sum + tokensOf(message), 0);
   const first = firstKept(spoken, room);
   const kept = shortenAll(spoken.slice(first), Math.max(room, 0));
-  const originals = new Map(before.flatMap(({ parts }) => parts.map((part) => [part.id, part.text])));
+  const originals = new Map(visible.flatMap(({ parts }) => parts.map((part) => [part.id, part.text])));
   return {
     cuts: [...summary, ...kept].flatMap(({ id, parts }) =>
       parts.flatMap((part) => (part.text === originals.get(part.id) ? [] : { messageID: id, part })),
@@ -90,19 +94,19 @@ export const planFork = (messages: ForkedMessage[], limits: ForkLimits): ForkPla
   };
 };
 
-/** What a forked child is told before its first prompt: what of the conversation it sees is not whole. */
+/** Writes the message that a forked child reads before its first prompt. It says how the conversation was shortened. */
 export const preambleOf = ({ cuts, drops }: ForkPlan): OwnText =>
   lines(
     "You are a subagent in a fork of the conversation above. Its context may be truncated.",
-    cuts.length > 0 ? own`${cuts.length} long texts in it are cut; each says how long it was.` : "",
+    cuts.length > 0 ? own`Long texts that were shortened in it: ${cuts.length}. Each notes its original length.` : "",
     drops.length > 0 ? own`The oldest ${drops.length} messages are left out.` : "",
     "Read files again if you need their complete content. Your task follows.",
   );
 
-/** The preamble of a child that gets the conversation as text, because the host would not fork it. */
+/** Writes the same message for a child that gets the conversation as text because the host could not fork it. */
 export const textPreamble = (conversation: OwnText, isWhole: boolean): OwnText =>
   lines(
-    'You are a subagent. The conversation that you were launched from follows as text, what was said after "> ". Its context may be truncated.',
+    'You are a subagent. The conversation that you were launched from follows as text. Each line of what was said starts with "> ". Its context may be truncated.',
     isWhole ? "" : "Its oldest messages are left out.",
     "Read files again if you need their complete content.",
     "<conversation>",

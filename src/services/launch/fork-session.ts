@@ -5,51 +5,54 @@ import type { Ids } from "../platform/ids.ts";
 import { conversationText } from "../text/transcript.ts";
 import { type ForkLimits, planFork, preambleOf, textPreamble } from "./fork-plan.ts";
 
-/** A way to a session for a task. */
+/** A way to create a session for a task. */
 export interface SessionSource {
+  /** True when the host copies the session, so that it has no metadata at first. */
   isFork: boolean;
-  /** The one call that makes the session. */
+  /** Creates the session, in one call to the host. */
   make(wanted: NewSession): Promise<HostResult<{ id: string }>>;
   /**
-   * What the session needs before its task's first prompt; it is tried again for as long as `isWanted` says so.
-   * @throws Error when it cannot be given that; nobody can work with the session then.
+   * Prepares the new session for its task's first prompt. Retries only while `isWanted` returns true.
+   * @throws Error when the session cannot be prepared and must not be used.
    */
   prepare(sessionID: string, wanted: NewSession, isWanted: () => boolean): Promise<void>;
 }
 
-/** Ways to sessions that begin with the conversation of another one, up to a message, which is left out. */
+/** Ways to create a session that begins with the conversation of another one, up to but not including a message. */
 export interface ForkSources {
-  /** The host copies the conversation; what is too long is cut in the copy. */
+  /** The host copies the conversation, and the copy is then cut to the limits. */
   copy(parentSessionID: string, messageID: string): SessionSource;
-  /** A new session that has the conversation as text. Fails when the host does not give the conversation. */
+  /** A new session gets the conversation as text. Fails when the host does not return the conversation. */
   text(parentSessionID: string, messageID: string): Promise<HostResult<SessionSource>>;
 }
 
-/** Calls that change a forked session are made so many at a time: the host does one after the other anyway. */
-const AT_ONCE = 8;
+/** Number of concurrent calls that change a forked session. More gain nothing: the host executes them one by one. */
+const CONCURRENT_CALLS = 8;
 
-/** Milliseconds to each further try to store a preamble. */
-const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
+/** Milliseconds before each attempt to store a preamble. */
+const PREAMBLE_PAUSES_MS = [0, 500, 1_000, 2_000, 4_000, 8_000];
 
 const orThrow = <T>(result: HostResult<T>): T => {
   if (result.ok) return result.value;
   throw new Error(`${result.failure.name}: ${result.failure.message}`);
 };
 
-const inTurns = async <T>(items: T[], change: (item: T) => Promise<HostResult<void>>): Promise<void> => {
-  for (let first = 0; first < items.length; first += AT_ONCE) {
-    for (const result of await Promise.all(items.slice(first, first + AT_ONCE).map(change))) orThrow(result);
+/** Applies a change to all items, a few at a time. @throws Error when the host did not make one of the changes. */
+const changeAll = async <T>(items: T[], change: (item: T) => Promise<HostResult<void>>): Promise<void> => {
+  for (let first = 0; first < items.length; first += CONCURRENT_CALLS) {
+    for (const result of await Promise.all(items.slice(first, first + CONCURRENT_CALLS).map(change))) orThrow(result);
   }
 };
 
+/** Creates the ways to fork a session, with the limits on what a fork inherits. */
 export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: ForkLimits): ForkSources => {
-  /** True when the message is there with all of its parts. */
+  /** True when the host has stored the message with all of its parts. */
   const isStored = async ({ sessionID, messageID, parts }: Omit<Prompt, "noReply">): Promise<boolean> => {
     const stored = await host.message(sessionID, messageID);
     return stored.ok && parts.every(({ id }) => stored.value.partIDs.includes(id));
   };
 
-  /** Stores what the child reads before its first prompt: sent with the same ids until it is there. */
+  /** Stores the message that the child reads before its first prompt, retrying with the same ids until it is stored. */
   const storePreamble = async (
     sessionID: string,
     text: string,
@@ -58,14 +61,14 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
   ): Promise<void> => {
     const parts = ids.parts(1).map((id) => ({ id, text, synthetic: true }));
     const message = { sessionID, messageID: ids.message(), parts, agent, model };
-    for (const pause of [0, ...PAUSES]) {
+    for (const pause of PREAMBLE_PAUSES_MS) {
       if (pause > 0) await sleep(clock, pause);
-      if (!isWanted()) throw new Error("it is not wanted any more");
+      if (!isWanted()) throw new Error("it is no longer wanted");
       const sent = await host.storeMessage(message);
       if (!sent.ok && sent.failure.kind !== "unavailable") orThrow(sent);
       if (await isStored(message)) return;
     }
-    throw new Error(`its preamble could not be stored, after ${PAUSES.length + 1} tries`);
+    throw new Error(`its preamble could not be stored in ${PREAMBLE_PAUSES_MS.length} attempts`);
   };
 
   return {
@@ -74,13 +77,11 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
       make: () => host.fork(parentSessionID, messageID),
       prepare: async (id, wanted, isWanted) => {
         const { title, permission, metadata } = wanted;
-        // The mark comes first, in a call of its own: without it nobody can be sure whose copy this is, and OpenCode stores
-        // title and metadata one after the other. A copy with our title and no mark was seen after a kill in between.
-        orThrow(await host.updateSession(id, { metadata }));
-        orThrow(await host.updateSession(id, { title, permission }));
+        // The metadata comes first: until it is set, nobody can be sure which launch this copy belongs to.
+        orThrow(await host.updateSession(id, { title, permission, metadata }));
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
-        await inTurns(plan.cuts, ({ messageID: of, part }) => host.rewritePart(id, of, part));
-        await inTurns(plan.drops, (drop) => host.deleteMessage(id, drop));
+        await changeAll(plan.cuts, (cut) => host.rewritePart(id, cut.messageID, cut.part));
+        await changeAll(plan.drops, (dropped) => host.deleteMessage(id, dropped));
         await storePreamble(id, preambleOf(plan), wanted, isWanted);
       },
     }),

@@ -4,58 +4,59 @@ import { fail, type Outcome } from "../platform/result.ts";
 import { join, nameOf, own, quoteLine } from "../text/own-text.ts";
 import { shortDescription } from "../text/single-line.ts";
 
-/** What a caller asks to have done, and who asks. */
+/** A request to launch a task: what to do, and who asks for it. */
 export interface LaunchRequest {
   description: string;
   prompt: string;
   agent: string;
-  /** Joins the tasks of this batch; without it, those launched by the same assistant message. */
+  /** The batch that the task joins. Default: the batch of all tasks launched by the same assistant message. */
   batchId: string | undefined;
   parentSessionID: string;
   parentMessageID: string;
   parentAgent: string;
   directory: string;
-  /** Higher ones are to get a slot first. */
+  /** Tasks with a higher priority are to get a slot first. */
   priority: number;
-  /** Begin with the caller's conversation, up to the message that launches. */
+  /** True to begin with the caller's conversation, up to but not including the message that launches the task. */
   fork: boolean;
-  /** Asks, maybe a person, whether the caller may use the agent; rejects in words when it may not. */
+  /** Checks whether the caller may use the agent, which may involve asking the user. Rejects with the reason if not. */
   permit(): Promise<void>;
-  /** Aborted when the caller's turn is: nothing is launched any more. */
+  /** Aborted when the caller's turn is aborted; after that nothing is launched. */
   signal: AbortSignal;
 }
 
-/** Everything that is decided before a session is made. */
+/** Everything that is decided before a session is created. */
 export interface LaunchPlan {
   description: string;
   batchId: string;
   model: ModelRef | undefined;
   permission: PermissionRule[];
+  /** The task in whose session, or below it, the new task is launched; undefined for a session that belongs to no task. */
   parentTask: Task | undefined;
 }
 
-/** What a launch is checked with. */
+/** What a launch is checked against. */
 export interface LaunchRules {
   host: Host;
-  /** How many tasks deep a task may be. */
+  /** How many levels deep tasks may launch tasks. */
   maxDepth: number;
-  /** The tasks that a session works for, nearest first. */
+  /** Returns the tasks that a session works for, nearest first. */
   ancestorTasks(sessionID: string): Task[];
-  /** Learns of all sessions above this one. */
+  /** Reads all ancestors of a session from the host, so that `ancestorTasks` knows them. */
   loadAncestors(sessionID: string): Promise<void>;
 }
 
-/** An agent that names a model keeps it; else the child works with its parent's. */
+/** Returns the agent's own model, or the parent's model if the agent has none. */
 const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined => agent.model ?? parent.model;
 
-/** What the parent session may not do, its child may not do either. */
+/** Returns the rules that a child inherits: whatever the parent may not do, its child may not do either. */
 const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
   permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
 
-/** A batch is looked up by what it was called, so a name that cannot be shown is refused, not changed. */
+/** The names that a batch may have. A name that cannot be displayed is rejected, not changed: batches are found by name. */
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
-/** The agent of that name, unless it is one of the host's own helpers. */
+/** Finds an agent by its name, ignoring the host's own helpers. */
 const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>> => {
   const agents = await host.agents();
   if (!agents.ok)
@@ -66,18 +67,19 @@ const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>
   const known = agents.value.filter(({ hidden }) => !hidden);
   const agent = known.find(({ name }) => name === wanted);
   if (agent) return { ok: true, value: agent };
-  const fault = wanted === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(wanted)}.`;
+  const problem = wanted === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(wanted)}.`;
   const names = join(
     known.map(({ name }) => nameOf(name)),
     ", ",
   );
-  return fail(own`${fault} Agents: ${names}.`, "agent");
+  return fail(own`${problem} Agents: ${names}.`, "agent");
 };
 
 /**
- * Checks a launch against the host and the store. Makes nothing; what is wrong comes back in words. Nobody is asked to
- * permit what is not possible; a person may take long, so how the parent stands is looked at after that.
- * @throws what `permit` does
+ * Checks a launch against the host and the store, without creating anything. A failure says what is wrong with the
+ * request. Permission is asked for only once the request is known to be possible, and the parent session is read after
+ * that, because a user may take long to reply.
+ * @throws whatever `permit` throws
  */
 export const planLaunch = async (
   { host, maxDepth, ancestorTasks, loadAncestors }: LaunchRules,
@@ -85,7 +87,7 @@ export const planLaunch = async (
 ): Promise<Outcome<LaunchPlan>> => {
   const description = shortDescription(request.description);
   if (description === "") return fail("The task is not described: say in a few words what it is.");
-  if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent shall do.");
+  if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do.");
   if (request.batchId !== undefined && !BATCH_NAME.test(request.batchId)) {
     return fail(
       own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
@@ -101,8 +103,8 @@ export const planLaunch = async (
       "host",
     );
   if (parent.value.parentID) await loadAncestors(request.parentSessionID);
-  const above = ancestorTasks(request.parentSessionID);
-  const depth = above.length + 1;
+  const ancestors = ancestorTasks(request.parentSessionID);
+  const depth = ancestors.length + 1;
   if (depth > maxDepth) {
     return fail(
       `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
@@ -115,7 +117,7 @@ export const planLaunch = async (
       batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
       model: modelFor(agent.value, parent.value),
       permission: inheritedRules(parent.value),
-      parentTask: above[0],
+      parentTask: ancestors[0],
     },
   };
 };

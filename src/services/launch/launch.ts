@@ -9,14 +9,14 @@ import type { SessionFactory } from "./create-session.ts";
 import { type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
 import type { OrphanedLaunches } from "./orphaned-launches.ts";
 
-/** A task that was launched. */
+/** The result of a launch. */
 export interface Launched {
   task: Task;
-  /** Why the host did not fork the conversation, if it should have: the task has it as text. */
+  /** Why the host could not fork the conversation, so that the task has it as text; undefined if nothing went wrong. */
   forkRefusal: string | undefined;
 }
 
-/** What launches work with. */
+/** Dependencies of launches. */
 export interface LaunchDeps extends LaunchRules {
   store: Store;
   runtime: Runtime;
@@ -28,23 +28,24 @@ export interface LaunchDeps extends LaunchRules {
   get(taskId: string): Task | undefined;
 }
 
-/** Who asks where no agent does. */
+/** The author of a task that no agent launched. */
 const USER = "user";
 
 /** Launches tasks. */
 export interface Launches {
+  /** Checks the request, creates a session and starts a task in it. Does not wait for the task to end. */
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
-  /** The session was stopped or deleted: what it is launching just now is not launched. */
+  /** Cancels launches of a session that was stopped or deleted, while their own sessions are still being created. */
   cancelPending(parentSessionID: string): void;
-  /** What is being launched just now is not launched. */
+  /** Cancels launches whose session is still being created. */
   stop(): void;
 }
 
-/** Nothing is being launched yet. */
+/** Creates the registry of pending launches. */
 export const createLaunches = (deps: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, orphanedLaunches } = deps;
-  /** Launches whose session is being made, with what became of their parent meanwhile. */
-  const underWay = new Set<{ parentSessionID: string; orphaned: boolean }>();
+  const { store, runtime, progress, clock, ids, leftovers } = deps;
+  /** Launches whose session is being created. */
+  const pendingLaunches = new Set<{ parentSessionID: string; isCancelled: boolean }>();
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
     const plan = await planLaunch(deps, request);
@@ -52,9 +53,9 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
-    const pending = { parentSessionID, orphaned: false };
-    const isWanted = () => !pending.orphaned && !request.signal.aborted;
-    underWay.add(pending);
+    const pending = { parentSessionID, isCancelled: false };
+    const isWanted = () => !pending.isCancelled && !request.signal.aborted;
+    pendingLaunches.add(pending);
     const session = {
       parentID: parentSessionID,
       title: `${description} (@${agent} subagent)`,
@@ -62,15 +63,15 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
       model,
       permission,
     };
-    const made = await deps.createSession(request, session, isWanted);
-    underWay.delete(pending);
+    const created = await deps.createSession(request, session, isWanted);
+    pendingLaunches.delete(pending);
     if (!isWanted()) {
-      if (made.ok) await orphanedLaunches.abandon(made.value.launch, made.value.id);
-      return fail("The calling session, or OpenCode, was stopped meanwhile; nothing was launched.");
+      if (created.ok) await leftovers.abandon(created.value.launch, created.value.id);
+      return fail("The calling session or OpenCode was stopped in the meantime; nothing was launched.");
     }
-    if (!made.ok) return made;
-    const { id: sessionID, forkRefusal } = made.value;
-    const { messageID } = made.value.launch;
+    if (!created.ok) return created;
+    const { id: sessionID, forkRefusal } = created.value;
+    const { messageID } = created.value.launch;
     const at = clock.now();
     progress.begin(sessionID, at);
     runtime.dispatch({
@@ -101,16 +102,17 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const task = deps.get(sessionID);
     return task
       ? { ok: true, value: { task, forkRefusal } }
-      : fail("The task was launched and has ended already; the list shows it no more.");
+      : fail("The task was launched, but it has already ended and been removed.");
   };
 
   return {
     launch,
     cancelPending: (parentSessionID) => {
-      for (const pending of underWay) if (pending.parentSessionID === parentSessionID) pending.orphaned = true;
+      for (const pending of pendingLaunches)
+        if (pending.parentSessionID === parentSessionID) pending.isCancelled = true;
     },
     stop: () => {
-      for (const pending of underWay) pending.orphaned = true;
+      for (const pending of pendingLaunches) pending.isCancelled = true;
     },
   };
 };

@@ -4,68 +4,70 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import type { PendingLaunch, Store } from "../store/store.ts";
 import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "./unmarked-fork.ts";
 
-/** The key under which a session that was made for a launch is found again. */
+/** Returns the metadata by which a session that was created for a launch is found again. */
 export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({
   taskchart: { parentSessionID, launch },
 });
 
 const isSessionOf = ({ metadata }: ListedSession, launch: string): boolean => {
-  const mark = metadata.taskchart;
-  return typeof mark === "object" && mark !== null && "launch" in mark && mark.launch === launch;
+  const ours = metadata.taskchart;
+  return typeof ours === "object" && ours !== null && "launch" in ours && ours.launch === launch;
 };
 
-/** Finds, and removes, the sessions of launches that lead to no task. */
+/** Finds and deletes the sessions of launches that led to no task. */
 export interface OrphanedLaunches {
-  /** The session that was made for the launch, going by its mark; undefined: there is none yet, or the host does not say. */
+  /** Finds the session created for a launch by its metadata. Undefined: there is none yet, or the host did not respond. */
   find(launch: PendingLaunch): Promise<string | undefined>;
   /**
-   * This process gives the launch up: its session is removed as soon as it is there. Resolves when that was tried once.
-   * `sessionID` is given where the host has said which session it is.
+   * Gives up a launch of this process: deletes its session as soon as it appears. Resolves after the first attempt.
+   * @param sessionID the session, if the host has already named it
    */
   abandon(launch: PendingLaunch, sessionID?: string): Promise<void>;
-  /** The same for a launch of a process that is gone, its host with it: what is not there now will not come any more. */
+  /** Does the same for a launch of a process that has ended. Its host ended too, so no session can appear any more. */
   inherit(launch: PendingLaunch): Promise<void>;
-  /** Tries again what is due; to be called often. */
+  /** Starts the next attempts that are due. To be called often. */
   recheck(): void;
-  /** Nothing is looked for any more: what is on record is left to the next process. */
+  /** Stops searching. Launches that are still recorded in the store are left to the next process. */
   stop(): void;
 }
 
-/** What leftovers are looked for with. */
+/** Dependencies of the search for orphaned launches. */
 export interface OrphanedLaunchesDeps {
   host: Host;
   store: Store;
   clock: Clock;
   log: Log;
-  /** The launches whose fork is being made just now, and may have no mark yet. */
-  forksUnderWay: ReadonlySet<PendingLaunch>;
+  /** True while that session is being forked for a task: the copy may exist without metadata yet. */
+  isForking(parentSessionID: string): boolean;
 }
 
-/** A launch whose session is to go. */
-interface Abandoned {
+/** A launch whose session is to be deleted. */
+interface OrphanedLaunch {
   launch: PendingLaunch;
+  /** Undefined as long as the session is not known. */
   sessionID: string | undefined;
-  /** True when the host cannot make the session any more. */
+  /** True when the host can no longer create the session. */
   isFinal: boolean;
-  /** Epoch milliseconds of the next try; undefined while one is under way. */
+  /** Epoch milliseconds of the next attempt; undefined while one is running. */
   dueAt: number | undefined;
-  /** Milliseconds to the try after that. */
+  /** Milliseconds from that attempt to the one after it. */
   pause: number;
 }
 
-/** Milliseconds to the first further try; each pause is twice the one before, up to `LONGEST_PAUSE`. */
+/** Milliseconds before the first retry. The pause doubles with each retry, up to `MAX_RETRY_MS`. */
 const FIRST_RETRY_MS = 3_000;
 const MAX_RETRY_MS = 60_000;
 
 /**
- * Milliseconds after a launch from which on this process looks no more. Its host had 60 s for a session and 300 s for a
- * fork; what is later still is found by the next process, for the launch stays in the store.
+ * Milliseconds after a launch at which this process stops searching. Its host had 60 s to create a session and 300 s for
+ * a fork. A session that appears even later is found by the next process, because the launch stays in the store.
  */
 const SEARCH_LIMIT_MS = 900_000;
 
-/** The parent's newest messages that are read: what it said since the launch is among them. */
-const RECENT = 200;
+/** Number of the parent's newest messages that are read: enough to include everything since the launch. */
+const PARENT_MESSAGES = 200;
 
+/** Creates the search for sessions of launches that led to no task. */
 export const createOrphanedLaunches = ({
   host,
   store,
@@ -73,98 +75,101 @@ export const createOrphanedLaunches = ({
   log,
   forksUnderWay,
 }: OrphanedLaunchesDeps): OrphanedLaunches => {
-  const abandoned = new Set<Abandoned>();
-  const isForking = (parentSessionID: string): boolean =>
-    [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID);
+  const orphans = new Set<OrphanedLaunch>();
   let stopped = false;
 
-  /** True when the session can only be the launch's copy; undefined when the host does not say. */
-  const isProven = async (sessionID: string, { parentSessionID, at }: PendingLaunch): Promise<boolean | undefined> => {
+  /** True when the session must be the launch's fork; undefined when the host did not respond. */
+  const isProvenFork = async (
+    sessionID: string,
+    { parentSessionID, at }: PendingLaunch,
+  ): Promise<boolean | undefined> => {
     const [copy, parent] = await Promise.all([
       host.messages(sessionID, COMPARED_MESSAGES),
-      host.messages(parentSessionID, RECENT),
+      host.messages(parentSessionID, PARENT_MESSAGES),
     ]);
     if (copy.ok && parent.ok) return isForkOfLaunch(copy.value, parent.value, at);
-    const isGone = [copy, parent].some((read) => !read.ok && read.failure.kind === "notFound");
-    return isGone ? false : undefined;
+    const isDeleted = [copy, parent].some((read) => !read.ok && read.failure.kind === "notFound");
+    return isDeleted ? false : undefined;
   };
 
-  /** The sessions that can only be unmarked copies for the launch; undefined when that cannot be told now. */
+  /** Returns the sessions that must be forks for the launch, though without metadata; undefined if that is unknown now. */
   const unmarkedForks = async (
     listed: ListedSession[],
-    { launch, isFinal }: Abandoned,
+    { launch, isFinal }: OrphanedLaunch,
   ): Promise<string[] | undefined> => {
     const candidates = listed.filter((session) => mayBeFork(session, launch.at) && !store.get(session.id));
-    const proofs = await Promise.all(candidates.map(({ id }) => isProven(id, launch)));
+    const proofs = await Promise.all(candidates.map(({ id }) => isProvenFork(id, launch)));
     if (proofs.includes(undefined)) return undefined;
     const ours = candidates.filter((_, index) => proofs[index]).map(({ id }) => id);
-    const left = candidates.filter(({ id }) => !ours.includes(id)).map(({ id }) => id);
-    if (isFinal && ours.length === 0 && left.length > 0)
-      log.info("forks are left alone: one may be of a launch that was cut off, but a person may have made them", {
-        left,
+    const unproven = candidates.filter(({ id }) => !ours.includes(id)).map(({ id }) => id);
+    if (isFinal && ours.length === 0 && unproven.length > 0) {
+      log.info("forks are left alone: one may belong to an interrupted launch, but a person may have made it", {
+        forks: unproven,
       });
+    }
     return ours;
   };
 
-  /** The sessions that were made for the launch; undefined when that cannot be told now. */
-  const sessionsOf = async (left: Abandoned): Promise<string[] | undefined> => {
-    const { launch } = left;
-    const couldBeOthers = launch.fork && isForking(launch.parentSessionID);
+  /** Returns the sessions that were created for the launch; undefined if that is unknown now. */
+  const sessionsOf = async (orphan: OrphanedLaunch): Promise<string[] | undefined> => {
+    const { launch } = orphan;
+    // Checked before and after the call: a fork for another launch of the same parent may have no metadata yet.
+    const wasForking = launch.fork && isForking(launch.parentSessionID);
     const listed = await host.sessionsSince(launch.at);
     if (!listed.ok) {
-      log.error("the session of a launch could not be looked for", { ...launch, reason: listed.failure.message });
+      log.error("could not search for the session of a launch", { ...launch, reason: listed.failure.message });
       return undefined;
     }
-    const marked = listed.value.filter((session) => isSessionOf(session, launch.messageID)).map(({ id }) => id);
-    if (marked.length > 0 || !launch.fork) return marked;
-    return couldBeOthers || isForking(launch.parentSessionID) ? undefined : unmarkedForks(listed.value, left);
+    const ours = listed.value.filter((session) => isSessionOf(session, launch.messageID)).map(({ id }) => id);
+    if (ours.length > 0 || !launch.fork) return ours;
+    return wasForking || isForking(launch.parentSessionID) ? undefined : unmarkedForks(listed.value, orphan);
   };
 
-  /** Removes the launch's sessions. True when nothing is left to be done. */
-  const remove = async (left: Abandoned): Promise<boolean> => {
-    const { launch, sessionID, isFinal } = left;
+  /** Deletes the launch's sessions. Returns true when nothing remains to be done. */
+  const deleteSessions = async (orphan: OrphanedLaunch): Promise<boolean> => {
+    const { launch, sessionID, isFinal } = orphan;
     if (stopped && sessionID === undefined) return false;
-    const sessions = sessionID === undefined ? await sessionsOf(left) : [sessionID];
+    const sessions = sessionID === undefined ? await sessionsOf(orphan) : [sessionID];
     if (!sessions || (sessions.length === 0 && !isFinal)) return false;
     for (const id of sessions) {
-      // The launch may have got as far as its task.
+      // The launch may have got as far as creating its task.
       if (store.get(id)) continue;
-      const removed = await host.deleteSession(id);
-      if (!removed.ok && removed.failure.kind !== "notFound") {
-        log.error("a session made for nothing could not be removed", {
+      const deleted = await host.deleteSession(id);
+      if (!deleted.ok && deleted.failure.kind !== "notFound") {
+        log.error("could not delete the unused session of a launch", {
           sessionID: id,
-          reason: removed.failure.message,
+          reason: deleted.failure.message,
         });
         return false;
       }
-      log.info("a session of a launch that led to no task is removed", { sessionID: id });
+      log.info("deleted the unused session of a launch", { sessionID: id });
     }
     store.endLaunch(launch.messageID);
     return true;
   };
 
-  const attempt = async (left: Abandoned): Promise<void> => {
-    left.dueAt = undefined;
-    const isDone = await remove(left).catch((error) => {
-      log.error("the session of a launch could not be removed", { ...left.launch, reason: errorMessage(error) });
+  const attempt = async (orphan: OrphanedLaunch): Promise<void> => {
+    orphan.dueAt = undefined;
+    const isDone = await deleteSessions(orphan).catch((error) => {
+      log.error("failed to clean up after a launch", { ...orphan.launch, reason: errorMessage(error) });
       return false;
     });
-    if (isDone) return void abandoned.delete(left);
+    if (isDone) return void orphans.delete(orphan);
     const now = clock.now();
-    if (now - left.launch.at > SEARCH_LIMIT_MS && !left.isFinal) {
-      abandoned.delete(left);
-      return log.error("whether a launch made a session is not known; the next OpenCode looks again", {
-        ...left.launch,
+    if (now - orphan.launch.at > SEARCH_LIMIT_MS && !orphan.isFinal) {
+      orphans.delete(orphan);
+      return log.error("still unknown whether a launch created a session; the next OpenCode process searches again", {
+        ...orphan.launch,
       });
     }
-    left.dueAt = now + left.pause;
-    left.pause = Math.min(2 * left.pause, MAX_RETRY_MS);
+    orphan.dueAt = now + orphan.pause;
+    orphan.pause = Math.min(2 * orphan.pause, MAX_RETRY_MS);
   };
 
   const begin = (launch: PendingLaunch, sessionID: string | undefined, isFinal: boolean): Promise<void> => {
-    const left: Abandoned = { launch, sessionID, isFinal, dueAt: undefined, pause: FIRST_RETRY_MS };
-    abandoned.add(left);
-    return attempt(left);
+    const orphan: OrphanedLaunch = { launch, sessionID, isFinal, dueAt: undefined, pause: FIRST_RETRY_MS };
+    orphans.add(orphan);
+    return attempt(orphan);
   };
 
   return {
@@ -179,7 +184,7 @@ export const createOrphanedLaunches = ({
     },
     recheck: () => {
       const now = clock.now();
-      for (const left of abandoned) if (left.dueAt !== undefined && left.dueAt <= now) void attempt(left);
+      for (const orphan of orphans) if (orphan.dueAt !== undefined && orphan.dueAt <= now) void attempt(orphan);
     },
   };
 };

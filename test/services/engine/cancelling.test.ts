@@ -57,7 +57,7 @@ describe("cancel", () => {
     await settled();
     await stage.call("cancel", { task_id: id });
     hold.release();
-    await expect(launch).rejects.toThrow(/was stopped meanwhile/);
+    await expect(launch).rejects.toThrow(/was stopped in the meantime/);
     expect(stage.host.calls).toContain("deleteSession");
     expect(stage.store.list({ parentSessionID: id })).toEqual([]);
   });

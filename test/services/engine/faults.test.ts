@@ -199,7 +199,7 @@ describe("a session that is deleted", () => {
     await settled();
     stage.host.delete(PARENT);
     hold.release();
-    await expect(launch).rejects.toThrow(/was stopped meanwhile/);
+    await expect(launch).rejects.toThrow(/was stopped in the meantime/);
     expect(stage.store.list({})).toEqual([]);
   });
 

@@ -109,7 +109,7 @@ describe("a session whose making had no answer", () => {
     const last = looks();
     await stage.clock.advance(3_600_000);
     expect(looks()).toBe(last);
-    expect(stage.logged.join("\n")).toContain("the next OpenCode looks again");
+    expect(stage.logged.join("\n")).toContain("the next OpenCode process searches again");
   });
 
   test("is removed when the turn was aborted meanwhile", async () => {
@@ -139,7 +139,7 @@ test("once stopped, the engine asks the host for nothing: what was being made is
   await settled();
   const asked = stage.host.calls.length;
   await stage.clock.advance(60_000);
-  for (const { fault } of [plain, forked]) expect(String(fault)).toContain("was stopped meanwhile");
+  for (const { fault } of [plain, forked]) expect(String(fault)).toContain("was stopped in the meantime");
   expect(stage.host.calls.slice(asked)).toEqual([]);
   expect(onRecord()).toHaveLength(2);
   await stage.restart();

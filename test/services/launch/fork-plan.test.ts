@@ -130,7 +130,7 @@ test("an empty conversation is no trouble", () => {
 test("the preamble says that context may be truncated, what was cut, and to read files again", () => {
   const plan = planFork([said("m1", "assistant", result("x".repeat(9_000)))], LIMITS);
   expect(preambleOf(plan)).toMatch(/may be truncated/);
-  expect(preambleOf(plan)).toContain("1 long texts in it are cut");
+  expect(preambleOf(plan)).toContain("Long texts that were shortened in it: 1.");
   expect(preambleOf({ cuts: [], drops: ["a", "b"] })).toContain("The oldest 2 messages are left out.");
   expect(preambleOf({ cuts: [], drops: [] })).toMatch(/Read files again/);
 });
