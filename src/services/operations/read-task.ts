@@ -1,0 +1,69 @@
+import type { Task } from "../../task.ts";
+import type { Host } from "../host/host.ts";
+import type { Clock } from "../platform/clock.ts";
+import { fail, type Outcome } from "../platform/result.ts";
+import type { Store } from "../store/store.ts";
+import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
+import type { ToolNames } from "../text/tool-names.ts";
+import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
+
+/**
+ * Creates a function that finds the one task of a parent whose id equals `idOrPrefix` or begins with it.
+ * @param get returns a task as people see it
+ */
+export const createTaskFinder =
+  (store: Store, get: (taskId: string) => Task | undefined, { list }: ToolNames) =>
+  (parentSessionID: string, idOrPrefix: string): Outcome<Task> => {
+    const id = idOrPrefix.trim();
+    const tasks = store.list({ parentSessionID });
+    const exact = tasks.filter(({ sessionID }) => sessionID === id);
+    const matches = exact.length > 0 || id === "" ? exact : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
+    const task = matches.length === 1 && matches[0] ? get(matches[0].sessionID) : undefined;
+    if (task) return { ok: true, value: task };
+    if (matches.length > 1) {
+      const ids = matches.map(({ sessionID }) => nameOf(sessionID));
+      return fail(
+        own`${quoteLine(id)} begins the ids of ${matches.length} tasks: ${join(ids, ", ")}. Give more of it.`,
+      );
+    }
+    const hint = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
+    return fail(own`This session has no task ${quoteLine(id)}.${hint}`);
+  };
+
+/** Creates a function that writes an excerpt of the conversation in a task's session, in the labelled form. */
+export const createTranscriptReader =
+  (host: Host) =>
+  async (taskId: string, options: TranscriptOptions): Promise<Outcome<OwnText>> => {
+    const conversation = await host.conversation(taskId);
+    if (conversation.ok) return excerpt(conversation.value, options);
+    const reason = quoteLine(conversation.failure.message);
+    return fail(own`OpenCode did not give the conversation of task ${nameOf(taskId)}: ${reason}.`);
+  };
+
+/** Number of newest messages that are searched for text: an agent may call tools for a long time without writing any. */
+const SEARCHED_MESSAGES = 50;
+
+/**
+ * Milliseconds that the host may take. A blocking tool includes these words in its output, and a notice repeats the whole
+ * output unless it is stored within ten seconds. Words that arrive late are not worth that.
+ */
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * Creates a function that reads what an agent said last in a session, finished or not: the store has no result of a run
+ * that failed. It returns undefined when the agent said nothing or the host does not respond in time.
+ */
+export const createLastWords =
+  (host: Host, clock: Clock) =>
+  (sessionID: string): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      const cancelTimeout = clock.after(READ_TIMEOUT_MS, () => resolve(undefined));
+      const read = async () => {
+        const result = await host.messages(sessionID, SEARCHED_MESSAGES);
+        const messages = result.ok ? result.value : [];
+        return messages.findLast(
+          ({ role, isSummary, text }) => role === "assistant" && !isSummary && text.trim() !== "",
+        )?.text;
+      };
+      read().then(resolve, reject).finally(cancelTimeout);
+    });
