@@ -5,51 +5,57 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { createWaitEvents, type Waits } from "./wait.ts";
 
-/** What became of a cancellation: `refused` is a reason that follows "task …"; absent when it was cancelled. */
+/** The outcome of cancelling one task. */
 export interface CancelResult {
   task: Task;
+  /** Why the task was not cancelled, as the rest of a sentence that begins with "task …"; absent if it was. */
   refused?: string;
 }
 
-/** Brings tasks to an end, and all that they launched with them. */
+/** Ends tasks, together with all the tasks that they launched. */
 export interface Cancellation {
-  /** Resolves when the tasks have stopped, or at the latest when their machines have given up. */
+  /** Cancels tasks. Resolves when they have stopped, or at the latest when their charts have given up stopping them. */
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   /**
-   * Cancels a task whose parent's turn was aborted, and knows of it: no notice is owed. An OpenCode that ends aborts
-   * turns too, so that comes after a moment, in which `stop` may come.
+   * Cancels a task without a notice, because its parent's turn was aborted and the parent knows that the task ends. An
+   * OpenCode that exits aborts turns too, so this waits a moment first, during which `stop` may be called.
    */
   cancelSilently(taskId: string): Promise<void>;
-  /** Removes tasks for good, those that run cancelled first. Nobody is told of them any more. */
+  /** Removes tasks for good, after cancelling those that are running. No notice is sent for them. */
   clear(taskIds: string[]): Promise<Task[]>;
-  /** A session takes no more notices: its tasks are cancelled, and not told to it. */
+  /** Cancels all tasks of a session that takes no more notices. Their results are not delivered to it. */
   cancelChildren(sessionID: string): Promise<void>;
-  /** Resolves when the task, which is being stopped, has ended; or at the latest when its machine has given up. */
+  /** Resolves when a task that is being stopped has ended, or at the latest when its chart has given up. */
   untilEnded(taskId: string): Promise<unknown>;
+  /** Lets `cancelSilently` cancel nothing more: this process ends, and the next one continues the tasks. */
   stop(): void;
 }
 
-/** Longest wait for a cancelled task to stop, in milliseconds: ten attempts, each of calls that may take 15 s to fail. */
+/** Milliseconds to wait at most for a cancelled task to stop: ten attempts, each of several calls that may take 15 s to fail. */
 const STOP_TIMEOUT_MS = 900_000;
 
-/** Stands for the call that waits, while a task is being cleared. */
+/** The waiter of a task that is being cleared, in place of a tool call's id. */
 export const CLEAR_WAITER = "clearing";
 
-/** Stands for the call whose turn was aborted: its session knows that the task ends, even if this process does not see it. */
+/**
+ * The waiter of a task whose caller's turn was aborted, in place of a tool call's id. The caller's session knows that the
+ * task ends, even if this process exits before that.
+ */
 export const ABORT_WAITER = "aborted";
 
-/** What tasks are ended with. */
+/** Dependencies of cancelling and clearing. */
 export interface CancellationDeps {
   runtime: Runtime;
   store: Store;
   clock: Clock;
   waitForEnd: Waits["waitForEnd"];
-  /** A task as people see it. */
+  /** Returns a task as people see it. */
   get(taskId: string): Task | undefined;
-  /** Stops what works on a session; true when it has stopped, and the message had arrived. */
+  /** Aborts a session. Resolves to true once it has stopped and the message with that id has arrived. */
   stopSession(sessionID: string, messageID: string): Promise<boolean>;
 }
 
+/** Creates the operations that cancel and clear tasks. */
 export const createCancellation = ({
   runtime,
   store,
@@ -58,14 +64,14 @@ export const createCancellation = ({
   get,
   stopSession,
 }: CancellationDeps): Cancellation => {
-  const tell = createWaitEvents(runtime, clock);
+  const sendToWaitedTasks = createWaitEvents(runtime, clock);
   let stopped = false;
 
-  /** Not bound to the caller's turn: what is being stopped shall stop, whatever that turn does meanwhile. */
+  /** Waits until tasks have ended. An abort of the caller's turn does not end this wait: they are to stop in any case. */
   const untilEnded = (taskIds: string[]) =>
     waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
-  /** What sessions launched, or those below their tasks that are no tasks. */
+  /** Returns the ids of the tasks launched by sessions, either directly or from helper sessions below their tasks. */
   const launchedBy = (sessionIDs: string[]): string[] => {
     const launched = sessionIDs.flatMap((id) => [
       ...store.list({ parentSessionID: id }),
@@ -74,8 +80,8 @@ export const createCancellation = ({
     return [...new Set(launched.map(({ sessionID }) => sessionID))];
   };
 
-  /** Asks one task to stop. Returns why it would not, if so. */
-  const askToStop = (taskId: string): string | undefined => {
+  /** Requests that a task stop. Returns the reason if it refuses. */
+  const requestStop = (taskId: string): string | undefined => {
     const event = { type: "CANCEL", at: clock.now() } as const;
     const refused = runtime.refusalReason(taskId, event);
     if (refused === undefined) runtime.send(taskId, event);
@@ -83,27 +89,33 @@ export const createCancellation = ({
   };
 
   const cancel = async (taskIds: string[]): Promise<CancelResult[]> => {
-    const asked = taskIds.map((taskId) => ({ taskId, refused: askToStop(taskId) }));
-    const stopping = asked.flatMap(({ taskId, refused }) => (refused === undefined ? taskId : []));
-    await Promise.all([untilEnded(taskIds.filter((taskId) => runtime.snapshotOf(taskId))), ...stopping.map(orphan)]);
-    return asked.flatMap(({ taskId, refused }) => {
+    const requests = taskIds.map((taskId) => ({ taskId, refused: requestStop(taskId) }));
+    const stopping = requests.flatMap(({ taskId, refused }) => (refused === undefined ? taskId : []));
+    await Promise.all([
+      untilEnded(taskIds.filter((taskId) => runtime.snapshotOf(taskId))),
+      ...stopping.map(cancelChildren),
+    ]);
+    return requests.flatMap(({ taskId, refused }) => {
       const task = get(taskId);
       if (!task) return [];
       return refused === undefined ? { task } : { task, refused };
     });
   };
 
-  const orphan = async (sessionID: string): Promise<void> => {
-    const underWay = runtime.pendingPrompt(sessionID);
-    const below = launchedBy([sessionID]).filter((taskId) => runtime.snapshotOf(taskId));
-    const helpers = below.flatMap((taskId) => runtime.snapshotOf(taskId)?.context.facts.parentSessionID ?? []);
-    for (const id of new Set([sessionID, ...helpers])) {
+  const cancelChildren = async (sessionID: string): Promise<void> => {
+    const pendingPrompt = runtime.pendingPrompt(sessionID);
+    const children = launchedBy([sessionID]).filter((taskId) => runtime.snapshotOf(taskId));
+    const parentIDs = children.flatMap((taskId) => runtime.snapshotOf(taskId)?.context.facts.parentSessionID ?? []);
+    for (const id of new Set([sessionID, ...parentIDs])) {
       runtime.dispatch({ type: "OUTBOX", id, event: { type: "PARENT_CLOSED", at: clock.now() } });
     }
-    await Promise.all([underWay && stopUntilQuiet(sessionID, underWay), below.length > 0 && cancel(below)]);
+    await Promise.all([
+      pendingPrompt && stopUntilQuiet(sessionID, pendingPrompt),
+      children.length > 0 && cancel(children),
+    ]);
   };
 
-  /** A notice that is on its way in would wake the session: it is stopped until that notice is there and nobody works on it. */
+  /** Stops a session until a notice that was already sent has arrived and nothing works on it: it would wake the session. */
   const stopUntilQuiet = async (sessionID: string, messageID: string): Promise<void> => {
     for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts; attempt += 1) {
       if (await stopSession(sessionID, messageID)) return;
@@ -111,19 +123,26 @@ export const createCancellation = ({
     }
   };
 
-  /** Has somebody who knows of a task's end wait for it while it is brought about. It is told if it comes otherwise. */
-  const withWaiter = async (taskIds: string[], call: string, work: () => Promise<"known" | "news">): Promise<void> => {
-    tell("WAIT_BEGAN", call, taskIds);
+  /**
+   * Registers a waiter while `work` ends the tasks, so that no notice is queued. If `work` returns "news", the notice is
+   * queued after all.
+   */
+  const withWaiter = async (
+    taskIds: string[],
+    waiter: string,
+    work: () => Promise<"known" | "news">,
+  ): Promise<void> => {
+    sendToWaitedTasks("WAIT_BEGAN", waiter, taskIds);
     try {
-      const end = await work();
-      if (!stopped) tell(end === "known" ? "WAIT_DELIVERED" : "WAIT_ABANDONED", call, taskIds);
+      const outcome = await work();
+      if (!stopped) sendToWaitedTasks(outcome === "known" ? "WAIT_DELIVERED" : "WAIT_ABANDONED", waiter, taskIds);
     } catch (error) {
-      tell("WAIT_ABANDONED", call, taskIds);
+      sendToWaitedTasks("WAIT_ABANDONED", waiter, taskIds);
       throw error;
     }
   };
 
-  const cancelUntold = async (taskId: string): Promise<void> => {
+  const cancelSilently = async (taskId: string): Promise<void> => {
     const task = get(taskId);
     if (!task || hasEnded(task)) return;
     await withWaiter([taskId], ABORT_WAITER, async () => {
@@ -139,9 +158,9 @@ export const createCancellation = ({
     const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
     await withWaiter(running, CLEAR_WAITER, async () => {
       await cancel(running);
-      const below = launchedBy(taskIds);
-      if (below.length > 0) await clear(below);
-      // As they stand now: they have ended meanwhile, or another call has removed them, and has told of it.
+      const children = launchedBy(taskIds);
+      if (children.length > 0) await clear(children);
+      // Read again: they have ended in the meantime, or another call removed them and has already announced that.
       const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
       store.remove(taskIds);
       runtime.forget(ended);
@@ -152,9 +171,9 @@ export const createCancellation = ({
 
   return {
     cancel,
-    cancelSilently: cancelUntold,
+    cancelSilently,
     clear,
-    cancelChildren: orphan,
+    cancelChildren,
     untilEnded: (taskId) => untilEnded([taskId]),
     stop: () => {
       stopped = true;

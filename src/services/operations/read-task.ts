@@ -44,8 +44,8 @@ export const createTranscriptReader =
 const SEARCHED_MESSAGES = 50;
 
 /**
- * Milliseconds that the host may take. A blocking tool includes these words in its output, and a notice repeats the whole
- * output unless it is stored within ten seconds. Words that arrive late are not worth that.
+ * Milliseconds that the host may take. A blocking tool includes these words in its output, and the results in an output
+ * that is not stored within ten seconds are delivered again by a notice. Words that arrive late are not worth that.
  */
 const READ_TIMEOUT_MS = 5_000;
 

@@ -7,7 +7,7 @@ import type { CommandOutcome, PendingCommand } from "../store/task-history.ts";
 import type { CancelResult } from "./cancel.ts";
 import type { ResumeRequest } from "./resume.ts";
 
-/** What requests are fulfilled with. */
+/** Dependencies of executing remote commands. */
 export interface RemoteCommandDeps {
   store: Store;
   log: Log;
@@ -17,36 +17,41 @@ export interface RemoteCommandDeps {
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
 }
 
-const refusedBy = ({ reason, cause: liesWith }: Failure): CommandOutcome => ({
+const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome => ({
   refused: reason,
   ...(liesWith === "host" ? { liesWith } : {}),
 });
 
-/** Fulfils what other processes, and the status API, have asked of the tasks that this process supervises. */
+/**
+ * Creates a function that executes the commands which other processes and the status API have stored for the tasks that
+ * this process supervises, and stores their outcomes. It returns at once; the commands run in the background.
+ */
 export const createRemoteCommands = ({ store, log, get, cancel, resume, answer }: RemoteCommandDeps) => {
-  const fulfil = async ({ taskId, request }: PendingCommand): Promise<CommandOutcome> => {
+  const execute = async ({ taskId, request }: PendingCommand): Promise<CommandOutcome> => {
     const task = get(taskId);
-    if (!task) return { refused: `There is no task ${taskId} any more.` };
+    if (!task) return { refused: `Task ${taskId} no longer exists.` };
     if (request.kind === "cancel") {
       const [cancelled] = await cancel([taskId]);
       return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
     }
     if (request.kind === "answer") {
       const answered = await answer(taskId, request.answer);
-      return answered.ok ? {} : refusedBy(answered);
+      return answered.ok ? {} : toCommandOutcome(answered);
     }
     const { signal } = new AbortController();
     const { parentSessionID } = task;
     const resumed = await resume({ parentSessionID, taskId, prompt: request.prompt, agent: undefined, signal });
-    return resumed.ok ? {} : refusedBy(resumed);
+    return resumed.ok ? {} : toCommandOutcome(resumed);
   };
 
   return (): void => {
-    for (const asked of store.takeCommands()) {
-      fulfil(asked)
+    for (const command of store.takeCommands()) {
+      execute(command)
         .catch((error) => ({ refused: `A fault in opencode-taskchart: ${errorMessage(error)}` }))
-        .then((answer) => store.storeOutcome(asked.id, answer))
-        .catch((error) => log.error("a request could not be answered", { ...asked, reason: errorMessage(error) }));
+        .then((outcome) => store.storeOutcome(command.id, outcome))
+        .catch((error) =>
+          log.error("could not store the outcome of a command", { ...command, reason: errorMessage(error) }),
+        );
     }
   };
 };

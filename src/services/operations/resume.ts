@@ -12,18 +12,21 @@ import type { ToolNames } from "../text/tool-names.ts";
 /** A follow-up prompt for a completed task. */
 export interface ResumeRequest {
   parentSessionID: string;
-  /** The task's id, or the beginning of it. */
+  /** The task's id or a unique prefix of it. */
   taskId: string;
   prompt: string;
-  /** Only to be refused when it is another than the task's: a task never changes its agent. */
+  /** The agent that the caller expects. A request with another agent than the task's is refused: tasks never change it. */
   agent: string | undefined;
-  /** Asks, maybe a person, whether the caller may use the task's agent; rejects in words when it may not. Default: it may. */
+  /**
+   * Checks whether the caller may use the task's agent, which may involve asking the user. Rejects with the reason if
+   * not. Default: it may.
+   */
   permit?(task: Task): Promise<void>;
-  /** Aborted when the caller's turn is: nothing is sent any more. */
+  /** Aborted when the caller's turn is aborted; after that nothing is sent. */
   signal: AbortSignal;
 }
 
-/** What resuming works with. */
+/** Dependencies of resuming. */
 export interface ResumeDeps {
   host: Host;
   runtime: Runtime;
@@ -33,13 +36,13 @@ export interface ResumeDeps {
   tools: ToolNames;
   find(parentSessionID: string, id: string): Outcome<Task>;
   get(taskId: string): Task | undefined;
-  /** Has all sessions above this one learned of: a person is to find what it asks. Nothing waits for that. */
+  /** Starts reading all ancestors of a session, so that its requests reach the session that the user looks at. */
   loadAncestors(sessionID: string): void;
 }
 
-/** Sends a follow-up prompt to a completed task's own session; every reason against it comes back in words. */
+/** Creates a function that sends a follow-up prompt to a completed task's own session. A failure says why it cannot. */
 export const createResume = ({ host, runtime, progress, clock, ids, tools, find, get, loadAncestors }: ResumeDeps) => {
-  const resumption = (prompt: string): TaskEvent => {
+  const resumeEvent = (prompt: string): TaskEvent => {
     const messageID = ids.message();
     return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt };
   };
@@ -48,14 +51,14 @@ export const createResume = ({ host, runtime, progress, clock, ids, tools, find,
     const found = find(request.parentSessionID, request.taskId);
     if (!found.ok) return found;
     const { sessionID, agent } = found.value;
-    if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent shall do next.");
+    if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do next.");
     if (request.agent !== undefined && request.agent !== agent) {
       return fail(
         own`A task never changes its agent: task ${nameOf(sessionID)} works with ${quoteLine(agent)}. Leave agent out.`,
       );
     }
     const refusal = () => {
-      const reason = runtime.refusalReason(sessionID, resumption(request.prompt));
+      const reason = runtime.refusalReason(sessionID, resumeEvent(request.prompt));
       return reason === undefined ? undefined : fail(`Task ${sessionID} cannot be resumed: ${reason}.`);
     };
     const refusedAtOnce = refusal();
@@ -71,11 +74,11 @@ export const createResume = ({ host, runtime, progress, clock, ids, tools, find,
     }
     loadAncestors(sessionID);
     if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
-    // Another resume may have come while the host, or a person, was asked.
+    // Another resume may have started while the host or the user was being asked.
     const refusedNow = refusal();
     if (refusedNow) return refusedNow;
     progress.begin(sessionID, clock.now(), found.value.progress);
-    runtime.send(sessionID, resumption(request.prompt));
+    runtime.send(sessionID, resumeEvent(request.prompt));
     const task = get(sessionID);
     return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);
   };

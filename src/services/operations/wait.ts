@@ -4,141 +4,144 @@ import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 
-/** What is waited for, and how long. */
+/** Which tasks to wait for, and how long. */
 export interface WaitOptions {
   taskIds: string[];
+  /** Ends the wait when the caller's turn is aborted. */
   signal: AbortSignal;
-  /** Milliseconds; undefined: as long as it takes. */
+  /** Milliseconds; undefined: no limit. */
   timeoutMs: number | undefined;
 }
 
-/** A wait of a tool call that will tell its session what it waited for. */
+/** A wait by a tool call whose output delivers the results to its session. */
 export interface WaitRequest extends WaitOptions {
   /** The session whose tool call waits. */
   sessionID: string;
-  /** That call. Its answer tells the parent of the ends it waited for. Unique within its session, not beyond. */
+  /** The id of that tool call, unique within its session only; undefined when the host did not give one. */
   callID: string | undefined;
 }
 
-/** Why a wait is over: `aborted` is the caller's turn, `stopped` all that waits here. */
+/** Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits. */
 export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped";
 
-/** Tool calls that wait for tasks. A run's end is told by the call that waited for it, or else by a notice: never by both. */
+/** Tool calls that wait for tasks. A result is delivered either by the call that waited for it or by a notice, never by both. */
 export interface Waits {
+  /** Waits until all tasks have ended. Their results count as delivered once the host has stored the call's output. */
   wait(request: WaitRequest): Promise<WaitOutcome>;
-  /** Waits for the ends alone: the parent is told of them as if nobody had waited. */
-  waitForEnd(patience: WaitOptions): Promise<WaitOutcome>;
-  /** Looks again at what is waited for: a task of another process ends without a word here. */
+  /** Waits until all tasks have ended, without delivering anything: notices are sent as if nobody had waited. */
+  waitForEnd(options: WaitOptions): Promise<WaitOutcome>;
+  /** Re-checks every open wait. A task owned by another process ends without an event in this one. */
   recheckAll(): void;
-  /** Learns from the host whether the answer of a call reached the conversation. */
+  /** Takes an event of the host, which may say whether the output of a call was stored in the conversation. */
   onHostEvent(event: HostEvent): void;
-  /** Ends all waits, and their timers; none begins any more. */
+  /** Ends all waits and their timers; later waits end at once. */
   stop(): void;
 }
 
 /**
- * How long the host may take to store a tool's answer, in milliseconds (measured: under 50).
- * After that the ends count as untold: better told twice than never.
+ * Milliseconds that the host may take to store a tool's output (measured: under 50). After that, the results in it count
+ * as undelivered: delivering them twice is better than never.
  */
 const STORE_TIMEOUT_MS = 10_000;
 
-/** How calls are called of which the host did not say which they are. */
+/** How the generated id of a call begins if the host did not give one. */
 const NO_CALL_ID = "unnamed";
 
 const callKey = (sessionID: string, callID: string): string => `${sessionID}/${callID}`;
 
-/** Tells live tasks of a call, or of what stands for one, that waits for them. */
+/**
+ * Creates a function that sends an event about a waiting call to those of the tasks that are live. `call` is the call's id
+ * or a constant that stands for one.
+ */
 export const createWaitEvents =
   (runtime: Runtime, clock: Clock) =>
   (type: "WAIT_BEGAN" | "WAIT_DELIVERED" | "WAIT_ABANDONED", call: string, taskIds: string[]): void => {
     for (const taskId of taskIds) if (runtime.snapshotOf(taskId)) runtime.send(taskId, { type, at: clock.now(), call });
   };
 
-/** Nobody waits yet. */
+/** Creates the registry of blocking tool calls. */
 export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits => {
-  /** Calls whose answer is on its way into the conversation, with how to settle them. */
-  const answering = new Map<string, { settle(stored: boolean): void; callOff(): void }>();
-  /** How many calls without a name there were: each gets one of its own, or one would let go what another waits for. */
-  let unnamed = 0;
+  /** Calls whose output the host has not yet stored in the conversation. */
+  const unstoredOutputs = new Map<string, { resolve(isStored: boolean): void; cancelTimeout(): void }>();
+  /** Number of calls without an id so far. Each gets a different one, so that ending one wait does not end another. */
+  let unnamedCalls = 0;
   const waits = new Set<{ stop(): void; recheck(): void }>();
   let stopped = false;
 
-  const tell = createWaitEvents(runtime, clock);
+  const sendToWaitedTasks = createWaitEvents(runtime, clock);
 
-  const isOver = (taskId: string): boolean => {
+  const isEnded = (taskId: string): boolean => {
     const record = store.get(taskId);
     return record === undefined || hasEnded(record.task);
   };
 
   const waitForEnd = ({ taskIds, signal, timeoutMs }: WaitOptions): Promise<WaitOutcome> =>
     new Promise((resolve) => {
-      const left = new Set(taskIds);
+      const remaining = new Set(taskIds);
       const finish = (outcome: WaitOutcome) => {
         unsubscribe();
-        callOff();
+        cancelTimeout();
         waits.delete(wait);
         signal.removeEventListener("abort", abort);
         resolve(outcome);
       };
       const abort = () => finish("aborted");
       const check = (taskId: string) => {
-        if (!left.has(taskId)) return;
-        if (isOver(taskId)) left.delete(taskId);
-        if (left.size === 0) finish("ended");
+        if (!remaining.has(taskId)) return;
+        if (isEnded(taskId)) remaining.delete(taskId);
+        if (remaining.size === 0) finish("ended");
       };
       const recheck = () => {
-        for (const taskId of [...left]) check(taskId);
+        for (const taskId of [...remaining]) check(taskId);
       };
       const wait = { stop: () => finish("stopped"), recheck };
-      // Subscribe, then check: an end in between is not missed.
+      // Subscribes before checking, so that no end is missed in between.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
-      const callOff = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, () => finish("timedOut"));
+      const cancelTimeout =
+        timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, () => finish("timedOut"));
       signal.addEventListener("abort", abort);
       waits.add(wait);
       if (stopped) finish("stopped");
       else if (signal.aborted) abort();
-      else if (left.size === 0) finish("ended");
+      else if (remaining.size === 0) finish("ended");
       else recheck();
     });
 
-  /** The answer leaves the tool now; the ends in it are told once it is part of the conversation. */
+  /** Marks the results as delivered once the host has stored the output of the call, or as undelivered if it does not. */
   const awaitStoredOutput = (sessionID: string, callID: string, taskIds: string[]) => {
     const call = callKey(sessionID, callID);
-    answering.get(call)?.settle(false);
-    const callOff = clock.after(STORE_TIMEOUT_MS, () => settle(false));
-    const settle = (stored: boolean) => {
-      callOff();
-      answering.delete(call);
-      tell(stored ? "WAIT_DELIVERED" : "WAIT_ABANDONED", callID, taskIds);
+    unstoredOutputs.get(call)?.resolve(false);
+    const cancelTimeout = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+    const resolve = (isStored: boolean) => {
+      cancelTimeout();
+      unstoredOutputs.delete(call);
+      sendToWaitedTasks(isStored ? "WAIT_DELIVERED" : "WAIT_ABANDONED", callID, taskIds);
     };
-    answering.set(call, { settle, callOff });
+    unstoredOutputs.set(call, { resolve, cancelTimeout });
   };
 
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
-      if (callID === undefined) unnamed += 1;
-      const call = callID ?? `${NO_CALL_ID}_${clock.now()}_${unnamed}`;
-      const counted = new Set<string>();
-      // A task at rest is not counted: nothing of it is owed. One may be taken over while it is waited for.
-      const count = (taskId: string) => {
-        if (counted.has(taskId) || !taskIds.includes(taskId) || !runtime.snapshotOf(taskId)) return;
-        counted.add(taskId);
-        tell("WAIT_BEGAN", call, [taskId]);
+      if (callID === undefined) unnamedCalls += 1;
+      const call = callID ?? `${NO_CALL_ID}_${clock.now()}_${unnamedCalls}`;
+      const waitedFor = new Set<string>();
+      // A task without an actor has no undelivered result. During the wait, this process may take over another task.
+      const register = (taskId: string) => {
+        if (waitedFor.has(taskId) || !taskIds.includes(taskId) || !runtime.snapshotOf(taskId)) return;
+        waitedFor.add(taskId);
+        sendToWaitedTasks("WAIT_BEGAN", call, [taskId]);
       };
-      const unsubscribe = runtime.subscribe(({ sessionID }) => count(sessionID));
-      taskIds.forEach(count);
+      const unsubscribe = runtime.subscribe(({ sessionID }) => register(sessionID));
+      taskIds.forEach(register);
       const outcome = await waitForEnd(request);
       unsubscribe();
-      const over = [...counted].filter(isOver);
-      const told = outcome === "ended" || outcome === "timedOut" ? over : [];
-      tell(
-        "WAIT_ABANDONED",
-        call,
-        [...counted].filter((taskId) => !told.includes(taskId)),
-      );
-      if (callID === undefined) tell("WAIT_DELIVERED", call, told);
-      else if (told.length > 0) awaitStoredOutput(sessionID, callID, told);
+      const returnsOutput = outcome === "ended" || outcome === "timedOut";
+      const delivered = [...waitedFor].filter((taskId) => returnsOutput && isEnded(taskId));
+      const abandoned = [...waitedFor].filter((taskId) => !delivered.includes(taskId));
+      sendToWaitedTasks("WAIT_ABANDONED", call, abandoned);
+      if (callID === undefined) sendToWaitedTasks("WAIT_DELIVERED", call, delivered);
+      else if (delivered.length > 0) awaitStoredOutput(sessionID, callID, delivered);
       return outcome;
     },
     waitForEnd,
@@ -147,13 +150,13 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
     },
     onHostEvent: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;
-      answering.get(callKey(event.sessionID, event.callID))?.settle(event.stage === "stored");
+      unstoredOutputs.get(callKey(event.sessionID, event.callID))?.resolve(event.stage === "stored");
     },
     stop: () => {
       stopped = true;
       for (const { stop } of [...waits]) stop();
-      // Whether those answers reach the conversation, the next process asks the host: the tasks know who waited.
-      for (const { callOff } of answering.values()) callOff();
+      // The tasks know which calls waited, so the next process can ask the host whether their output was stored.
+      for (const { cancelTimeout } of unstoredOutputs.values()) cancelTimeout();
     },
   };
 };
