@@ -2,16 +2,18 @@ import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
 import type { ModelMessage } from "../host/messages.ts";
 
 /**
- * Prompts to parents that may still be shown in part.
+ * Completes notices that are only partly stored when they are sent to the parent's model.
  *
- * The host stores a message first and its parts one by one after it. A parent that is busy reads its messages at every
- * step, so its model can be shown a notice with some parts missing; it answers that, and the rest is never shown until
- * somebody else wakes it. So whatever goes to a model is looked through, and what is missing is put in.
+ * The host stores a message first and then its parts, one by one. A busy parent reads its messages at every step, so its
+ * model can receive a notice with parts missing. It would answer that, and the missing results would not be read until
+ * something else starts a turn. So every request to a model is checked, and the missing parts are added.
  */
 export interface NoticeRepair {
+  /** Registers a notice that is about to be sent. It is checked until a model was once sent all of its parts. */
   expect(parentSessionID: string, prompt: NoticePrompt): void;
-  /** Puts missing parts into the messages, in place, as the host wants it. Returns how many there were. */
+  /** Adds missing parts to the messages in place, as the host requires. Returns the number of parts added. */
   addMissingParts(messages: ModelMessage[]): number;
+  /** Stops checking the requests of a session. */
   forget(parentSessionID: string): void;
 }
 
@@ -22,7 +24,7 @@ const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => 
   messageID: id,
 });
 
-/** Expects nothing yet. */
+/** Creates the registry of notices that may be stored only in part. */
 export const createNoticeRepair = (): NoticeRepair => {
   const expected = new Map<string, NoticePrompt[]>();
   return {
@@ -37,8 +39,8 @@ export const createNoticeRepair = (): NoticeRepair => {
       const incomplete = prompts.filter((prompt) => {
         const message = messages.findLast(({ info }) => info.id === prompt.messageID);
         if (!message) return true;
-        const there = new Set(message.parts.map(({ id }) => id));
-        const missing = prompt.parts.filter(({ id }) => !there.has(id));
+        const stored = new Set(message.parts.map(({ id }) => id));
+        const missing = prompt.parts.filter(({ id }) => !stored.has(id));
         message.parts.push(...missing.map((part) => toPart(message, part)));
         message.parts.sort((a, b) => (a.id < b.id ? -1 : 1));
         added += missing.length;

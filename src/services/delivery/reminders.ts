@@ -4,49 +4,53 @@ import type { OwnText } from "../text/own-text.ts";
 import { isTaskReminder } from "../text/task-reminder.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
-/** Reminds agents of tasks that their conversations do not show them any more. */
+/** Reminds agents of tasks that their conversations no longer mention. */
 export interface Reminders {
   /**
-   * A conversation was summed up, or a call that waited in it was cut off: its agent is reminded, by a message that
-   * starts no turn.
+   * Posts a reminder to a session whose conversation was compacted, or in which a blocking call was interrupted. The
+   * reminder starts no turn.
    */
   remind(sessionID: string): void;
-  /** Shows the reminder to an agent that works on at once: until the session rests, the message is not stored. */
+  /**
+   * Adds a reminder that is not stored yet to a request to the model. It is stored only when the session is idle, but an
+   * agent that keeps working needs it now.
+   */
   show(messages: ModelMessage[]): void;
 }
 
-/** What reminding is given with. */
+/** Dependencies of the reminders. */
 export interface RemindersDeps {
   notes: SessionNotes;
   log: Log;
-  /** What an agent has to know of its tasks; undefined where it has none. */
+  /** Writes what an agent has to know about its tasks; undefined if it has none. */
   reminderFor(sessionID: string): OwnText | undefined;
-  /** True where the session launched a task before that time, in epoch milliseconds. */
+  /** True if the session launched a task before that time, in epoch milliseconds. */
   launchedBefore(sessionID: string, time: number): boolean;
 }
 
 type ModelPart = ModelMessage["parts"][number];
 
+/** Creates the reminders of tasks. */
 export const createReminders = ({ notes, log, reminderFor, launchedBefore }: RemindersDeps): Reminders => {
-  /** Sessions whose reminder is not stored yet; of two in one turn the newer one is left. */
+  /** The current reminder of each session that has one to be stored. A newer reminder replaces an older one. */
   const pending = new Map<string, symbol>();
 
   const remind = (sessionID: string) => {
     const cause = Symbol(sessionID);
     pending.set(sessionID, cause);
     const isPending = () => pending.get(sessionID) === cause;
-    // Worded when it is stored: tasks may have ended by then, and been told.
+    // Written when it is stored: by then, tasks may have ended and their results may have been delivered.
     const reminder = () => {
       const text = isPending() ? reminderFor(sessionID) : undefined;
       return text === undefined ? undefined : ({ text, synthetic: true } as const);
     };
     notes
       .postWhenIdle(sessionID, reminder)
-      .catch((error) => log.error("an agent could not be reminded", { sessionID, reason: errorMessage(error) }))
+      .catch((error) => log.error("could not remind an agent of its tasks", { sessionID, reason: errorMessage(error) }))
       .finally(() => isPending() && pending.delete(sessionID));
   };
 
-  /** Summed up, and no reminder in sight: the process that saw it ended before it could store one. */
+  /** True after a compaction without a reminder: the process that saw the compaction exited before it could store one. */
   const isReminderMissing = (messages: ModelMessage[]): boolean => {
     const summary = messages.findLast(({ info }) => info.summary === true);
     if (!summary || messages.some(({ parts }) => parts.some(({ text }) => isTaskReminder(text)))) return false;

@@ -7,65 +7,69 @@ import type { Ids } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
 
-/** What is left in a conversation: for its model alone, or for people alone. */
+/** A message for a conversation that starts no turn: `synthetic` for its model only, `ignored` for people only. */
 export type SessionNote = { text: OwnText; synthetic: true } | { text: OwnText; ignored: true };
 
 /**
- * Leaves asides in conversations: messages that start no turn. A busy session would answer one, with a turn of its own
- * (seen in four of five): so each is stored when its session is idle, and no prompt of ours is on its way there.
+ * Posts notes to conversations, which start no turn. A busy session would start a turn to answer a note (measured: four
+ * times in five), so each note is stored only when its session is idle and no prompt of the plugin is on its way there.
  */
 export interface SessionNotes {
   /**
-   * `aside` says what to leave, when the time has come; undefined: nothing any more. Resolves to whether that is stored:
-   * false when it is not wanted, or cannot be: a session is deleted, or the host refuses.
+   * Posts a note as soon as the session is idle. Resolves to true once it is stored, or to false when it is no longer
+   * wanted, the session is deleted, the host refuses the note, or this process stops.
+   * @param write returns the note when the time has come; undefined when it is no longer wanted
    */
-  postWhenIdle(sessionID: string, aside: () => SessionNote | undefined): Promise<boolean>;
+  postWhenIdle(sessionID: string, write: () => SessionNote | undefined): Promise<boolean>;
+  /** Takes an event of the host: an idle session can take its notes. */
   onHostEvent(event: HostEvent): void;
+  /** Gives up all notes that are not stored yet. */
   stop(): void;
 }
 
-/** What asides are left with. */
+/** Dependencies of the session notes. */
 export interface SessionNotesDeps {
   host: Host;
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** True while a prompt of ours is on its way to the session. */
+  /** True while a prompt of the plugin is on its way to the session. */
   isPrompted(sessionID: string): boolean;
 }
 
-/** Milliseconds to another try, where the session is busy and is not heard to become idle, or the host fails. */
+/** Milliseconds until the next attempt if the session does not become idle before, or the host fails. */
 const RETRY_MS = 5_000;
 
+/** Creates the posting of notes to idle sessions. */
 export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: SessionNotesDeps): SessionNotes => {
-  /** By session: wakes those that wait for it to be idle. */
-  const held = new Map<string, Set<() => void>>();
+  /** For each session, the functions that resume those waiting for it to be idle. */
+  const wakersBySession = new Map<string, Set<() => void>>();
   let stopped = false;
 
-  /** Resolves when the session is idle, or after a while. */
+  /** Resolves when the session becomes idle, but after `RETRY_MS` at the latest. */
   const untilIdle = (sessionID: string) =>
     new Promise<void>((resolve) => {
-      const waiting = held.get(sessionID) ?? new Set();
-      held.set(sessionID, waiting);
+      const wakers = wakersBySession.get(sessionID) ?? new Set();
+      wakersBySession.set(sessionID, wakers);
       const wake = () => {
-        callOff();
-        waiting.delete(wake);
-        if (waiting.size === 0) held.delete(sessionID);
+        cancelTimeout();
+        wakers.delete(wake);
+        if (wakers.size === 0) wakersBySession.delete(sessionID);
         resolve();
       };
-      waiting.add(wake);
-      const callOff = clock.after(RETRY_MS, wake);
+      wakers.add(wake);
+      const cancelTimeout = clock.after(RETRY_MS, wake);
     });
 
   const wakeAll = (sessionID: string) => {
-    for (const wake of [...(held.get(sessionID) ?? [])]) wake();
+    for (const wake of [...(wakersBySession.get(sessionID) ?? [])]) wake();
   };
 
   return {
-    postWhenIdle: async (sessionID, aside) => {
+    postWhenIdle: async (sessionID, write) => {
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
       let wasMissing = false;
-      while (!stopped && aside() !== undefined) {
+      while (!stopped && write() !== undefined) {
         const [busy, session] = await Promise.all([host.busy(), host.session(sessionID)]);
         const isMissing = !session.ok && session.failure.kind === "notFound";
         if (isMissing && wasMissing) {
@@ -73,14 +77,14 @@ export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: Sessio
           if (deleted.ok && deleted.value) return false;
         }
         wasMissing = isMissing;
-        const wanted = aside();
-        if (stopped || wanted === undefined) return false;
+        const note = write();
+        if (stopped || note === undefined) return false;
         if (busy.ok && session.ok && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
-          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...wanted })) };
+          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...note })) };
           const { agent, model } = session.value;
           const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
           if (stored.ok) return true;
-          log.error("a message could not be left", { sessionID, reason: stored.failure.message });
+          log.error("could not post a note to a session", { sessionID, reason: stored.failure.message });
           if (stored.failure.kind === "refused" || stopped) return false;
         }
         await untilIdle(sessionID);
@@ -92,7 +96,7 @@ export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: Sessio
     },
     stop: () => {
       stopped = true;
-      for (const sessionID of [...held.keys()]) wakeAll(sessionID);
+      for (const sessionID of [...wakersBySession.keys()]) wakeAll(sessionID);
     },
   };
 };

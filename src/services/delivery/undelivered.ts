@@ -4,16 +4,18 @@ import type { Host } from "../host/host.ts";
 import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../text/single-line.ts";
 
-/** What the log says of it. */
+/** The log message of a notice that is given up. */
 export const GIVEN_UP = "a notice was given up: OpenCode refused it each time";
 
-/** Characters of a description, and of what OpenCode said, in a toast. */
-const DESCRIPTION = 60;
-const REASON = 160;
+/** Characters of a task's description in a toast. */
+const DESCRIPTION_CHARS = 60;
+
+/** Characters of OpenCode's reason in a toast. */
+const REASON_CHARS = 160;
 
 /**
- * Says that a notice is given up, once: in the log with all that is known, and to the person in a few words. The tasks are
- * at rest then, and their results stay.
+ * Creates a function that reports, once, that a notice is given up: in the log with all details, and to the user in a
+ * toast. The tasks need no further work then, and their results are kept.
  */
 export const createUndeliveredReport =
   (host: Host, log: Log, taskOf: (taskId: string) => Task | undefined) =>
@@ -21,9 +23,10 @@ export const createUndeliveredReport =
     const taskIds = runs.map(({ taskId }) => taskId);
     log.error(GIVEN_UP, { parentSessionID, runs, reason });
     const [first = "", ...others] = taskIds;
-    const name = `"${truncateLine(taskOf(first)?.description ?? first, DESCRIPTION)}"`;
-    const which = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;
-    const message = `The agent could not be told that ${which} ended; what came of it is kept. OpenCode said: ${truncateLine(reason, REASON)}`;
+    const name = `"${truncateLine(taskOf(first)?.description ?? first, DESCRIPTION_CHARS)}"`;
+    const tasks = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;
+    const kept = others.length === 0 ? "its result is" : "their results are";
+    const message = `The agent could not be told that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
     const shown = await host.toast({ message, variant: "error" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
