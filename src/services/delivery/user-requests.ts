@@ -2,7 +2,7 @@ import type { HostEvent } from "../../machines/supervisor/events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { Host, HostFailure, HostResult } from "../host/host.ts";
+import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/session-calls.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
@@ -11,110 +11,62 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../text/own-text.ts";
 import { answerProblem, requestLine, requestMessage, SHORT_CHARS } from "../text/user-request.ts";
+import { createOpenRequests, isNotFound, type OpenRequest, RETRY_MS } from "./open-user-requests.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
-/** What attention is given with. */
+/** Dependencies of the handling of user requests. */
 export interface UserRequestsDeps {
   host: Host;
   runtime: Runtime;
   notes: SessionNotes;
   clock: Clock;
   log: Log;
-  /** Aborts a session, as often as it takes. */
+  /** Aborts a session, retrying until the host confirms it. */
   abort(sessionID: string): Promise<void>;
-  /** A session and those above it, nearest first; the last one is a person's own. */
+  /** Returns a session and its ancestors, nearest first; the last one is the user's own session. */
   sessionChain(sessionID: string): string[];
-  /** True for a session below another that was made while this process was there. */
+  /** True for a child session that was created since this process started. */
   wasCreatedHere(sessionID: string): boolean;
   taskOf(sessionID: string): Task | undefined;
-  /** True where nobody can answer, as in `opencode run`. */
+  /** True if there is no user who could answer, as in `opencode run`. */
   isHeadless: boolean;
-  /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
+  /** Milliseconds after which an unanswered request is rejected; undefined: never. */
   timeout: number | undefined;
-  /** How this plugin's command is called in a terminal. */
+  /** The command of this plugin as it is typed in a terminal. */
   command: string;
-  /** A session that asks is not there any more, and nobody told of it. */
+  /** Called when a session with an open request turns out to be deleted without an event about it. */
   onSessionDeleted(sessionID: string): void;
 }
 
 /**
- * Sees to it that a person learns of what children ask, and that nothing of it stays open for ever. The requests live in
- * the host, and die with its process: so does what is known of them here.
+ * Shows the permission requests and questions of child sessions to the user, passes on replies, and rejects requests that
+ * nobody can answer, so that none stays open forever.
  */
 export interface UserRequests {
+  /** Takes an event of the host: a new request, a reply to one, or the end of a session that made one. */
   onHostEvent(event: HostEvent): void;
-  /** Answers what a task asks, for a person. */
-  answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
-  /** Another process has these tasks, or has removed them: what asks for them here is stopped. */
+  /** Passes on a user's reply to a request of a task. */
+  answer(taskId: string, reply: UserReply): Promise<Outcome<void>>;
+  /** Rejects the requests of tasks that another process has taken over or removed. */
   releaseTasks(taskIds: string[]): void;
+  /** Stops handling requests. They stay open in the host. */
   stop(): void;
 }
 
-/** A request that nobody has answered. */
-interface OpenUserRequest {
-  request: UserRequest;
-  /** The session that asks. */
-  sessionID: string;
-  /** The tasks that are held up by it, nearest first. */
-  taskIds: string[];
-  /** The session that a person looks at. */
-  root: string;
-  isDismissed: boolean;
-  /** The host refused to reject it so often that it is not asked any more: a person may still answer. */
-  isRefused: boolean;
-  /** The host did not find the session when it was looked for last. */
-  isMissing: boolean;
-  /** Calls off the timer of `attention.timeout`. */
-  callOffEnd(): void;
-  /** Calls off further toasts. */
-  callOffToast(): void;
-  /** Calls off further looks whether the session is there. */
-  callOffLook(): void;
-}
-
-/** Milliseconds to the first further try of a rejection that failed; each pause is twice the one before, up to `LONGEST`. */
-const RETRY_MS = 5_000;
-const MAX_RETRY_MS = 60_000;
-
-/** How often a host may refuse to reject a request: it is unlikely to change its mind. */
-const MAX_REFUSALS = 3;
-
-/** How often in a row a request must not be found before it counts as closed: one such answer proves nothing. */
-const NOT_FOUND_LIMIT = 2;
-
-/** Milliseconds between two toasts of a request that shows nowhere else while its conversation is busy. */
+/** Milliseconds between toasts about a request that is shown nowhere else while the user's session is busy. */
 const TOAST_INTERVAL_MS = 60_000;
 
 /**
- * Milliseconds between two looks whether a session that asks is there. Another OpenCode on the same data may delete it:
- * no event of that comes here, and it would wait for ever. (One that works is heard of when its model's call ends.)
+ * Interval in milliseconds at which a session with an open request is checked for deletion. Another OpenCode process on
+ * the same data may delete it without an event here, and its request would stay open forever. (The deletion of a session
+ * that works is noticed when its model's call ends.)
  */
 const SESSION_CHECK_INTERVAL_MS = 60_000;
 
-/** What a child is told when nobody answers. With words it goes on; without, the host ends its turn. */
-const NOBODY = "Nobody has answered. Go on without it.";
-const SAID_NO = "The user says no. Go on without it.";
+/** What a child is told when the user rejects a permission without a reason. Without any, the host would end its turn. */
+const USER_SAID_NO = "The user says no. Continue without it.";
 
-const none = () => undefined;
-/** A request as it begins: nothing was done about it yet. */
-const INITIAL = {
-  isDismissed: false,
-  isRefused: false,
-  isMissing: false,
-  callOffEnd: none,
-  callOffToast: none,
-  callOffLook: none,
-};
-
-/** A fault of ours would be the same again. */
-const asFailure = (error: unknown): { ok: false; failure: HostFailure } => ({
-  ok: false,
-  failure: { kind: "refused", name: "Fault", message: errorMessage(error) },
-});
-
-const isNotFound = (result: HostResult<void>): boolean => !result.ok && result.failure.kind === "notFound";
-
-/** Nobody asks anything yet. */
+/** Creates the handling of user requests. */
 export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
   const {
     host,
@@ -129,193 +81,135 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     isHeadless,
     timeout,
     command,
-    onSessionDeleted: onVanished,
+    onSessionDeleted,
   } = deps;
-  const open = new Map<string, OpenUserRequest>();
-  let stopped = false;
+  const requests = createOpenRequests(host, runtime, clock, log);
 
   const inBackground = (work: Promise<void>) => {
-    work.catch((error) => log.error("a request of a child could not be seen to", { reason: errorMessage(error) }));
+    work.catch((error) => log.error("failed to handle a user request of a task", { reason: errorMessage(error) }));
   };
 
-  const isOpen = ({ request }: OpenUserRequest): boolean => !stopped && open.has(request.id);
-
-  const forget = (asked: OpenUserRequest) => {
-    asked.callOffEnd();
-    asked.callOffToast();
-    asked.callOffLook();
-    open.delete(asked.request.id);
-  };
-
-  /** Lets those go on that the request held up. */
-  const resumeTasks = (id: string, taskIds: string[]) => {
-    for (const taskId of taskIds) {
-      const asks = runtime.snapshotOf(taskId)?.context.userRequests.some((request) => request.id === id);
-      if (asks) runtime.send(taskId, { type: "REQUEST_ANSWERED", at: clock.now(), id });
-    }
-  };
-
-  const close = (asked: OpenUserRequest) => {
-    forget(asked);
-    resumeTasks(asked.request.id, asked.taskIds);
-  };
-
-  /** True while a task of this process waits for the answer. */
-  const holdsUp = ({ taskIds: [nearest] }: OpenUserRequest): boolean => {
-    const live = nearest === undefined ? undefined : runtime.snapshotOf(nearest);
-    return live !== undefined && live.context.completedAt === undefined;
-  };
-
-  /**
-   * Says no, as often as it takes; to a host that refuses, a few times. Then the request stays for a person to answer, as
-   * long as it holds up a task.
-   */
-  const dismiss = async (asked: OpenUserRequest): Promise<void> => {
-    if (asked.isRefused && !holdsUp(asked)) return close(asked);
-    if (asked.isDismissed) return;
-    asked.isDismissed = true;
-    let refusals = 0;
-    let absences = 0;
-    for (let ms = RETRY_MS; isOpen(asked) && refusals < MAX_REFUSALS; ms = Math.min(2 * ms, MAX_RETRY_MS)) {
-      const rejected = await host.rejectUserRequest(asked.request, NOBODY).catch(asFailure);
-      absences = isNotFound(rejected) ? absences + 1 : 0;
-      if (rejected.ok || absences === NOT_FOUND_LIMIT) return close(asked);
-      log.error("a request could not be rejected", { request: asked.request.id, reason: rejected.failure.message });
-      if (rejected.failure.kind === "refused") refusals += 1;
-      await sleep(clock, ms);
-    }
-    asked.isRefused = isOpen(asked);
-    if (asked.isRefused && !holdsUp(asked)) close(asked);
-  };
-
-  const toast = async (asked: OpenUserRequest, task: Task, how?: OwnText): Promise<void> => {
-    const message = lines(requestLine(asked.request, quoteLine(task.description, 100), SHORT_CHARS), how);
+  const toast = async (open: OpenRequest, task: Task, howToAnswer?: OwnText): Promise<void> => {
+    const message = lines(requestLine(open.request, quoteLine(task.description, 100), SHORT_CHARS), howToAnswer);
     const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 
-  const checkSessionExists = async (asked: OpenUserRequest): Promise<void> => {
-    const { sessionID } = asked;
+  const checkSessionExists = async (open: OpenRequest): Promise<void> => {
+    const { sessionID } = open;
     const deleted = await isDeleted(host, sessionID);
     if (!deleted.ok) return;
-    if (deleted.value && asked.isMissing) onVanished(sessionID);
-    asked.isMissing = deleted.value;
+    if (deleted.value && open.isSessionMissing) onSessionDeleted(sessionID);
+    open.isSessionMissing = deleted.value;
   };
 
-  /** OpenCode does not show it: a message waits for the person in the conversation, and toasts remind until it is there. */
-  const show = async (asked: OpenUserRequest, task: Task): Promise<void> => {
-    asked.callOffToast = repeat(clock, log, {
+  /** Shows a request that OpenCode does not show: posts a note to the user's session, and repeats toasts until then. */
+  const postNote = async (open: OpenRequest, task: Task): Promise<void> => {
+    open.stopToasts = repeat(clock, log, {
       every: TOAST_INTERVAL_MS,
-      work: () => toast(asked, task, own`In a terminal: ${vouchFor(command)} answer`),
+      work: () => toast(open, task, own`In a terminal: ${vouchFor(command)} answer`),
       fault: "a toast could not be shown again",
     });
-    const text = requestMessage(task, asked.request, command);
-    const isThere = await notes.postWhenIdle(asked.root, () => (isOpen(asked) ? { text, ignored: true } : undefined));
-    if (isThere) asked.callOffToast();
+    const text = requestMessage(task, open.request, command);
+    const note = () => (requests.isOpen(open) ? ({ text, ignored: true } as const) : undefined);
+    const isPosted = await notes.postWhenIdle(open.root, note);
+    if (isPosted) open.stopToasts();
   };
 
-  const onAsked = (sessionID: string, request: UserRequest) => {
+  const onRequestAsked = (sessionID: string, request: UserRequest) => {
     const chain = sessionChain(sessionID);
     const tasks = chain
       .flatMap((id) => (runtime.snapshotOf(id) ? (taskOf(id) ?? []) : []))
       .filter((task) => !hasEnded(task));
     const [nearest] = tasks;
-    if (!nearest || open.has(request.id)) return;
+    if (!nearest || requests.has(request.id)) return;
     const taskIds = tasks.map((task) => task.sessionID);
-    const root = chain.at(-1) ?? sessionID;
-    const asked: OpenUserRequest = { request, sessionID, taskIds, root, ...INITIAL };
-    open.set(request.id, asked);
-    asked.callOffLook = repeat(clock, log, {
+    const open = requests.add({ request, sessionID, taskIds, root: chain.at(-1) ?? sessionID });
+    open.stopSessionChecks = repeat(clock, log, {
       every: SESSION_CHECK_INTERVAL_MS,
-      work: () => checkSessionExists(asked),
-      fault: "a session that asks could not be looked for",
+      work: () => checkSessionExists(open),
+      fault: "could not check whether a session with an open request still exists",
     });
-    const below = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
-    // The supervisor has passed it on to the task whose own session asks.
+    const forAncestors = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
+    // The supervisor has already sent the event to the task that runs in the asking session itself.
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {
-      runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: below });
+      runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: forAncestors });
     }
-    // `opencode run` answers permissions by itself, those of the sessions that it saw made below its own; no questions.
-    const runAnswers = request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere);
-    if (isHeadless && !runAnswers) return inBackground(dismiss(asked));
-    if (timeout !== undefined) asked.callOffEnd = clock.after(timeout, () => inBackground(dismiss(asked)));
-    inBackground(toast(asked, nearest));
-    // The interface shows what a session's direct children ask, and a fork is nobody's child.
-    if (chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(show(asked, nearest));
+    // `opencode run` itself rejects permissions, but not questions, of child sessions that it saw being created.
+    const runRejects = request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere);
+    if (isHeadless && !runRejects) return inBackground(requests.reject(open));
+    if (timeout !== undefined) open.cancelTimeout = clock.after(timeout, () => inBackground(requests.reject(open)));
+    inBackground(toast(open, nearest));
+    // OpenCode's interface shows requests of the session's direct children only, and a fork is nobody's child.
+    if (chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(postNote(open, nearest));
   };
 
-  /** Nobody waits for an answer in a session that rests: it was aborted. The host keeps the request listed all the same. */
-  const onRest = async (asked: OpenUserRequest): Promise<void> => {
-    while (isOpen(asked)) {
+  /** Rejects a request of a session that became idle: it was aborted, yet the host keeps the request open. */
+  const onSessionIdle = async (open: OpenRequest): Promise<void> => {
+    while (requests.isOpen(open)) {
       const busy = await host.busy();
-      if (busy.ok) return busy.value.has(asked.sessionID) ? undefined : dismiss(asked);
+      if (busy.ok) return busy.value.has(open.sessionID) ? undefined : requests.reject(open);
       await sleep(clock, RETRY_MS);
     }
   };
 
-  /** A deleted session works on in the host, and waits on for its answer, until it is aborted. */
-  const onGone = async (asked: OpenUserRequest): Promise<void> => {
-    await abort(asked.sessionID);
-    await dismiss(asked);
+  /** Aborts a deleted session and rejects its request: without the abort, it would keep waiting in the host. */
+  const onAskingSessionDeleted = async (open: OpenRequest): Promise<void> => {
+    await abort(open.sessionID);
+    await requests.reject(open);
   };
 
-  const openRequestsWhere = (isMeant: (asked: OpenUserRequest) => boolean): OpenUserRequest[] =>
-    [...open.values()].filter(isMeant);
+  const rejectWhere = (matches: (open: OpenRequest) => boolean) => {
+    for (const open of requests.where(matches)) inBackground(requests.reject(open));
+  };
 
   const unsubscribe = runtime.subscribe((task) => {
-    if (!hasEnded(task)) return;
-    for (const asked of openRequestsWhere(({ taskIds }) => taskIds[0] === task.sessionID)) inBackground(dismiss(asked));
+    if (hasEnded(task)) rejectWhere(({ taskIds }) => taskIds[0] === task.sessionID);
   });
 
-  const answer: UserRequests["answer"] = async (taskId, given) => {
-    const { requestId } = given;
+  const answer: UserRequests["answer"] = async (taskId, reply) => {
+    const { requestId } = reply;
     const request = runtime.snapshotOf(taskId)?.context.userRequests.find(({ id }) => id === requestId);
     if (!request) {
       return fail(`Request ${requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
     }
-    const fault = answerProblem(request, given);
-    if (fault) return fail(fault);
-    const reply = () =>
-      given.reply === "reject"
-        ? host.rejectUserRequest(request, given.message ?? SAID_NO)
-        : host.answerUserRequest(request, given);
-    let replied = await reply();
+    const problem = answerProblem(request, reply);
+    if (problem) return fail(problem);
+    const send = () =>
+      reply.reply === "reject"
+        ? host.rejectUserRequest(request, reply.message ?? USER_SAID_NO)
+        : host.answerUserRequest(request, reply);
+    let replied = await send();
     if (isNotFound(replied)) {
       await sleep(clock, RETRY_MS);
-      replied = await reply();
+      replied = await send();
     }
-    const isGone = isNotFound(replied);
-    if (!replied.ok && !isGone) {
-      // No answer to the call is no proof that it was not done.
+    const isClosed = isNotFound(replied);
+    if (!replied.ok && !isClosed) {
+      // An unconfirmed call may have had its effect all the same.
       const verb = replied.failure.kind === "unavailable" ? "confirm" : "take";
       return fail(`OpenCode did not ${verb} the answer: ${replied.failure.message}.`, "host");
     }
-    const asked = open.get(requestId);
-    if (asked) close(asked);
-    else resumeTasks(requestId, [taskId]);
-    if (isGone) return fail(`Request ${requestId} of task ${taskId} is not open any more in OpenCode.`);
+    requests.close(requestId, taskId);
+    if (isClosed) return fail(`Request ${requestId} of task ${taskId} is not open any more in OpenCode.`);
     return { ok: true, value: undefined };
   };
 
   return {
     onHostEvent: (event) => {
-      if (event.type === "asked") onAsked(event.sessionID, event.request);
-      if (event.type === "replied")
-        for (const asked of openRequestsWhere(({ request }) => request.id === event.requestID)) close(asked);
-      const see = event.type === "idle" ? onRest : event.type === "deleted" ? onGone : undefined;
-      if (see)
-        for (const asked of openRequestsWhere(({ sessionID }) => sessionID === event.sessionID))
-          inBackground(see(asked));
+      if (event.type === "asked") onRequestAsked(event.sessionID, event.request);
+      if (event.type === "replied") requests.close(event.requestID);
+      if (event.type !== "idle" && event.type !== "deleted") return;
+      const onSessionEnd = event.type === "idle" ? onSessionIdle : onAskingSessionDeleted;
+      for (const open of requests.where(({ sessionID }) => sessionID === event.sessionID)) {
+        inBackground(onSessionEnd(open));
+      }
     },
     answer,
-    releaseTasks: (taskIds) => {
-      const isLost = (asked: OpenUserRequest) => asked.taskIds[0] !== undefined && taskIds.includes(asked.taskIds[0]);
-      for (const asked of openRequestsWhere(isLost)) inBackground(dismiss(asked));
-    },
+    releaseTasks: (lost) => rejectWhere(({ taskIds: [nearest] }) => nearest !== undefined && lost.includes(nearest)),
     stop: () => {
-      stopped = true;
       unsubscribe();
-      for (const asked of openRequestsWhere(() => true)) forget(asked);
+      requests.stop();
     },
   };
 };

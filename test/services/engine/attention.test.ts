@@ -340,7 +340,7 @@ describe("attention.timeout", () => {
     stage.host.failNext("rejectUserRequest", unavailable, 2);
     await stage.clock.advance(60_000);
     expect(stage.host.answers).toEqual([
-      { id: "per_1", reply: "reject", message: "Nobody has answered. Go on without it." },
+      { id: "per_1", reply: "reject", message: "Nobody has answered. Continue without it." },
     ]);
     // Its answer was never told: the event was lost.
     await ask(stage, id, { ...PERMISSION, id: "per_2" });
@@ -454,7 +454,7 @@ describe("a person's answer", () => {
     [PERMISSION, { reply: "once" }, {}],
     [PERMISSION, { reply: "always" }, {}],
     [PERMISSION, { reply: "reject", message: "Leave it." }, {}],
-    [PERMISSION, { reply: "reject" }, { message: "The user says no. Go on without it." }],
+    [PERMISSION, { reply: "reject" }, { message: "The user says no. Continue without it." }],
     [QUESTION, { answers: [["a.ts"], ["1", "three"]] }, {}],
     [QUESTION, { reply: "reject" }, {}],
   ] as [UserRequest, Omit<UserReply, "requestId">, object][])(
