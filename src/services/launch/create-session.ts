@@ -25,7 +25,7 @@ export interface SessionFactory {
    */
   create(
     request: LaunchRequest,
-    wanted: Omit<NewSession, "metadata">,
+    session: Omit<NewSession, "metadata">,
     isWanted: () => boolean,
   ): Promise<Outcome<CreatedSession>>;
   /** True while that session is being forked: the copy may exist without metadata yet. */
@@ -64,20 +64,21 @@ const describeFailure = ({ name, message }: HostFailure): string => `${name}: ${
 
 const failureMessage = (reason: string, isKnown: boolean): string =>
   isKnown
-    ? `OpenCode made no session for the task: ${reason}. Try again.`
-    : `OpenCode did not say whether it made a session for the task: ${reason}. None was found; one that appears later is deleted. Try again.`;
+    ? `OpenCode created no session for the task: ${reason}. Try again.`
+    : `OpenCode did not say whether it created a session for the task: ${reason}. None was found; one that appears later is deleted. Try again.`;
 
 /** Creates the factory of sessions for tasks. */
 export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory => {
   const { host, store, clock, ids, log, forking, leftovers } = deps;
   const pendingForks = new Set<PendingLaunch>();
 
-  const newSession: SessionSource = {
+  const emptySession: SessionSource = {
     isFork: false,
-    make: (wanted) => host.createSession(wanted),
+    create: (session) => host.createSession(session),
     prepare: async () => undefined,
   };
 
+  /** Searches for a session whose creation was not confirmed. */
   const search = async (launch: PendingLaunch, isWanted: () => boolean): Promise<string | undefined> => {
     for (const pause of SEARCH_PAUSES_MS) {
       if (pause > 0) await sleep(clock, pause);
@@ -95,7 +96,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     isWanted: () => boolean,
   ): Promise<Attempt> => {
     const launch = { messageID: ids.message(), parentSessionID, at: clock.now(), fork: source.isFork };
-    const wanted = { ...session, metadata: launchMetadata(parentSessionID, launch.messageID) };
+    const newSession = { ...session, metadata: launchMetadata(parentSessionID, launch.messageID) };
     store.beginLaunch(launch);
     if (source.isFork) pendingForks.add(launch);
     const abandon = (sessionID?: string) => {
@@ -104,7 +105,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     };
     const prepare = async (id: string): Promise<Attempt> => {
       try {
-        await source.prepare(id, wanted, isWanted);
+        await source.prepare(id, newSession, isWanted);
         pendingForks.delete(launch);
         return { ok: true, session: { id, launch, forkRefusal: undefined } };
       } catch (error) {
@@ -112,7 +113,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
         return { ok: false, reason: errorMessage(error), isKnown: true };
       }
     };
-    const created = await source.make(wanted).catch(asUnconfirmed);
+    const created = await source.create(newSession).catch(asUnconfirmed);
     if (created.ok) return prepare(created.value.id);
     const reason = describeFailure(created.failure);
     if (created.failure.kind !== "unavailable") {
@@ -129,16 +130,16 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
   };
 
   return {
-    create: async ({ fork, parentSessionID, parentMessageID }, wanted, isWanted) => {
-      const first = fork ? forking.copy(parentSessionID, parentMessageID) : newSession;
-      const created = await attempt(first, parentSessionID, wanted, isWanted);
+    create: async ({ fork, parentSessionID, parentMessageID }, session, isWanted) => {
+      const first = fork ? forking.copy(parentSessionID, parentMessageID) : emptySession;
+      const created = await attempt(first, parentSessionID, session, isWanted);
       if (created.ok) return { ok: true, value: created.session };
       const { reason, isKnown } = created;
       if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
       log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
       const source = await forkSources.text(parentSessionID, parentMessageID);
       if (!source.ok) return fail(failureMessage(describeFailure(source.failure), true), "host");
-      const asText = await attempt(source.value, parentSessionID, wanted, isWanted);
+      const asText = await attempt(source.value, parentSessionID, session, isWanted);
       return asText.ok
         ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
         : fail(failureMessage(asText.reason, asText.isKnown), "host");

@@ -10,12 +10,12 @@ export interface SessionSource {
   /** True when the host copies the session, so that it has no metadata at first. */
   isFork: boolean;
   /** Creates the session, in one call to the host. */
-  make(wanted: NewSession): Promise<HostResult<{ id: string }>>;
+  create(session: NewSession): Promise<HostResult<{ id: string }>>;
   /**
    * Prepares the new session for its task's first prompt. Retries only while `isWanted` returns true.
    * @throws Error when the session cannot be prepared and must not be used.
    */
-  prepare(sessionID: string, wanted: NewSession, isWanted: () => boolean): Promise<void>;
+  prepare(sessionID: string, session: NewSession, isWanted: () => boolean): Promise<void>;
 }
 
 /** Ways to create a session that begins with the conversation of another one, up to but not including a message. */
@@ -74,15 +74,15 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
   return {
     copy: (parentSessionID, messageID) => ({
       isFork: true,
-      make: () => host.fork(parentSessionID, messageID),
-      prepare: async (id, wanted, isWanted) => {
-        const { title, permission, metadata } = wanted;
+      create: () => host.fork(parentSessionID, messageID),
+      prepare: async (id, session, isWanted) => {
+        const { title, permission, metadata } = session;
         // The metadata comes first: until it is set, nobody can be sure which launch this copy belongs to.
         orThrow(await host.updateSession(id, { title, permission, metadata }));
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
         await changeAll(plan.cuts, (cut) => host.rewritePart(id, cut.messageID, cut.part));
         await changeAll(plan.drops, (dropped) => host.deleteMessage(id, dropped));
-        await storePreamble(id, preambleOf(plan), wanted, isWanted);
+        await storePreamble(id, preambleOf(plan), session, isWanted);
       },
     }),
     text: async (parentSessionID, messageID) => {
@@ -93,8 +93,8 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
       const { text, isWhole } = conversationText(before, limits.maxTokens);
       const source: SessionSource = {
         isFork: false,
-        make: (wanted) => host.createSession(wanted),
-        prepare: (id, wanted, isWanted) => storePreamble(id, textPreamble(text, isWhole), wanted, isWanted),
+        create: (session) => host.createSession(session),
+        prepare: (id, session, isWanted) => storePreamble(id, textPreamble(text, isWhole), session, isWanted),
       };
       return { ok: true, value: source };
     },

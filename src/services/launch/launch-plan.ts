@@ -57,7 +57,7 @@ const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
 /** Finds an agent by its name, ignoring the host's own helpers. */
-const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>> => {
+const findAgent = async (host: Host, name: string): Promise<Outcome<HostAgent>> => {
   const agents = await host.agents();
   if (!agents.ok)
     return fail(
@@ -65,11 +65,11 @@ const findAgent = async (host: Host, wanted: string): Promise<Outcome<HostAgent>
       "host",
     );
   const known = agents.value.filter(({ hidden }) => !hidden);
-  const agent = known.find(({ name }) => name === wanted);
+  const agent = known.find((candidate) => candidate.name === name);
   if (agent) return { ok: true, value: agent };
-  const problem = wanted === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(wanted)}.`;
+  const problem = name === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(name)}.`;
   const names = join(
-    known.map(({ name }) => nameOf(name)),
+    known.map((candidate) => nameOf(candidate.name)),
     ", ",
   );
   return fail(own`${problem} Agents: ${names}.`, "agent");

@@ -32,11 +32,11 @@ const messagesToCopy = (parent: MessageInfo[], launchedAt: number): MessageInfo[
  * `parent` and `copy` are the newest messages of the two sessions, oldest first. Copied messages keep their times.
  */
 export const isForkOfLaunch = (copy: MessageInfo[], parent: MessageInfo[], launchedAt: number): boolean => {
-  const wanted = messagesToCopy(parent, launchedAt).slice(-COMPARED_MESSAGES);
+  const expected = messagesToCopy(parent, launchedAt).slice(-COMPARED_MESSAGES);
   const newest = copy.slice(-COMPARED_MESSAGES);
   return (
-    wanted.length > 0 &&
-    wanted.length === newest.length &&
-    wanted.every(({ role, createdAt }, at) => newest[at]?.role === role && newest[at]?.createdAt === createdAt)
+    expected.length > 0 &&
+    expected.length === newest.length &&
+    expected.every(({ role, createdAt }, at) => newest[at]?.role === role && newest[at]?.createdAt === createdAt)
   );
 };

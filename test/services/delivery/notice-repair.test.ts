@@ -11,10 +11,10 @@ const message = (id: string, parts: { id: string }[], sessionID = "ses_1"): Mode
 });
 
 test("parts that the host has not stored yet are put in, in order, and only those", () => {
-  const completing = createNoticeRepair();
-  completing.expect("ses_1", PROMPT);
+  const repair = createNoticeRepair();
+  repair.expect("ses_1", PROMPT);
   const messages = [message("msg_1", []), message("msg_2", [{ id: "prt_1" }])];
-  expect(completing.addMissingParts(messages)).toBe(1);
+  expect(repair.addMissingParts(messages)).toBe(1);
   expect(messages).toEqual([
     message("msg_1", []),
     message("msg_2", [
@@ -25,19 +25,19 @@ test("parts that the host has not stored yet are put in, in order, and only thos
 });
 
 test("a prompt is looked for until it was shown whole, and then no more", () => {
-  const completing = createNoticeRepair();
-  completing.expect("ses_1", PROMPT);
-  expect(completing.addMissingParts([message("msg_1", [])])).toBe(0);
-  expect(completing.addMissingParts([message("msg_2", [])])).toBe(2);
-  expect(completing.addMissingParts([message("msg_2", [{ id: "prt_1" }, { id: "prt_2" }])])).toBe(0);
-  expect(completing.addMissingParts([message("msg_2", [])])).toBe(0);
+  const repair = createNoticeRepair();
+  repair.expect("ses_1", PROMPT);
+  expect(repair.addMissingParts([message("msg_1", [])])).toBe(0);
+  expect(repair.addMissingParts([message("msg_2", [])])).toBe(2);
+  expect(repair.addMissingParts([message("msg_2", [{ id: "prt_1" }, { id: "prt_2" }])])).toBe(0);
+  expect(repair.addMissingParts([message("msg_2", [])])).toBe(0);
 });
 
 test("other sessions' requests, and none at all, are left alone", () => {
-  const completing = createNoticeRepair();
-  completing.expect("ses_1", PROMPT);
+  const repair = createNoticeRepair();
+  repair.expect("ses_1", PROMPT);
   const other = [message("msg_2", [], "ses_2")];
-  expect(completing.addMissingParts(other)).toBe(0);
+  expect(repair.addMissingParts(other)).toBe(0);
   expect(other[0]?.parts).toEqual([]);
-  expect(completing.addMissingParts([])).toBe(0);
+  expect(repair.addMissingParts([])).toBe(0);
 });

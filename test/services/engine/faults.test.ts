@@ -256,7 +256,7 @@ describe("a fault of our own", () => {
     const endLaunch = (messageID: string) => void ended.push(messageID);
     const stage = createStage({ openStore: (clock) => ({ ...boot(clock), endLaunch }) });
     stage.host.throwNext("createSession", "kaboom");
-    const refusal = expect(stage.launch()).rejects.toThrow(/did not say whether it made a session.*kaboom/);
+    const refusal = expect(stage.launch()).rejects.toThrow(/did not say whether it created a session.*kaboom/);
     await stage.clock.advance(60_000);
     await refusal;
     // What the host did is not known.

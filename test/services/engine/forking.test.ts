@@ -27,7 +27,7 @@ test("when it can be made in neither way, the launch is refused, and nothing is 
   const stage = createStage();
   stage.host.failNext("fork", unavailable);
   stage.host.failNext("conversation", unavailable);
-  await expect(stage.launch({ fork: true })).rejects.toThrow(/made no session for the task.*connection refused/);
+  await expect(stage.launch({ fork: true })).rejects.toThrow(/created no session for the task.*connection refused/);
   expect(stage.host.sessionIDs()).toEqual([PARENT]);
   expect(stage.store.list({})).toEqual([]);
 });

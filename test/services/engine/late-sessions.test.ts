@@ -57,7 +57,7 @@ describe("a session whose making had no answer", () => {
     late("createSession", ms);
     const launched = watched(stage.launch());
     await stage.clock.advance(SOUGHT);
-    expect(String(launched.fault)).toMatch(/did not say whether it made a session.*connection refused.*Try again/);
+    expect(String(launched.fault)).toMatch(/did not say whether it created a session.*connection refused.*Try again/);
     await stage.clock.advance(ms - SOUGHT);
     expect(stage.host.sessionIDs()).toHaveLength(2);
     await stage.clock.advance(60_000);
@@ -147,7 +147,7 @@ test("once stopped, the engine asks the host for nothing: what was being made is
 
 test("a session that the host refused to make is not looked for", async () => {
   stage.host.failNext("createSession", refused);
-  await expect(stage.launch()).rejects.toThrow("OpenCode made no session for the task: BadRequest: no. Try again.");
+  await expect(stage.launch()).rejects.toThrow("OpenCode created no session for the task: BadRequest: no. Try again.");
   expect(stage.host.calls).not.toContain("sessionsSince");
   expect(onRecord()).toEqual([]);
 });

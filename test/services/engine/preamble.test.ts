@@ -63,7 +63,7 @@ describe.each(Object.entries(forms))("the preamble of %s", (_, prepare) => {
     prepare(stage);
     stage.host.childHabits("lose");
     const { fault } = await launchFork(stage);
-    expect(String(fault)).toMatch(/made no session for the task: its preamble could not be stored in 6 attempts/);
+    expect(String(fault)).toMatch(/created no session for the task: its preamble could not be stored in 6 attempts/);
     expect(stage.host.sessionIDs()).toEqual([PARENT]);
     expect(stage.engine.list({})).toEqual([]);
   });

@@ -117,8 +117,8 @@ test.each([
     },
     { type: "step", sessionID: "s", partID: "prt", tokens: 6, cost: 0.5 },
   ],
-])("%s %j", (type, properties, told) => {
-  expect(read(type, properties)).toEqual(told);
+])("%s %j", (type, properties, expected) => {
+  expect(read(type, properties)).toEqual(expected);
 });
 
 test.each([

@@ -15,15 +15,8 @@ const waitFor = (timeoutMs: number | undefined) => {
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const log = { info: () => undefined, error: () => undefined };
-  const effects = createFakeEffects(() => undefined);
-  const runtime = createRuntime({
-    clock,
-    store,
-    log,
-    effects,
-    progress: createProgressLog(),
-    bus: createEventBus(log),
-  });
+  const deps = { clock, store, log, progress: createProgressLog(), onLost: () => undefined };
+  const runtime = createRuntime({ ...deps, perform: () => undefined });
   const { facts, run } = taskInput("ses_1");
   runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: { facts, run } });
   let listeners = 0;
@@ -35,27 +28,27 @@ const waitFor = (timeoutMs: number | undefined) => {
       unsubscribe();
     };
   };
-  const waiting = createWaits({ ...runtime, subscribe }, store, clock);
+  const waits = createWaits({ ...runtime, subscribe }, store, clock);
   const turn = new AbortController();
   const caller = { sessionID: PARENT, callID: "call_1", signal: turn.signal };
-  const wait = watched(waiting.wait({ ...caller, taskIds: ["ses_1"], timeoutMs }));
+  const wait = watched(waits.wait({ ...caller, taskIds: ["ses_1"], timeoutMs }));
   const end = () => {
     runtime.send("ses_1", { type: "CANCEL", at: clock.now() });
     runtime.send("ses_1", { type: "STOPPED", at: clock.now() });
   };
-  return { clock, waiting, turn, wait, end, listeners: () => listeners };
+  return { clock, waits, turn, wait, end, listeners: () => listeners };
 };
 
 test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
   "a wait that is over listens no more: %s",
   async (outcome) => {
-    const { clock, waiting, turn, wait, end, listeners } = waitFor(outcome === "timedOut" ? 1_000 : 3_600_000);
+    const { clock, waits, turn, wait, end, listeners } = waitFor(outcome === "timedOut" ? 1_000 : 3_600_000);
     await settled();
     expect(listeners()).toBeGreaterThan(0);
     if (outcome === "ended") end();
     if (outcome === "timedOut") await clock.advance(1_000);
     if (outcome === "aborted") turn.abort();
-    if (outcome === "stopped") waiting.stop();
+    if (outcome === "stopped") waits.stop();
     await settled();
     expect(wait.value).toBe(outcome);
     expect(listeners()).toBe(0);
@@ -68,7 +61,7 @@ test("a timeout of 0 is over at once, and is no wait without limit", async () =>
   expect(wait.value).toBe("timedOut");
 });
 
-const told = (stage: Stage, callID: string) =>
+const storeOutput = (stage: Stage, callID: string) =>
   stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" });
 
 test("a run that begins after a wait has ended is not told by that wait: its notice comes", async () => {
@@ -76,7 +69,7 @@ test("a run that begins after a wait has ended is not told by that wait: its not
   const id = await stage.complete("There are 12.");
   const before = stage.notices().length;
   await stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
-  told(stage, "call_1");
+  storeOutput(stage, "call_1");
   await stage.call("task", { resume: id, prompt: "And in b?" });
   await settled();
   stage.host.finish(id, "There are 3.");
@@ -102,7 +95,7 @@ test("a call id that is used again while its first answer is on its way: that an
   expect(stage.notices()).toHaveLength(1);
   // The first answer's time is over by then, and takes nothing of the second's away.
   await stage.clock.advance(2_000);
-  told(stage, "call_1");
+  storeOutput(stage, "call_1");
   await stage.clock.advance(60_000);
   const texts = stage
     .notices()
