@@ -1,35 +1,17 @@
 import type { HostEvent } from "../machines/supervisor/events.ts";
 import type { Task } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
-import type { ModelMessage } from "./delivery/notice-repair.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
+import type { ModelMessage } from "./host/messages.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
-import { createOrphanedLaunches } from "./launch/orphaned-launches.ts";
-import { type CancelResult, createCancellation } from "./operations/cancel.ts";
-import { createLastWords, createTaskFinder, createTranscriptReader } from "./operations/read-task.ts";
-import { createRemoteCommands } from "./operations/remote-commands.ts";
-import { createResume, type ResumeRequest } from "./operations/resume.ts";
-import { createWaits, type WaitOutcome, type WaitRequest } from "./operations/wait.ts";
-import type { Clock } from "./platform/clock.ts";
-import type { Ids } from "./platform/ids.ts";
-import { repeat } from "./platform/interval.ts";
-import { errorMessage, type Log } from "./platform/log.ts";
+import type { CancelResult } from "./operations/cancel.ts";
+import { createLastWords, createTranscriptReader } from "./operations/read-task.ts";
+import type { ResumeRequest } from "./operations/resume.ts";
+import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
+import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
-import { startAdoption } from "./recovery/adoption.ts";
-import { startIdlePoll } from "./recovery/idle-poll.ts";
-import type { DirectoryOpening } from "./recovery/reopened-directories.ts";
-import { startStaleCheck } from "./recovery/stale-check.ts";
-import type { Inspect } from "./runtime/actor-system.ts";
-import { createEffects } from "./runtime/effects.ts";
-import { createObservedAnswers } from "./runtime/observed-answers.ts";
-import { createProgressLog } from "./runtime/progress.ts";
-import { createRuntime, type Perform } from "./runtime/runtime.ts";
-import { createSessionTree } from "./runtime/session-tree.ts";
-import { HEARTBEAT_MS } from "./store/ownership.ts";
-import type { Retention, Store, TaskFilter } from "./store/store.ts";
-import type { NoticeStyle } from "./text/notice.ts";
-import { taskReminder } from "./text/task-reminder.ts";
+import type { TaskFilter } from "./store/store.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
 
 /**
@@ -96,12 +78,10 @@ export const createEngine = (deps: EngineDeps): Engine => {
   const { notes, reminders, userRequests, noticeRepair } = services;
   return {
     launch: launches.launch,
-    resume,
-    answer,
-    runRemoteCommands: fulfilRequests,
-    get,
-    list,
-    find,
+    resume: services.resume,
+    get: services.get,
+    list: services.list,
+    find: services.find,
     transcript: createTranscriptReader(host),
     lastWords: createLastWords(host, clock),
     wait: waits.wait,

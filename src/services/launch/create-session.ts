@@ -28,8 +28,6 @@ export interface SessionFactory {
     session: Omit<NewSession, "metadata">,
     isWanted: () => boolean,
   ): Promise<Outcome<CreatedSession>>;
-  /** True while that session is being forked: the copy may exist without metadata yet. */
-  isForking(parentSessionID: string): boolean;
 }
 
 /** Dependencies of the session factory. */
@@ -41,7 +39,7 @@ export interface SessionFactoryDeps {
   log: Log;
   forkSources: ForkSources;
   orphanedLaunches: OrphanedLaunches;
-  /** Receives the launches whose fork is being made, for as long as it is. */
+  /** Receives each launch for as long as its fork is being created. */
   forksUnderWay: Set<PendingLaunch>;
 }
 
@@ -69,8 +67,7 @@ const failureMessage = (reason: string, isKnown: boolean): string =>
 
 /** Creates the factory of sessions for tasks. */
 export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory => {
-  const { host, store, clock, ids, log, forking, leftovers } = deps;
-  const pendingForks = new Set<PendingLaunch>();
+  const { host, store, clock, ids, log, forkSources, orphanedLaunches, forksUnderWay } = deps;
 
   const emptySession: SessionSource = {
     isFork: false,
@@ -98,15 +95,15 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     const launch = { messageID: ids.message(), parentSessionID, at: clock.now(), fork: source.isFork };
     const newSession = { ...session, metadata: launchMetadata(parentSessionID, launch.messageID) };
     store.beginLaunch(launch);
-    if (source.isFork) pendingForks.add(launch);
+    if (source.isFork) forksUnderWay.add(launch);
     const abandon = (sessionID?: string) => {
-      pendingForks.delete(launch);
-      return leftovers.abandon(launch, sessionID);
+      forksUnderWay.delete(launch);
+      return orphanedLaunches.abandon(launch, sessionID);
     };
     const prepare = async (id: string): Promise<Attempt> => {
       try {
         await source.prepare(id, newSession, isWanted);
-        pendingForks.delete(launch);
+        forksUnderWay.delete(launch);
         return { ok: true, session: { id, launch, forkRefusal: undefined } };
       } catch (error) {
         await abandon(id);
@@ -117,7 +114,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     if (created.ok) return prepare(created.value.id);
     const reason = describeFailure(created.failure);
     if (created.failure.kind !== "unavailable") {
-      pendingForks.delete(launch);
+      forksUnderWay.delete(launch);
       store.endLaunch(launch.messageID);
       return { ok: false, reason, isKnown: true };
     }
@@ -131,7 +128,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
 
   return {
     create: async ({ fork, parentSessionID, parentMessageID }, session, isWanted) => {
-      const first = fork ? forking.copy(parentSessionID, parentMessageID) : emptySession;
+      const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : emptySession;
       const created = await attempt(first, parentSessionID, session, isWanted);
       if (created.ok) return { ok: true, value: created.session };
       const { reason, isKnown } = created;
@@ -144,6 +141,5 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
         ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
         : fail(failureMessage(asText.reason, asText.isKnown), "host");
     },
-    isForking: (parentSessionID) => [...pendingForks].some((launch) => launch.parentSessionID === parentSessionID),
   };
 };

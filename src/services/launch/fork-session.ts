@@ -77,8 +77,10 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
       create: () => host.fork(parentSessionID, messageID),
       prepare: async (id, session, isWanted) => {
         const { title, permission, metadata } = session;
-        // The metadata comes first: until it is set, nobody can be sure which launch this copy belongs to.
-        orThrow(await host.updateSession(id, { title, permission, metadata }));
+        // The metadata comes first, in a call of its own: until it is set, nobody can be sure which launch this copy
+        // belongs to, and OpenCode stores title and metadata one after the other (a kill in between was seen).
+        orThrow(await host.updateSession(id, { metadata }));
+        orThrow(await host.updateSession(id, { title, permission }));
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
         await changeAll(plan.cuts, (cut) => host.rewritePart(id, cut.messageID, cut.part));
         await changeAll(plan.drops, (dropped) => host.deleteMessage(id, dropped));

@@ -43,7 +43,7 @@ export interface Launches {
 
 /** Creates the registry of pending launches. */
 export const createLaunches = (deps: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, leftovers } = deps;
+  const { store, runtime, progress, clock, ids, orphanedLaunches } = deps;
   /** Launches whose session is being created. */
   const pendingLaunches = new Set<{ parentSessionID: string; isCancelled: boolean }>();
 
@@ -66,7 +66,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const created = await deps.createSession(request, session, isWanted);
     pendingLaunches.delete(pending);
     if (!isWanted()) {
-      if (created.ok) await leftovers.abandon(created.value.launch, created.value.id);
+      if (created.ok) await orphanedLaunches.abandon(created.value.launch, created.value.id);
       return fail("The calling session or OpenCode was stopped in the meantime; nothing was launched.");
     }
     if (!created.ok) return created;

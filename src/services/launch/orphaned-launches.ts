@@ -37,8 +37,8 @@ export interface OrphanedLaunchesDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  /** True while that session is being forked for a task: the copy may exist without metadata yet. */
-  isForking(parentSessionID: string): boolean;
+  /** Launches whose fork is being created: it may exist without metadata yet. */
+  forksUnderWay: ReadonlySet<PendingLaunch>;
 }
 
 /** A launch whose session is to be deleted. */
@@ -76,6 +76,8 @@ export const createOrphanedLaunches = ({
   forksUnderWay,
 }: OrphanedLaunchesDeps): OrphanedLaunches => {
   const orphans = new Set<OrphanedLaunch>();
+  const isForking = (parentSessionID: string): boolean =>
+    [...forksUnderWay].some((launch) => launch.parentSessionID === parentSessionID);
   let stopped = false;
 
   /** True when the session must be the launch's fork; undefined when the host did not respond. */

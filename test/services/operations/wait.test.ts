@@ -15,8 +15,15 @@ const waitFor = (timeoutMs: number | undefined) => {
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const log = { info: () => undefined, error: () => undefined };
-  const deps = { clock, store, log, progress: createProgressLog(), onLost: () => undefined };
-  const runtime = createRuntime({ ...deps, perform: () => undefined });
+  const effects = createFakeEffects(() => undefined);
+  const runtime = createRuntime({
+    clock,
+    store,
+    log,
+    effects,
+    progress: createProgressLog(),
+    bus: createEventBus(log),
+  });
   const { facts, run } = taskInput("ses_1");
   runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: { facts, run } });
   let listeners = 0;
