@@ -2,76 +2,76 @@ import type { HostEvent } from "../../machines/supervisor/events.ts";
 import type { Clock } from "../platform/clock.ts";
 
 /**
- * Milliseconds after which a directory that was closed and opened again belongs to a process that goes on. OpenCode ends
- * 5 s after its interface was quit at the latest (read in 1.18.33); three times that, for a busy machine.
+ * Milliseconds after which a directory that was closed and opened again shows that the process stays. OpenCode ends at the
+ * latest 5 s after its interface was quit (read in 1.18.33); this is three times that, for a busy machine.
  */
 export const QUIT_TIMEOUT_MS = 15_000;
 
 /**
- * Milliseconds for which a session has to be at work to show the same. The sessions of a process that ends are being
- * aborted, and may say once more that they are busy; they are idle within a tenth of that (measured).
+ * Milliseconds for which a session has to be busy to show the same. A process that ends aborts its sessions, which may
+ * report once more that they are busy, but are idle within a tenth of this time (measured).
  */
 export const AT_WORK_MS = 2_000;
 
-/** One time that OpenCode has a directory open in this process. */
+/** A directory that OpenCode has open in this process, from one opening to the next close. */
 export interface DirectoryOpening {
   /**
-   * False while the process may be ending: the directory was closed a moment ago, and opened again. A quit interface does
-   * that: it reloads what it shows when it hears that the directory was closed, and so opens it in its last second.
+   * False while the process may be ending: the directory was closed a moment ago, and opened again. An interface that is
+   * quit does that: it reloads what it shows when the directory is closed, and so opens it again in its last second.
    */
   isProcessStaying(): boolean;
-  /** Calls `then` once the process is known to go on; at once where that is known. Never after `close`. */
+  /** Calls `then` once the process is known to stay; at once where that is known already. Never after `close`. */
   whenProcessStays(then: () => void): void;
-  /** Takes what the host tells: a session that stays at work shows that the process goes on. */
+  /** Takes an event of the host: a session that stays busy shows that the process stays. */
   onHostEvent(event: HostEvent): void;
-  /** OpenCode closes the directory. */
+  /** To be called when OpenCode closes the directory. */
   close(): void;
 }
 
-/** The directories that OpenCode has had open in this process. */
+/** Remembers when OpenCode closed each directory in this process. */
 export interface DirectoryOpenings {
   open(directory: string): DirectoryOpening;
 }
 
-/** None has been open yet. */
+/** Creates the memory of closed directories, one for the process. */
 export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
   const closedAt = new Map<string, number>();
   return {
     open: (directory) => {
       const left = (closedAt.get(directory) ?? Number.NEGATIVE_INFINITY) + QUIT_TIMEOUT_MS - clock.now();
-      let sure = left <= 0;
+      let isStaying = left <= 0;
       let waiting: (() => void)[] = [];
-      /** How to call off the timer of each session that is at work. */
-      const atWork = new Map<string, () => void>();
-      const rest = (sessionID: string) => {
-        atWork.get(sessionID)?.();
-        atWork.delete(sessionID);
+      /** Cancels the timer of each session that is busy. */
+      const busyTimers = new Map<string, () => void>();
+      const cancelTimer = (sessionID: string) => {
+        busyTimers.get(sessionID)?.();
+        busyTimers.delete(sessionID);
       };
-      const settle = () => {
-        callOff();
-        for (const sessionID of [...atWork.keys()]) rest(sessionID);
+      const cancelAllTimers = () => {
+        cancelQuitTimer();
+        for (const sessionID of [...busyTimers.keys()]) cancelTimer(sessionID);
       };
-      const beSure = () => {
-        settle();
-        sure = true;
+      const onStaying = () => {
+        cancelAllTimers();
+        isStaying = true;
         for (const then of waiting.splice(0)) then();
       };
-      const callOff = sure ? () => undefined : clock.after(left, beSure);
+      const cancelQuitTimer = isStaying ? () => undefined : clock.after(left, onStaying);
       return {
-        isProcessStaying: () => sure,
+        isProcessStaying: () => isStaying,
         whenProcessStays: (then) => {
-          if (sure) then();
+          if (isStaying) then();
           else waiting.push(then);
         },
         onHostEvent: (event) => {
-          if (sure) return;
-          if (event.type === "busy" && !atWork.has(event.sessionID)) {
-            atWork.set(event.sessionID, clock.after(AT_WORK_MS, beSure));
+          if (isStaying) return;
+          if (event.type === "busy" && !busyTimers.has(event.sessionID)) {
+            busyTimers.set(event.sessionID, clock.after(AT_WORK_MS, onStaying));
           }
-          if (event.type === "idle" || event.type === "deleted") rest(event.sessionID);
+          if (event.type === "idle" || event.type === "deleted") cancelTimer(event.sessionID);
         },
         close: () => {
-          settle();
+          cancelAllTimers();
           waiting = [];
           closedAt.set(directory, clock.now());
         },

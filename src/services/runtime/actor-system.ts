@@ -7,49 +7,52 @@ import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 
-/** What the machines did and want done, since it was taken last. */
+/** What the charts did and ask for, since the last `drain`. */
 export interface Transitions {
-  /** Each event that a task accepted, and the snapshot that it led to. */
+  /** Each event that a task accepted, with the snapshot that followed. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   effects: Effect[];
-  /** Outboxes that took a step, as they stand now, by parent. */
+  /** The outboxes that took a step, by parent, with their newest snapshots. */
   outboxes: Map<string, OutboxSnapshot>;
-  /** Parents whose outbox has nothing to tell any more. */
+  /** Parents whose outbox has nothing left to deliver. */
   idleOutboxes: string[];
 }
 
-/** What XState tells of an actor: that it is there, got an event, took a step. */
+/** An observation that XState reports of an actor: it was created, received an event, or took a step. */
 export type { InspectionEvent };
 
-/** The actor that it tells of. */
+/** The actor that an observation is about. */
 export type InspectedRef = AnyActorRef;
 
-/** Is told of everything that the supervisor and its actors do, as they do it. */
-export type Inspect = (told: InspectionEvent) => void;
+/** Receives everything that XState observes of the supervisor and its actors, as it happens. */
+export type Inspect = (observation: InspectionEvent) => void;
 
-/** The supervisor and its actors, as they run. */
+/** The running supervisor with the actors of tasks and outboxes. */
 export interface ActorSystem {
-  /** Gives the supervisor an event. All that follows from it inside the machines has happened when this returns. */
+  /** Gives the supervisor an event. All that follows from it inside the charts has happened when this returns. */
   feed(event: SupervisorEvent): void;
+  /** Returns what has happened since the last call, and forgets it. */
   drain(): Transitions;
-  /** Live tasks by id. */
+  /** The snapshots of live tasks by id. */
   tasks: ReadonlyMap<string, TaskSnapshot>;
-  /** Outboxes that have had something to do, by parent session id. */
+  /** The snapshots of outboxes that have taken a step, by parent session id. */
   outboxes: ReadonlyMap<string, OutboxSnapshot>;
   /** True for the session of a live task and for a parent that has an outbox. */
   supervises(sessionID: string): boolean;
-  /** True while a task of this parent lives. */
+  /** True while the parent has a live task. */
   hasTasksOf(parentSessionID: string): boolean;
+  /** Stops the actor of a task. */
   reapTask(taskId: string): void;
+  /** Stops the actor of a parent's outbox. */
   reapOutbox(parentSessionID: string): void;
-  /** Another outbox takes over from one that threw. True when the id was an outbox's. */
+  /** Replaces an outbox that threw by a new one. Returns false when the id is not an outbox's. */
   replaceOutbox(id: string): boolean;
   stop(): void;
 }
 
 /**
- * An actor logic that reports each step it takes. A refused event leads to the very same snapshot: that is no step; nor
- * is being stopped, which is XState's own.
+ * Wraps an actor logic so that it reports each step. A refused event, which leads to the very same snapshot, is no step;
+ * nor is the stop of the actor, which is XState's own.
  */
 const withStepObserver = <
   Snapshot extends { status: string },
@@ -68,92 +71,89 @@ const withStepObserver = <
     },
   });
 
-/** What watches must not harm what is watched: XState would take its throw for the actor's. It is told nothing more then. */
+/** Wraps an observer, whose throw XState would take for the actor's. After the first throw it receives nothing more. */
 const guarded = (inspect: Inspect, log: Log): Inspect => {
   let failed = false;
-  return (told) => {
+  return (observation) => {
     if (failed) return;
     try {
-      inspect(told);
+      inspect(observation);
     } catch (error) {
       failed = true;
-      log.error("the machines can be watched no more", { reason: errorMessage(error) });
+      log.error("the charts cannot be observed any more", { reason: errorMessage(error) });
     }
   };
 };
 
-const nothing = (): Transitions => ({ steps: [], effects: [], outboxes: new Map(), idleOutboxes: [] });
+const noTransitions = (): Transitions => ({ steps: [], effects: [], outboxes: new Map(), idleOutboxes: [] });
 
-/**
- * Starts the supervisor. The only file outside `machines/` that imports XState. Without `inspect` XState has nobody to
- * tell, and tells nothing.
- */
+/** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
 export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
   const tasks = new Map<string, TaskSnapshot>();
   const outboxes = new Map<string, OutboxSnapshot>();
-  let taken = nothing();
+  let transitions = noTransitions();
 
   const machine = supervisorMachine.provide({
     actors: {
       task: withStepObserver(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
         const taskId = snapshot.context.facts.sessionID;
         tasks.set(taskId, snapshot);
-        taken.steps.push({ taskId, event, snapshot });
+        transitions.steps.push({ taskId, event, snapshot });
       }),
       outbox: withStepObserver(outboxActor, (snapshot: OutboxSnapshot) => {
         const { parentSessionID } = snapshot.context;
         outboxes.set(parentSessionID, snapshot);
-        taken.outboxes.set(parentSessionID, snapshot);
-        if (isIdle(snapshot)) taken.idleOutboxes.push(parentSessionID);
+        transitions.outboxes.set(parentSessionID, snapshot);
+        if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
       }),
     },
-    actions: { perform: (_, effect) => void taken.effects.push(effect) },
+    actions: { perform: (_, effect) => void transitions.effects.push(effect) },
   });
 
   const start = () => {
     const actor = createActor(machine, inspect ? { inspect: guarded(inspect, log) } : {});
-    // Without an observer, an error of the actor would be the whole process's.
+    // Without this, XState would throw the actor's error as an uncaught error of the process.
     actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }) });
     return actor.start();
   };
 
   let supervisor = start();
 
-  /** What these tasks' parents were not told yet, as far as is known, is owed anew. */
-  const oweAgain = (snapshots: TaskSnapshot[]) => {
+  /** Queues the notices of these tasks anew, except those that are known to be delivered. */
+  const queueNoticesAgain = (snapshots: TaskSnapshot[]) => {
     for (const { context, value } of snapshots) {
       if (value.notice === "none" || value.notice === "held" || !context.lastRunResult) continue;
       supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "queueNotice", end: context.lastRunResult } });
     }
   };
 
-  /** The supervisor threw: a fault of ours. Another one takes over its tasks. */
-  const replace = () => {
-    const orphans = [...tasks.values()];
+  /** Replaces a supervisor that threw, which is a fault of ours. The new one takes over its tasks. */
+  const replaceSupervisor = () => {
+    const snapshots = [...tasks.values()];
     outboxes.clear();
     supervisor = start();
-    for (const { value, context } of orphans) supervisor.send({ type: "RESTORE", snapshot: { value, context } });
-    oweAgain(orphans);
+    for (const { value, context } of snapshots) supervisor.send({ type: "RESTORE", snapshot: { value, context } });
+    queueNoticesAgain(snapshots);
   };
 
-  /** To be restored is no step, so it shows in no other way. */
-  const noteRestored = (taskId: string) => {
+  /** Records the snapshot of a restored task, which no step reports. */
+  const recordRestored = (taskId: string) => {
     const actor = supervisor.getSnapshot().children[taskId];
     if (actor && !tasks.has(taskId)) tasks.set(taskId, actor.getSnapshot() as TaskSnapshot);
   };
 
   const feed = (event: SupervisorEvent) => {
     supervisor.send(event);
-    if (event.type === "RESTORE") noteRestored(event.snapshot.context.facts.sessionID);
-    if (supervisor.getSnapshot().status === "error") replace();
+    if (event.type === "RESTORE") recordRestored(event.snapshot.context.facts.sessionID);
+    if (supervisor.getSnapshot().status === "error") replaceSupervisor();
   };
 
   return {
     feed,
     drain: () => {
-      const since = taken;
-      taken = nothing();
-      return since;
+      const drained = transitions;
+      transitions = noTransitions();
+      return drained;
     },
     tasks,
     outboxes,
@@ -171,7 +171,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
       const parentSessionID = id.slice(outboxId("").length);
       if (id !== outboxId(parentSessionID)) return false;
       outboxes.delete(parentSessionID);
-      oweAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
+      queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
       return true;
     },
     stop: () => {

@@ -3,28 +3,29 @@ import { noProgress, type Progress } from "../../task.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
   lastUpdateMs: number;
-  /** Step parts already counted: the host tells of each more than once. */
+  /** Step parts that are counted already: the host reports each more than once. */
   steps: Set<string>;
+  /** Tool calls that are counted already. */
   calls: Set<string>;
 }
 
-/** How many of the newest tool names are kept. */
+/** Number of newest tool names that are kept. */
 const LAST_TOOLS = 5;
 
-/** Counts what each child does, from the host's events alone. Kept beside the machines: it decides nothing. */
+/** Counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
 export interface ProgressLog {
-  /** Counts from `at` on (epoch milliseconds), on top of what was counted before. */
+  /** Starts to count a child at `at` (epoch milliseconds), on top of what was counted before. */
   begin(sessionID: string, at: number, before?: Progress): void;
   onHostEvent(event: HostEvent, at: number): void;
   of(sessionID: string): Progress | undefined;
-  /** When the child was last heard of, epoch milliseconds. */
+  /** Time of the child's last event, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
-  /** The progress of those that did something since it was asked last. */
+  /** Returns the progress of the children that did something since the last call. */
   takeChanged(): Map<string, Progress>;
   forget(sessionID: string): void;
 }
 
-/** Counts nothing yet. */
+/** Creates a log of progress without any child. */
 export const createProgressLog = (): ProgressLog => {
   const tallies = new Map<string, Tally>();
   const changed = new Set<string>();

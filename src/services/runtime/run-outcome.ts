@@ -3,19 +3,19 @@ import type { HostError } from "../../machines/task/events.ts";
 import type { TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/messages.ts";
 
-/** What was seen of an idle session, and what is asked of it. */
+/** What was read of an idle session, and the run whose outcome is wanted. */
 export interface RunObservation {
   /** The newest messages, oldest first. */
   messages: HostMessage[];
-  /** The run's prompt. */
+  /** The message id of the run's prompt. */
   messageID: string;
-  /** When the host stored the prompt, epoch milliseconds. Before that, only an answer to that very prompt counts. */
+  /** When the host stored the prompt, epoch milliseconds. While that is unknown, only an answer to that very prompt counts. */
   storedAt: number | undefined;
-  /** The first error that the host told of this run. */
+  /** The first error that the host reported of this run. */
   hostError: HostError | undefined;
 }
 
-/** How an idle session's run stands. Times are epoch milliseconds. */
+/** The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. */
 export type RunOutcome =
   | { is: "answered"; completedAt: number; result: string }
   | { is: "failed"; completedAt: number | undefined; error: TaskError }
@@ -31,22 +31,23 @@ export const storedAtOf = (messageID: string, messages: HostMessage[]): number |
 
 const ABORTED = "MessageAbortedError";
 
-/** The model goes on after these. */
-const UNFINISHED = new Set(["tool-calls", "unknown"]);
+/** Reasons for which a model stops, but continues after a tool call. */
+const UNFINISHED_REASONS = new Set(["tool-calls", "unknown"]);
 
-/** Which prompt a message may answer, and the messages that it was found among. */
-type Asked = Pick<RunObservation, "messageID"> & { storedAt: number; messages: MessageInfo[] };
+/** A prompt that a message may answer, and the messages among which that message was found. */
+type AnsweredPrompt = Pick<RunObservation, "messageID"> & { storedAt: number; messages: MessageInfo[] };
 
 /**
- * True when the host has another prompt behind ours. It orders messages by the time at which it stored them, then by id;
- * of one that is not among the messages, only the id is known. An older id may be stored later: its sending failed.
+ * True when the host has that prompt after ours. It orders messages by the time at which it stored them, then by id. Of a
+ * prompt that is not among the messages only the id is known. A prompt whose sending failed at first may be stored late,
+ * with an old id.
  */
-const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: Asked): boolean => {
+const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: AnsweredPrompt): boolean => {
   const prompt = messages.find(({ id }) => id === promptID);
   return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;
 };
 
-/** True when the message answers the prompt, or one behind it and began when the prompt was there: it had it in sight. */
+/** True when the message answers the prompt, or a later one and began when the prompt was stored, so that it takes both in. */
 export const isAnswer = (
   { role, promptID, isSummary, createdAt }: MessageInfo,
   { messageID, storedAt, messages }: Pick<RunObservation, "messageID" | "storedAt"> & { messages: MessageInfo[] },
@@ -63,31 +64,32 @@ const failedOrAborted = (error: HostError, completedAt: number | undefined): Run
     : { is: "failed", completedAt, error: { ...error, kind: "provider" } };
 
 /**
- * How the run of a session stands that nobody works on. That alone says nothing: a run is over when the newest message of
- * an assistant answers its prompt, and has finished. (A user message behind it may be an aside that wants no answer.)
+ * Determines the outcome of a run from the messages of its idle session. Idleness alone proves nothing: a run is over when
+ * the newest assistant message answers its prompt, and has finished. (A user message after it may be a note that starts no
+ * turn.)
  */
-export const determineRunOutcome = (sighting: RunObservation): RunOutcome => {
-  const standing = outcomeOf(sighting);
-  if (standing.is !== "aborted" && standing.is !== "unanswered") return standing;
-  return { ...standing, lastStepAt: lastStepAt(sighting) };
+export const determineRunOutcome = (observation: RunObservation): RunOutcome => {
+  const outcome = outcomeOf(observation);
+  if (outcome.is !== "aborted" && outcome.is !== "unanswered") return outcome;
+  return { ...outcome, lastStepAt: lastStepAt(observation) };
 };
 
-/** When the newest step was done that the run has finished; its model may have been cut off after that. */
-const lastStepAt = (sighting: RunObservation): number | undefined =>
-  sighting.messages.findLast(
-    (message) => isAnswer(message, sighting) && message.finish !== undefined && message.error === undefined,
+/** When the newest finished step of the run ended, epoch milliseconds; the model may have been interrupted after it. */
+const lastStepAt = (observation: RunObservation): number | undefined =>
+  observation.messages.findLast(
+    (message) => isAnswer(message, observation) && message.finish !== undefined && message.error === undefined,
   )?.completedAt;
 
-const outcomeOf = (sighting: RunObservation): RunOutcome => {
-  const { messages, hostError } = sighting;
+const outcomeOf = (observation: RunObservation): RunOutcome => {
+  const { messages, hostError } = observation;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
-  if (newest && isAnswer(newest, sighting) && newest.completedAt !== undefined) {
+  if (newest && isAnswer(newest, observation) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
     if (newest.error) return failedOrAborted(newest.error, completedAt);
-    // An abort during the host's own retries leaves neither an error nor a reason.
+    // An abort during the host's own retries leaves neither an error nor a finish reason.
     if (newest.finish === undefined) return { is: "aborted", completedAt };
-    if (!UNFINISHED.has(newest.finish)) {
-      const answers = messages.filter((message) => isAnswer(message, sighting));
+    if (!UNFINISHED_REASONS.has(newest.finish)) {
+      const answers = messages.filter((message) => isAnswer(message, observation));
       const result = answers.findLast(({ text }) => text !== "")?.text ?? "";
       return { is: "answered", completedAt, result };
     }

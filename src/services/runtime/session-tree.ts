@@ -2,21 +2,24 @@ import type { HostEvent } from "../../machines/supervisor/events.ts";
 import type { Host } from "../host/host.ts";
 import type { Store } from "../store/store.ts";
 
-/** Which session stands below which. */
+/** Knows which session is the parent of which. */
 export interface SessionTree {
   onHostEvent(event: HostEvent): void;
-  /** The session and those above it, nearest first; the last one is a person's own. */
+  /** Returns the session and all above it, nearest first; the last one is a person's own. */
   ancestors(sessionID: string): string[];
-  /** Asks the host for what stands above the topmost session that is known, up to one below none. */
+  /** Asks the host for the parents of the topmost session that is known, up to a session without a parent. */
   loadAncestors(sessionID: string): Promise<void>;
-  /** True for a session below another that was made while this process was there. A fork is below none, for the host. */
+  /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
   wasCreatedHere(sessionID: string): boolean;
 }
 
-/** Sessions below others that are remembered: a hundred times what one conversation has. */
-const MOST = 10_000;
+/** Number of child sessions that are remembered: a hundred times what one conversation has. */
+const MAX_REMEMBERED = 10_000;
 
-/** Knows of tasks from the store, forked ones included, and of other sessions what the host tells from now on, or is asked. */
+/**
+ * Creates a tree that has the sessions of tasks, forks included, from the store, and all others from the host's events or
+ * by asking the host.
+ */
 export const createSessionTree = (store: Store, host: Host): SessionTree => {
   const known = new Map<string, { parentID: string; isNew: boolean }>();
 
@@ -29,7 +32,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
     known.delete(sessionID);
     known.set(sessionID, child);
     const [oldest] = known.keys();
-    if (known.size > MOST && oldest !== undefined) known.delete(oldest);
+    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
   };
 
   const ancestors = (sessionID: string): string[] => {
