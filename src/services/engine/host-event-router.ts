@@ -12,7 +12,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SessionTree } from "../runtime/session-tree.ts";
 
-/** Everybody who takes events of the host. */
+/** The parts that take events of the host, and what routing needs. */
 export interface HostEventReceivers {
   runtime: Runtime;
   bus: EngineBus;
@@ -35,8 +35,8 @@ type Receiver<Type extends HostEvent["type"]> = (event: EventOf<Type>, at: numbe
 type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
 
 /**
- * Creates the function that hands each event of the host to those who take its type, in the order in which they stand
- * here. The receivers of each type are looked up, for text comes by the thousand.
+ * Creates the function that passes each event of the host to the parts that take its type, in the order in which they
+ * stand here. The receivers are kept by type, because text events come by the thousand.
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
@@ -63,13 +63,13 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     for (const type of types) routes[type].push(receive);
   };
 
-  // First what only observes. The charts act on an event: what they then ask for must be known already.
+  // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
   every(progress.onHostEvent);
   on(["busy", "idle", "message", "text"], (event) => {
     const task = runtime.snapshotOf(event.sessionID);
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
-  // A call whose output is stored has delivered results: the charts must not owe a notice for them.
+  // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // Whether the process stays decides whether adoption may begin.
   on(["busy", "idle", "deleted"], opening.onHostEvent);
@@ -79,12 +79,12 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     if (runtime.supervises(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
   });
 
-  // Then what is done for agents and people, which depends on how the charts stand now.
+  // Then what is done for agents and people, which depends on the charts' new states.
   on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
   on(["idle"], notes.onHostEvent);
   on(["child", "deleted"], sessionTree.onHostEvent);
   on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);
-  // Last, when all others know: the tasks of the session are removed.
+  // Last, when all others have taken the event, the tasks of the session are removed.
   on(["deleted"], ({ sessionID }) => bus.emit("sessionDeleted", { sessionID }));
 
   const receive = <Type extends HostEvent["type"]>(event: EventOf<Type>): void => {

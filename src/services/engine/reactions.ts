@@ -9,7 +9,7 @@ import type { ObservedAnswers } from "../runtime/observed-answers.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 
-/** Everybody who has to react. */
+/** What the reactions need. */
 export interface ReactionDeps {
   bus: EngineBus;
   runtime: Runtime;
@@ -24,7 +24,11 @@ export interface ReactionDeps {
   abort(sessionID: string): Promise<void>;
 }
 
-/** Subscribes to the engine's events all that crosses from one part of it to another. The reactions run as they stand here. */
+/**
+ * Subscribes the reactions that cross from one part of the engine to another. The steps of a reaction run in the order in
+ * which they stand here. Of the listeners to `taskChanged`, the handling of user requests comes before these reactions, and
+ * waits and the status API, which subscribe later, come after them.
+ */
 export const subscribeReactions = (deps: ReactionDeps): void => {
   const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests, abort } = deps;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */

@@ -50,7 +50,7 @@ export interface EngineDeps {
   ids: Ids;
   log: Log;
   options: EngineOptions;
-  /** Receives all that XState observes of the charts. Undefined: nobody looks. */
+  /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
 }
 

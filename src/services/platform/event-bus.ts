@@ -27,8 +27,11 @@ type Listener<Event> = (event: Event) => void | Promise<void>;
 export const createEventBus = <Events>(log: Log): EventBus<Events> => {
   const listeners: { [Name in keyof Events]?: Set<Listener<Events[Name]>> } = {};
 
-  /** A copy: those that subscribe during an event hear the next one. */
+  /** Returns a copy, so that whoever subscribes during an event hears the next one first. */
   const listenersOf = <Name extends keyof Events>(name: Name): Listener<Events[Name]>[] => [...(listeners[name] ?? [])];
+
+  const logFault = (name: keyof Events, error: unknown) =>
+    log.error("a listener failed", { event: String(name), reason: errorMessage(error) });
 
   return {
     on: (name, listener) => {
@@ -38,14 +41,12 @@ export const createEventBus = <Events>(log: Log): EventBus<Events> => {
       return () => void ofName.delete(listener);
     },
     emit: (name, event) => {
-      const onFault = (error: unknown) =>
-        log.error("a listener failed", { event: String(name), reason: errorMessage(error) });
       for (const listener of listenersOf(name)) {
         try {
           const work = listener(event);
-          if (work instanceof Promise) work.catch(onFault);
+          if (work instanceof Promise) work.catch((error) => logFault(name, error));
         } catch (error) {
-          onFault(error);
+          logFault(name, error);
         }
       }
     },

@@ -23,8 +23,8 @@ import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /**
- * The shell around the charts. Each event takes the same way: it is given to a chart, the steps that follow from it are
- * stored, and only then are the effects carried out and the listeners told. An effect's answer is the next event.
+ * The shell around the charts. Each event takes the same way: a chart accepts it, the steps that follow are stored, and
+ * only then are the effects carried out and the listeners called. The answer to an effect is the next event.
  */
 export interface Runtime extends Charts {
   /** Gives an event to the charts. Everything that follows from it at once has happened when this returns. */
@@ -47,7 +47,7 @@ export interface Runtime extends Charts {
   restore(record: TaskRecord): boolean;
   /** Drops tasks that another process has taken over, or removed: nothing more is done for them here. */
   releaseTasks(taskIds: string[]): void;
-  /** Drops tasks that were removed from the store, with their notices. Listeners are told, so that no wait goes on. */
+  /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
   subscribe(listener: (task: Task) => void): () => void;
@@ -63,7 +63,7 @@ export interface RuntimeDeps {
   /** Where the runtime tells of tasks that changed, and of those that were lost to another process. */
   bus: EngineBus;
   log: Log;
-  /** Receives all that XState observes of the charts. Undefined: nobody looks. */
+  /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
 }
 
@@ -170,7 +170,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return taskId !== undefined && taskIds.includes(taskId);
   };
 
-  /** Stores all steps before any effect of theirs is carried out, so that a process that dies repeats it, and loses none. */
+  /** Stores all steps before it carries out their effects: a process that dies may repeat an effect, but loses none. */
   const flush = () => {
     if (isFlushing) return;
     isFlushing = true;
