@@ -3,18 +3,18 @@ import { backoff } from "../backoff.ts";
 import {
   acknowledge,
   carries,
+  countAttempt,
   countRefusal,
-  countTry,
   drop,
   FRESH_ATTEMPTS,
   giveUp,
-  noteRefusal,
-  noteSender,
-  noteStored,
   OUTBOX_LIMITS,
   outboxSetup,
-  PACE,
-  SEARCH_PACE,
+  RETRY_BACKOFF,
+  recordRefusal,
+  recordSender,
+  recordStored,
+  SEARCH_BACKOFF,
   showToasts,
 } from "./setup.ts";
 
@@ -32,7 +32,7 @@ const onNotFound = { PARENT_NOT_FOUND: { target: "missing" } } as const;
 const onError = {
   PARENT_ERROR: {
     description: "It may be the prompt's fault: that counts if it stays unanswered.",
-    actions: noteRefusal,
+    actions: recordRefusal,
   },
 } as const;
 const found = [
@@ -81,21 +81,26 @@ export const delivery = outboxSetup.createStateConfig({
         ...onAnswer,
         ...onNotFound,
         PARENT_READ: [
-          { guard: "hasPrompt", target: "sending", description: "The prompt is formed already.", actions: noteSender },
-          { guard: and(["hasQueued", stateIn("#open")]), target: "forming", actions: noteSender },
+          {
+            guard: "hasPrompt",
+            target: "sending",
+            description: "The prompt is formed already.",
+            actions: recordSender,
+          },
+          { guard: and(["hasQueued", stateIn("#open")]), target: "composing", actions: recordSender },
           { target: "gathering", description: "It cannot take a prompt any more, or is owed nothing." },
         ],
-        READ_FAILED: { target: "backingOff", actions: countTry },
+        READ_FAILED: { target: "backingOff", actions: countAttempt },
       },
     },
-    forming: {
+    composing: {
       description: "Words, counts and ids are found for everything that is owed.",
       entry: {
         type: "emitEffect",
         params: ({ context: { parentSessionID, queue } }) => ({ type: "composeNotice", parentSessionID, queue }),
       },
       on: {
-        COMPOSE_FAILED: { target: "backingOff", actions: countTry },
+        COMPOSE_FAILED: { target: "backingOff", actions: countAttempt },
         COMPOSED: {
           target: "sending",
           actions: [
@@ -119,7 +124,7 @@ export const delivery = outboxSetup.createStateConfig({
     sending: {
       description: "The prompt is on its way to the parent.",
       entry: [
-        countTry,
+        countAttempt,
         assign({ refusal: undefined }),
         enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
           if (!prompt || !sender) return;
@@ -129,7 +134,7 @@ export const delivery = outboxSetup.createStateConfig({
       on: {
         ...onAnswer,
         ...onError,
-        PARENT_NOT_FOUND: { target: "missing", actions: noteRefusal },
+        PARENT_NOT_FOUND: { target: "missing", actions: recordRefusal },
         SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, assign({ notFoundCount: 0 })] },
         SEND_REFUSED: [
           { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
@@ -145,14 +150,14 @@ export const delivery = outboxSetup.createStateConfig({
     },
     awaiting: {
       description: "The host took the prompt. The parent has not begun to answer it.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, PACE) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
       on: {
         ...onAnswer,
         ...onNotFound,
         ...onError,
         PARENT_IDLE: {
           description: "It should have begun to answer: the host is asked after a moment.",
-          actions: { type: "setDeadline", params: OUTBOX_LIMITS.settle },
+          actions: { type: "setDeadline", params: OUTBOX_LIMITS.coolDown },
         },
         TICK: { guard: "due", target: "checking" },
       },
@@ -179,7 +184,7 @@ export const delivery = outboxSetup.createStateConfig({
             guard: and(["isCurrentPrompt", "pending"]),
             target: "awaiting",
             description: "It is about to.",
-            actions: [countTry, noteStored],
+            actions: [countAttempt, recordStored],
           },
           {
             guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
@@ -200,14 +205,14 @@ export const delivery = outboxSetup.createStateConfig({
     },
     backingOff: {
       description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, PACE) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
       on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
     },
     missing: {
       description: "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
       entry: [
         assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
-        { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_PACE) },
+        { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
       ],
       on: { ...onAnswer, PARENT_PRESENT: found, TICK: { guard: "due", target: "searching" } },
     },

@@ -4,8 +4,6 @@ import { delivery } from "./delivery.ts";
 import { type NoticePrompt, outboxEventDescriptions } from "./events.ts";
 import { FRESH_ATTEMPTS, OUTBOX_LIMITS, outboxSetup } from "./setup.ts";
 
-export { OUTBOX_LIMITS as outboxPatience };
-
 const parent = outboxSetup.createStateConfig({
   description: "Whether the parent session can take a prompt.",
   initial: "open",
@@ -13,15 +11,15 @@ const parent = outboxSetup.createStateConfig({
     open: {
       id: "open",
       description: "The parent can take a prompt, busy or idle.",
-      on: { PARENT_ERROR: { target: "settling" } },
+      on: { PARENT_ERROR: { target: "coolingDown" } },
     },
-    settling: {
+    coolingDown: {
       description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
-      entry: assign({ parentReadyAt: ({ event }) => event.at + OUTBOX_LIMITS.settle }),
+      entry: assign({ parentReadyAt: ({ event }) => event.at + OUTBOX_LIMITS.coolDown }),
       exit: assign({ parentReadyAt: undefined }),
       on: {
-        PARENT_ERROR: { target: "settling", reenter: true, description: "The wait begins anew." },
-        PARENT_IDLE: { target: "settling", reenter: true, description: "The wait begins anew." },
+        PARENT_ERROR: { target: "coolingDown", reenter: true, description: "The wait begins anew." },
+        PARENT_IDLE: { target: "coolingDown", reenter: true, description: "The wait begins anew." },
         PARENT_BUSY: { target: "open" },
         TICK: { guard: "parentReady", target: "open" },
       },

@@ -8,19 +8,19 @@ import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./e
  */
 export const OUTBOX_LIMITS = {
   /** From a sent prompt to the first look whether the parent took it up; grows with each send. */
-  answer: 2_000,
+  firstCheck: 2_000,
   longestBackoff: 60_000,
   /** A prompt sent into a run that is failing is stored and never answered; after 500 ms the host is safe (measured). */
-  settle: 500,
+  coolDown: 500,
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
-  search: 5_000,
+  firstSearch: 5_000,
   longestSearch: 600_000,
   /** A prompt that was refused so often in a row is given up: one try of these goes without the agent, if that is gone. */
   refusals: 3,
 } as const;
 
-export const PACE = { first: OUTBOX_LIMITS.answer, longest: OUTBOX_LIMITS.longestBackoff };
-export const SEARCH_PACE = { first: OUTBOX_LIMITS.search, longest: OUTBOX_LIMITS.longestSearch };
+export const RETRY_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
+export const SEARCH_BACKOFF = { first: OUTBOX_LIMITS.firstSearch, longest: OUTBOX_LIMITS.longestSearch };
 
 /** True when the prompt tells of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
@@ -88,16 +88,16 @@ export const outboxSetup = setup({
   },
 });
 
-export const countTry = outboxSetup.assign({
+export const countAttempt = outboxSetup.assign({
   attempts: ({ context }) => context.attempts + 1,
   nextDeadline: undefined,
 });
 
-export const noteSender = outboxSetup.assign({
+export const recordSender = outboxSetup.assign({
   sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
 });
 
-export const noteStored = outboxSetup.assign({
+export const recordStored = outboxSetup.assign({
   storedAt: ({ context, event }) => (event.type === "CHECKED" ? event.storedAt : context.storedAt),
 });
 
@@ -125,7 +125,7 @@ export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessio
 export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => context.refusals + 1 });
 
 /** What goes wrong first names the cause; what follows is how the host came down. */
-export const noteRefusal = outboxSetup.assign({
+export const recordRefusal = outboxSetup.assign({
   refusal: ({ context, event }) => context.refusal ?? ("message" in event ? event.message : undefined) ?? "an error",
 });
 

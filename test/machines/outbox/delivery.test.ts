@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isIdle, outboxPatience } from "../../../src/machines/outbox/machine.ts";
+import { isIdle } from "../../../src/machines/outbox/machine.ts";
+import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
@@ -80,7 +81,7 @@ describe("the pauses", () => {
     outbox.take("PARENT_READ", { at });
     outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
     outbox.take("SENT");
-    expect(pauseOf(outbox, at)).toBe(outboxPatience.answer);
+    expect(pauseOf(outbox, at)).toBe(OUTBOX_LIMITS.firstCheck);
   });
 
   test("between checks of a prompt that the parent is about to take up double, up to the longest", () => {
@@ -105,13 +106,13 @@ test("a check that the host does not answer is no reason to send again: it is as
   expect(outbox.take("TICK")).toMatchObject([{ type: "checkNotice", messageID: "msg_1" }]);
 });
 
-test("after a failed turn of the parent nothing is sent until its last idle is `outboxPatience.settle` ago", () => {
+test("after a failed turn of the parent nothing is sent until its last idle is `OUTBOX_LIMITS.coolDown` ago", () => {
   const outbox = emptyOutbox();
   outbox.take("PARENT_ERROR");
   outbox.take("PARENT_IDLE", { at: START + 400 });
   outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
-  expect(outbox.refuses("TICK", { at: START + 400 + outboxPatience.settle - 1 })).toBe(true);
-  expect(outbox.take("TICK", { at: START + 400 + outboxPatience.settle })).toMatchObject([{ type: "readParent" }]);
+  expect(outbox.refuses("TICK", { at: START + 400 + OUTBOX_LIMITS.coolDown - 1 })).toBe(true);
+  expect(outbox.take("TICK", { at: START + 400 + OUTBOX_LIMITS.coolDown })).toMatchObject([{ type: "readParent" }]);
 });
 
 test("the end of one run is withdrawn without that of another run of the same task", () => {

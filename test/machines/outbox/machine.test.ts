@@ -2,13 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AnyStateNode, initialTransition, transition } from "xstate";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machines/outbox/events.ts";
-import {
-  isIdle,
-  type OutboxSnapshot,
-  outboxMachine,
-  outboxPatience,
-  pendingPrompts,
-} from "../../../src/machines/outbox/machine.ts";
+import { isIdle, type OutboxSnapshot, outboxMachine, pendingPrompts } from "../../../src/machines/outbox/machine.ts";
+import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { RunResult } from "../../../src/machines/task/events.ts";
 
 const START = Date.UTC(2026, 0, 1);
@@ -84,7 +79,7 @@ const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_ERROR", at }),
-  (_, at) => ({ type: "TICK", at: at + outboxPatience.longestBackoff }),
+  (_, at) => ({ type: "TICK", at: at + OUTBOX_LIMITS.longestBackoff }),
   ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
   ({ context }, at) => ({ type: "SENT", at, messageID: context.prompt?.messageID ?? "msg_000" }),
   (_, at) => ({ type: "SENT", at, messageID: "msg_000" }),
@@ -163,7 +158,7 @@ test("the walks of these properties come to every state", () => {
   const atomic = (node: AnyStateNode): string[] =>
     node.type === "atomic" ? [node.path.join(".")] : Object.values(node.states).flatMap(atomic);
   // Passed through within one step.
-  const passing = ["delivery.forming"];
+  const passing = ["delivery.composing"];
   expect([...seen, ...passing].toSorted()).toEqual(expect.arrayContaining(atomic(outboxMachine.root)));
 });
 
@@ -234,9 +229,9 @@ always("the person is shown a prompt once, when it has gone out", (steps) => {
   expect(shown.length).toBeGreaterThanOrEqual(acknowledged.length);
 });
 
-always("nothing is begun while the parent is settling after an error", (steps) => {
+always("nothing is begun while the parent is cooling down after an error", (steps) => {
   for (const { before, after, effects } of steps) {
-    if (before.value.parent !== "settling" || after.value.parent !== "settling") continue;
+    if (before.value.parent !== "coolingDown" || after.value.parent !== "coolingDown") continue;
     expect(effects.map(({ type }) => type)).not.toContain("composeNotice");
   }
 });
@@ -251,7 +246,7 @@ always("a deadline is always kept: the tick that is due is accepted", (steps) =>
 always("nothing is stuck: an outbox with something to tell waits for an answer or has a deadline", (steps) => {
   for (const { after } of steps) {
     if (isIdle(after)) continue;
-    const asked = ["reading", "forming", "sending", "checking", "searching"].includes(String(after.value.delivery));
+    const asked = ["reading", "composing", "sending", "checking", "searching"].includes(String(after.value.delivery));
     const { nextDeadline: wakeAt, parentReadyAt: opensAt } = after.context;
     expect(asked || wakeAt !== undefined || opensAt !== undefined).toBe(true);
   }

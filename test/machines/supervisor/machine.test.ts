@@ -94,7 +94,7 @@ test("the failure of a task that is itself a parent is heard by both: the task a
   const error = { name: "APIError", message: "401" };
   supervisor.host({ type: "error", sessionID: LEAD, error });
   expect(supervisor.task(LEAD).context.hostError).toEqual(error);
-  expect(supervisor.outbox(LEAD)?.value.parent).toBe("settling");
+  expect(supervisor.outbox(LEAD)?.value.parent).toBe("coolingDown");
   expect(supervisor.outbox(PERSON)?.value.parent).toBe("open");
 });
 
@@ -126,5 +126,5 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
-  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.launching");
+  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.sending");
 });
