@@ -116,7 +116,7 @@ export const outbox = createMachine({
               },
               {
                 "guard": "hasQueued and in #open",
-                "target": "forming",
+                "target": "composing",
                 "actions": "assign sender",
                 "description": "The parent's agent and model are known."
               },
@@ -132,7 +132,7 @@ export const outbox = createMachine({
             }
           }
         },
-        "forming": {
+        "composing": {
           "description": "Words, counts and ids are found for everything that is owed.",
           "entry": {
             "type": "emitEffect"
@@ -460,23 +460,23 @@ export const outbox = createMachine({
           "description": "The parent can take a prompt, busy or idle.",
           "on": {
             "PARENT_ERROR": {
-              "target": "settling",
+              "target": "coolingDown",
               "description": "The host says that a run of the parent failed or was aborted."
             }
           }
         },
-        "settling": {
+        "coolingDown": {
           "description": "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
           "entry": "assign parentReadyAt",
           "exit": "assign parentReadyAt",
           "on": {
             "PARENT_ERROR": {
-              "target": "settling",
+              "target": "coolingDown",
               "reenter": true,
               "description": "The host says that a run of the parent failed or was aborted. The wait begins anew."
             },
             "PARENT_IDLE": {
-              "target": "settling",
+              "target": "coolingDown",
               "reenter": true,
               "description": "The host says that the parent is idle. The wait begins anew."
             },

@@ -6,1053 +6,79 @@ export const task = createMachine({
   "type": "parallel",
   "states": {
     "lifecycle": {
-      "description": "How the newest run stands. The name of its top state is the task's status.",
+      "description": "How the newest run stands. The state's name is the task's status.",
       "initial": "running",
       "states": {
         "running": {
-          "id": "running",
           "description": "The launch prompt is being worked on.",
           "meta": {
             "refuses": {
               "RESUME": "only completed tasks can be resumed (this one is running)"
             }
           },
-          "initial": "queued",
+          "entry": "raise RUN_BEGAN",
           "on": {
-            "CANCEL": {
-              "guard": "notStopping",
-              "target": ".stopping",
-              "description": "The agent or a person wants the task stopped."
-            },
-            "SESSION_DELETED": {
-              "target": "#error",
-              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError",
-                  "params": {
-                    "name": "SessionGone",
-                    "kind": "sessionGone",
-                    "message": "The task's session was deleted before it answered."
-                  }
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "SUPERVISION_FAILED": {
-              "target": "#error",
-              "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up. What still works on it is stopped.",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError"
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "ADOPTED": {
-              "target": ".reclaiming",
-              "actions": "assign",
-              "description": "The process that supervised the task is gone; this one takes over."
-            }
-          },
-          "states": {
-            "queued": {
-              "description": "The child session exists. The run waits for a slot.",
-              "on": {
-                "SLOT_GRANTED": {
-                  "target": "launching",
-                  "description": "The run has a slot: permission to be working."
-                },
-                "ADOPTED": {
-                  "description": "The process that supervised the task is gone; this one takes over. Nothing was sent yet: the run goes on waiting."
-                },
-                "CANCEL": {
-                  "target": "#cancelled",
-                  "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop.",
-                  "actions": "recordEnd"
-                }
-              }
-            },
-            "launching": {
-              "description": "The prompt is on its way to the host.",
-              "entry": [
-                "assign sendAttempts, idleHinted, missingSince, nextDeadline",
-                {
-                  "type": "emitEffect"
-                }
-              ],
-              "on": {
-                "PROMPT_ACCEPTED": [
-                  {
-                    "guard": "idleHinted",
-                    "target": "settling",
-                    "description": "The host took the prompt. It said idle or error before that."
-                  },
-                  {
-                    "target": "working",
-                    "description": "The host took the prompt."
-                  }
-                ],
-                "PROMPT_REFUSED": [
-                  {
-                    "guard": "retryable and sendAttemptsLeft",
-                    "target": "backingOff",
-                    "description": "The host did not take the prompt."
-                  },
-                  {
-                    "target": "#error",
-                    "description": "The host did not take the prompt. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "SESSION_NOT_FOUND": {
-                  "target": "missing",
-                  "actions": "recordNotFound",
-                  "description": "The host did not find the child session when it was sent the prompt."
-                },
-                "HOST_IDLE": {
-                  "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
-                  "actions": "recordIdleHint"
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. It is looked into once the prompt is accepted.",
-                  "actions": "recordIdleHint"
-                }
-              }
-            },
-            "backingOff": {
-              "description": "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
-              "entry": {
-                "type": "setDeadline"
+            "RUN_ENDED": [
+              {
+                "guard": "isCompleted",
+                "target": "completed",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               },
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "launching",
-                  "description": "Time has passed."
-                },
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "description": "The host says that the child session is idle."
-                },
-                "HOST_ERROR": {
-                  "target": "settling",
-                  "actions": "recordIdleHint",
-                  "description": "The host says that the child session met an error."
-                }
-              }
-            },
-            "working": {
-              "tags": "working",
-              "description": "The child is at work.",
-              "on": {
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "description": "The host says that the child session is idle."
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
-                  "actions": [
-                    "recordIdleHint",
-                    {
-                      "type": "setDeadline",
-                      "params": 1000
-                    }
-                  ]
-                },
-                "TICK": {
-                  "guard": "due",
-                  "target": "settling",
-                  "description": "Time has passed."
-                }
-              }
-            },
-            "settling": {
-              "description": "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
-              "entry": "enqueueActions",
-              "on": {
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "reenter": true,
-                  "description": "The host says that the child session is idle. It is asked anew."
-                },
-                "HOST_ERROR": {
-                  "target": "settling",
-                  "reenter": true,
-                  "description": "The host says that the child session met an error. It is asked anew.",
-                  "actions": "recordIdleHint"
-                },
-                "CHECKED_BUSY": {
-                  "guard": "isCurrentCheck",
-                  "target": "working",
-                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-                  "description": "The host was asked: the child is at work."
-                },
-                "CHECKED_ANSWERED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#completed",
-                  "actions": [
-                    "recordEnd",
-                    "assign result, resultRetrievedAt"
-                  ],
-                  "description": "The host was asked: the run is answered."
-                },
-                "CHECKED_FAILED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#error",
-                  "actions": [
-                    "recordEnd",
-                    {
-                      "type": "recordError"
-                    }
-                  ],
-                  "description": "The host was asked: the run failed."
-                },
-                "CHECKED_ABORTED": {
-                  "guard": "isCurrentCheck",
-                  "target": "aborted",
-                  "description": "The host was asked: the run was aborted."
-                },
-                "CHECKED_NOT_FOUND": {
-                  "guard": "isCurrentCheck",
-                  "target": "missing",
-                  "actions": "recordNotFound",
-                  "description": "The host was asked, and did not find the child session."
-                },
-                "CHECKED_UNANSWERED": [
-                  {
-                    "guard": "isCurrentCheck and sendAttemptsLeft",
-                    "target": "backingOff",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
-                    "actions": "assign failedChecks"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECK_FAILED": [
-                  {
-                    "guard": "isCurrentCheck and failedChecksLeft",
-                    "target": "working",
-                    "description": "The host was asked, and did not say. It is asked again after a pause.",
-                    "actions": [
-                      "assign failedChecks",
-                      {
-                        "type": "setDeadline",
-                        "params": 5000
-                      }
-                    ]
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            "missing": {
-              "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
-              "entry": {
-                "type": "setDeadline",
-                "params": 5000
+              {
+                "guard": "isFailed",
+                "target": "error",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               },
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "settling",
-                  "description": "Time has passed."
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. It is looked into after the pause.",
-                  "actions": "recordIdleHint"
-                }
+              {
+                "guard": "isCancelled",
+                "target": "cancelled",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               }
-            },
-            "aborted": {
-              "description": "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
-              "entry": [
-                "assign abortedAt",
-                {
-                  "type": "setDeadline",
-                  "params": 500
-                }
-              ],
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "#cancelled",
-                  "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-                  "actions": "assign completedAt, nextDeadline"
-                }
-              }
-            },
-            "reclaiming": {
-              "description": "The process that supervised the run is gone. The host is asked what became of the run meanwhile.",
-              "entry": "enqueueActions",
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "reclaiming",
-                  "reenter": true,
-                  "description": "Time has passed."
-                },
-                "CHECKED_BUSY": {
-                  "guard": "isCurrentCheck",
-                  "target": "working",
-                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-                  "description": "The host was asked: the child is at work."
-                },
-                "CHECKED_ANSWERED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#completed",
-                  "actions": [
-                    "recordEnd",
-                    "assign result, resultRetrievedAt"
-                  ],
-                  "description": "The host was asked: the run is answered."
-                },
-                "CHECKED_FAILED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#error",
-                  "actions": [
-                    "recordEnd",
-                    {
-                      "type": "recordError"
-                    }
-                  ],
-                  "description": "The host was asked: the run failed."
-                },
-                "CHECKED_ABORTED": [
-                  {
-                    "guard": "isCurrentCheck and mayContinue",
-                    "target": "launching",
-                    "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: the run was aborted. It was cut off, and is not continued.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError",
-                        "params": {
-                          "name": "Interrupted",
-                          "kind": "interrupted",
-                          "message": "OpenCode ended while the task ran, and the task was not continued."
-                        }
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECKED_UNANSWERED": [
-                  {
-                    "guard": "isCurrentCheck and mayContinue",
-                    "target": "launching",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and is not continued.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError",
-                        "params": {
-                          "name": "Interrupted",
-                          "kind": "interrupted",
-                          "message": "OpenCode ended while the task ran, and the task was not continued."
-                        }
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECKED_NOT_FOUND": {
-                  "guard": "isCurrentCheck",
-                  "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
-                  "actions": [
-                    "recordNotFound",
-                    {
-                      "type": "setDeadline",
-                      "params": 5000
-                    }
-                  ]
-                },
-                "CHECK_FAILED": [
-                  {
-                    "guard": "isCurrentCheck and failedChecksLeft",
-                    "description": "The host was asked, and did not say. It is asked again after a pause.",
-                    "actions": [
-                      "assign failedChecks",
-                      {
-                        "type": "setDeadline",
-                        "params": 5000
-                      }
-                    ]
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            "stopping": {
-              "tags": "stopping",
-              "description": "The task was cancelled. Its session, and all below it, is being stopped.",
-              "meta": {
-                "refuses": {
-                  "CANCEL": "is already being cancelled"
-                }
-              },
-              "initial": "aborting",
-              "on": {
-                "SESSION_DELETED": {
-                  "target": "#cancelled",
-                  "actions": "recordEnd",
-                  "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
-                },
-                "ADOPTED": {
-                  "target": ".aborting",
-                  "description": "The process that supervised the task is gone; this one takes over. It goes on stopping the session."
-                }
-              },
-              "states": {
-                "aborting": {
-                  "description": "The abort is on its way.",
-                  "entry": [
-                    "assign stopAttempts, nextDeadline",
-                    {
-                      "type": "emitEffect"
-                    }
-                  ],
-                  "on": {
-                    "STOPPED": {
-                      "target": "#cancelled",
-                      "actions": "recordEnd",
-                      "description": "The child session, and all below it, has stopped."
-                    },
-                    "NOT_STOPPED": [
-                      {
-                        "guard": "stopAttemptsLeft",
-                        "target": "pausing",
-                        "description": "The child session did not stop."
-                      },
-                      {
-                        "target": "#cancelled",
-                        "description": "The child session did not stop. It was tried often enough; the task says why.",
-                        "actions": [
-                          "recordEnd",
-                          {
-                            "type": "recordError"
-                          }
-                        ]
-                      }
-                    ]
-                  }
-                },
-                "pausing": {
-                  "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
-                  "entry": {
-                    "type": "setDeadline",
-                    "params": 300
-                  },
-                  "on": {
-                    "TICK": {
-                      "guard": "due",
-                      "target": "aborting",
-                      "description": "Time has passed."
-                    }
-                  }
-                }
-              }
-            }
+            ]
           }
         },
         "resumed": {
-          "id": "resumed",
           "description": "A follow-up prompt is being worked on.",
           "meta": {
             "refuses": {
               "RESUME": "is currently being resumed"
             }
           },
-          "initial": "queued",
+          "entry": "raise RUN_BEGAN",
           "on": {
-            "CANCEL": {
-              "guard": "notStopping",
-              "target": ".stopping",
-              "description": "The agent or a person wants the task stopped."
-            },
-            "SESSION_DELETED": {
-              "target": "#error",
-              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model works on until it is aborted.",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError",
-                  "params": {
-                    "name": "SessionGone",
-                    "kind": "sessionGone",
-                    "message": "The task's session was deleted before it answered."
-                  }
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "SUPERVISION_FAILED": {
-              "target": "#error",
-              "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up. What still works on it is stopped.",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError"
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "ADOPTED": {
-              "target": ".reclaiming",
-              "actions": "assign",
-              "description": "The process that supervised the task is gone; this one takes over."
-            }
-          },
-          "states": {
-            "queued": {
-              "description": "The child session exists. The run waits for a slot.",
-              "on": {
-                "SLOT_GRANTED": {
-                  "target": "prompting",
-                  "description": "The run has a slot: permission to be working."
-                },
-                "ADOPTED": {
-                  "description": "The process that supervised the task is gone; this one takes over. Nothing was sent yet: the run goes on waiting."
-                },
-                "CANCEL": {
-                  "target": "#cancelled",
-                  "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop.",
-                  "actions": "recordEnd"
-                }
-              }
-            },
-            "prompting": {
-              "description": "The prompt is on its way to the host.",
-              "entry": [
-                "assign sendAttempts, idleHinted, missingSince, nextDeadline",
-                {
-                  "type": "emitEffect"
-                }
-              ],
-              "on": {
-                "PROMPT_ACCEPTED": [
-                  {
-                    "guard": "idleHinted",
-                    "target": "settling",
-                    "description": "The host took the prompt. It said idle or error before that."
-                  },
-                  {
-                    "target": "working",
-                    "description": "The host took the prompt."
-                  }
-                ],
-                "PROMPT_REFUSED": [
-                  {
-                    "guard": "retryable and sendAttemptsLeft",
-                    "target": "backingOff",
-                    "description": "The host did not take the prompt."
-                  },
-                  {
-                    "target": "#error",
-                    "description": "The host did not take the prompt. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "SESSION_NOT_FOUND": {
-                  "target": "missing",
-                  "actions": "recordNotFound",
-                  "description": "The host did not find the child session when it was sent the prompt."
-                },
-                "HOST_IDLE": {
-                  "description": "The host says that the child session is idle. It is looked into once the prompt is accepted.",
-                  "actions": "recordIdleHint"
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. It is looked into once the prompt is accepted.",
-                  "actions": "recordIdleHint"
-                }
-              }
-            },
-            "backingOff": {
-              "description": "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
-              "entry": {
-                "type": "setDeadline"
+            "RUN_ENDED": [
+              {
+                "guard": "isCompleted",
+                "target": "completed",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               },
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "prompting",
-                  "description": "Time has passed."
-                },
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "description": "The host says that the child session is idle."
-                },
-                "HOST_ERROR": {
-                  "target": "settling",
-                  "actions": "recordIdleHint",
-                  "description": "The host says that the child session met an error."
-                }
-              }
-            },
-            "working": {
-              "tags": "working",
-              "description": "The child is at work.",
-              "on": {
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "description": "The host says that the child session is idle."
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
-                  "actions": [
-                    "recordIdleHint",
-                    {
-                      "type": "setDeadline",
-                      "params": 1000
-                    }
-                  ]
-                },
-                "TICK": {
-                  "guard": "due",
-                  "target": "settling",
-                  "description": "Time has passed."
-                }
-              }
-            },
-            "settling": {
-              "description": "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
-              "entry": "enqueueActions",
-              "on": {
-                "HOST_IDLE": {
-                  "target": "settling",
-                  "reenter": true,
-                  "description": "The host says that the child session is idle. It is asked anew."
-                },
-                "HOST_ERROR": {
-                  "target": "settling",
-                  "reenter": true,
-                  "description": "The host says that the child session met an error. It is asked anew.",
-                  "actions": "recordIdleHint"
-                },
-                "CHECKED_BUSY": {
-                  "guard": "isCurrentCheck",
-                  "target": "working",
-                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-                  "description": "The host was asked: the child is at work."
-                },
-                "CHECKED_ANSWERED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#completed",
-                  "actions": [
-                    "recordEnd",
-                    "assign result, resultRetrievedAt"
-                  ],
-                  "description": "The host was asked: the run is answered."
-                },
-                "CHECKED_FAILED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#error",
-                  "actions": [
-                    "recordEnd",
-                    {
-                      "type": "recordError"
-                    }
-                  ],
-                  "description": "The host was asked: the run failed."
-                },
-                "CHECKED_ABORTED": {
-                  "guard": "isCurrentCheck",
-                  "target": "aborted",
-                  "description": "The host was asked: the run was aborted."
-                },
-                "CHECKED_NOT_FOUND": {
-                  "guard": "isCurrentCheck",
-                  "target": "missing",
-                  "actions": "recordNotFound",
-                  "description": "The host was asked, and did not find the child session."
-                },
-                "CHECKED_UNANSWERED": [
-                  {
-                    "guard": "isCurrentCheck and sendAttemptsLeft",
-                    "target": "backingOff",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
-                    "actions": "assign failedChecks"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECK_FAILED": [
-                  {
-                    "guard": "isCurrentCheck and failedChecksLeft",
-                    "target": "working",
-                    "description": "The host was asked, and did not say. It is asked again after a pause.",
-                    "actions": [
-                      "assign failedChecks",
-                      {
-                        "type": "setDeadline",
-                        "params": 5000
-                      }
-                    ]
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            "missing": {
-              "description": "The host does not find the child session. It is asked again after a pause: only then that counts.",
-              "entry": {
-                "type": "setDeadline",
-                "params": 5000
+              {
+                "guard": "isFailed",
+                "target": "error",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               },
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "settling",
-                  "description": "Time has passed."
-                },
-                "HOST_ERROR": {
-                  "description": "The host says that the child session met an error. It is looked into after the pause.",
-                  "actions": "recordIdleHint"
-                }
+              {
+                "guard": "isCancelled",
+                "target": "cancelled",
+                "description": "The region `run` raises this for the other regions: the run has ended."
               }
-            },
-            "aborted": {
-              "description": "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
-              "entry": [
-                "assign abortedAt",
-                {
-                  "type": "setDeadline",
-                  "params": 500
-                }
-              ],
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "#cancelled",
-                  "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-                  "actions": "assign completedAt, nextDeadline"
-                }
-              }
-            },
-            "reclaiming": {
-              "description": "The process that supervised the run is gone. The host is asked what became of the run meanwhile.",
-              "entry": "enqueueActions",
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "reclaiming",
-                  "reenter": true,
-                  "description": "Time has passed."
-                },
-                "CHECKED_BUSY": {
-                  "guard": "isCurrentCheck",
-                  "target": "working",
-                  "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-                  "description": "The host was asked: the child is at work."
-                },
-                "CHECKED_ANSWERED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#completed",
-                  "actions": [
-                    "recordEnd",
-                    "assign result, resultRetrievedAt"
-                  ],
-                  "description": "The host was asked: the run is answered."
-                },
-                "CHECKED_FAILED": {
-                  "guard": "isCurrentCheck",
-                  "target": "#error",
-                  "actions": [
-                    "recordEnd",
-                    {
-                      "type": "recordError"
-                    }
-                  ],
-                  "description": "The host was asked: the run failed."
-                },
-                "CHECKED_ABORTED": [
-                  {
-                    "guard": "isCurrentCheck and mayContinue",
-                    "target": "prompting",
-                    "description": "The host was asked: the run was aborted. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: the run was aborted. It was cut off, and is not continued.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError",
-                        "params": {
-                          "name": "Interrupted",
-                          "kind": "interrupted",
-                          "message": "OpenCode ended while the task ran, and the task was not continued."
-                        }
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECKED_UNANSWERED": [
-                  {
-                    "guard": "isCurrentCheck and mayContinue",
-                    "target": "prompting",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and goes on from the last step that was finished.",
-                    "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked: nobody works on the run, and nothing answers it. It was cut off, and is not continued.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError",
-                        "params": {
-                          "name": "Interrupted",
-                          "kind": "interrupted",
-                          "message": "OpenCode ended while the task ran, and the task was not continued."
-                        }
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ],
-                "CHECKED_NOT_FOUND": {
-                  "guard": "isCurrentCheck",
-                  "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
-                  "actions": [
-                    "recordNotFound",
-                    {
-                      "type": "setDeadline",
-                      "params": 5000
-                    }
-                  ]
-                },
-                "CHECK_FAILED": [
-                  {
-                    "guard": "isCurrentCheck and failedChecksLeft",
-                    "description": "The host was asked, and did not say. It is asked again after a pause.",
-                    "actions": [
-                      "assign failedChecks",
-                      {
-                        "type": "setDeadline",
-                        "params": 5000
-                      }
-                    ]
-                  },
-                  {
-                    "guard": "isCurrentCheck",
-                    "target": "#error",
-                    "description": "The host was asked, and did not say. The run is given up. What still works on it is stopped.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            "stopping": {
-              "tags": "stopping",
-              "description": "The task was cancelled. Its session, and all below it, is being stopped.",
-              "meta": {
-                "refuses": {
-                  "CANCEL": "is already being cancelled"
-                }
-              },
-              "initial": "aborting",
-              "on": {
-                "SESSION_DELETED": {
-                  "target": "#cancelled",
-                  "actions": "recordEnd",
-                  "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
-                },
-                "ADOPTED": {
-                  "target": ".aborting",
-                  "description": "The process that supervised the task is gone; this one takes over. It goes on stopping the session."
-                }
-              },
-              "states": {
-                "aborting": {
-                  "description": "The abort is on its way.",
-                  "entry": [
-                    "assign stopAttempts, nextDeadline",
-                    {
-                      "type": "emitEffect"
-                    }
-                  ],
-                  "on": {
-                    "STOPPED": {
-                      "target": "#cancelled",
-                      "actions": "recordEnd",
-                      "description": "The child session, and all below it, has stopped."
-                    },
-                    "NOT_STOPPED": [
-                      {
-                        "guard": "stopAttemptsLeft",
-                        "target": "pausing",
-                        "description": "The child session did not stop."
-                      },
-                      {
-                        "target": "#cancelled",
-                        "description": "The child session did not stop. It was tried often enough; the task says why.",
-                        "actions": [
-                          "recordEnd",
-                          {
-                            "type": "recordError"
-                          }
-                        ]
-                      }
-                    ]
-                  }
-                },
-                "pausing": {
-                  "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
-                  "entry": {
-                    "type": "setDeadline",
-                    "params": 300
-                  },
-                  "on": {
-                    "TICK": {
-                      "guard": "due",
-                      "target": "aborting",
-                      "description": "Time has passed."
-                    }
-                  }
-                }
-              }
-            }
+            ]
           }
         },
         "completed": {
-          "id": "completed",
           "description": "The newest run was answered.",
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (completed)"
             }
           },
-          "entry": "raise RUN_ENDED",
           "on": {
             "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "in #told and not waitedFor",
+              "guard": "in #nothingOwed and not waitedFor",
               "target": "resumed",
               "actions": "assign",
               "description": "A follow-up prompt begins the next run."
@@ -1060,7 +86,6 @@ export const task = createMachine({
           }
         },
         "error": {
-          "id": "error",
           "description": "The newest run failed.",
           "meta": {
             "refuses": {
@@ -1068,7 +93,6 @@ export const task = createMachine({
               "RESUME": "only completed tasks can be resumed (this one is error)"
             }
           },
-          "entry": "raise RUN_ENDED",
           "on": {
             "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
@@ -1077,7 +101,6 @@ export const task = createMachine({
           }
         },
         "cancelled": {
-          "id": "cancelled",
           "description": "The newest run was stopped, by the agent or by a person.",
           "meta": {
             "refuses": {
@@ -1085,11 +108,556 @@ export const task = createMachine({
               "RESUME": "only completed tasks can be resumed (this one is cancelled)"
             }
           },
-          "entry": "raise RUN_ENDED",
           "on": {
             "RESULT_READ": {
               "actions": "assign resultRetrievedAt",
               "description": "The result was read."
+            }
+          }
+        }
+      }
+    },
+    "run": {
+      "description": "Where the newest run is: from its place in the queue to its end.",
+      "initial": "idle",
+      "on": {
+        "CANCEL": {
+          "guard": "live and notStopping",
+          "target": ".stopping",
+          "description": "The agent or a person wants the task stopped."
+        },
+        "SESSION_DELETED": {
+          "guard": "live",
+          "target": "#idle",
+          "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model keeps working until it is aborted.",
+          "actions": [
+            "recordEnd",
+            {
+              "type": "recordError",
+              "params": {
+                "name": "SessionGone",
+                "kind": "sessionGone",
+                "message": "The task's session was deleted before it answered."
+              }
+            },
+            {
+              "type": "emitEffect"
+            },
+            "raise RUN_ENDED (error)"
+          ]
+        },
+        "SUPERVISION_FAILED": {
+          "guard": "live",
+          "target": "#idle",
+          "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up, and whatever still works on it is stopped.",
+          "actions": [
+            "recordEnd",
+            {
+              "type": "recordError"
+            },
+            {
+              "type": "emitEffect"
+            },
+            "raise RUN_ENDED (error)"
+          ]
+        },
+        "ADOPTED": {
+          "guard": "live",
+          "target": ".recovering",
+          "actions": "assign",
+          "description": "The process that supervised the task is gone; this one takes over."
+        }
+      },
+      "states": {
+        "idle": {
+          "id": "idle",
+          "description": "No run is under way.",
+          "on": {
+            "RUN_BEGAN": {
+              "target": "queued",
+              "description": "The lifecycle raises this for the region `run`: a run begins."
+            }
+          }
+        },
+        "queued": {
+          "description": "The child session exists. The run waits for a slot.",
+          "on": {
+            "SLOT_GRANTED": {
+              "target": "sending",
+              "description": "The run has a slot: permission to be working."
+            },
+            "ADOPTED": {
+              "description": "The process that supervised the task is gone; this one takes over. Nothing was sent yet: the run keeps waiting."
+            },
+            "CANCEL": {
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                "raise RUN_ENDED (cancelled)"
+              ],
+              "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop."
+            }
+          }
+        },
+        "sending": {
+          "description": "The prompt is on its way to the host.",
+          "entry": [
+            "assign sendAttempts, idleHinted, missingSince, nextDeadline",
+            {
+              "type": "emitEffect"
+            }
+          ],
+          "on": {
+            "PROMPT_ACCEPTED": [
+              {
+                "guard": "idleHinted",
+                "target": "verifying",
+                "description": "The host took the prompt. It reported idle or an error before that."
+              },
+              {
+                "target": "working",
+                "description": "The host took the prompt."
+              }
+            ],
+            "PROMPT_REFUSED": [
+              {
+                "guard": "retryable and sendAttemptsLeft",
+                "target": "backingOff",
+                "description": "The host did not take the prompt."
+              },
+              {
+                "target": "#idle",
+                "description": "The host did not take the prompt. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "SESSION_NOT_FOUND": {
+              "target": "missing",
+              "actions": "recordNotFound",
+              "description": "The host did not find the child session when it was sent the prompt."
+            },
+            "HOST_IDLE": {
+              "description": "The host says that the child session is idle. The host is asked once it has accepted the prompt.",
+              "actions": "recordIdleHint"
+            },
+            "HOST_ERROR": {
+              "description": "The host says that the child session met an error. The host is asked once it has accepted the prompt.",
+              "actions": "recordIdleHint"
+            }
+          }
+        },
+        "backingOff": {
+          "description": "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+          "entry": {
+            "type": "setDeadline"
+          },
+          "on": {
+            "TICK": {
+              "guard": "due",
+              "target": "sending",
+              "description": "Time has passed."
+            },
+            "HOST_IDLE": {
+              "target": "verifying",
+              "description": "The host says that the child session is idle."
+            },
+            "HOST_ERROR": {
+              "target": "verifying",
+              "actions": "recordIdleHint",
+              "description": "The host says that the child session met an error."
+            }
+          }
+        },
+        "working": {
+          "tags": "working",
+          "description": "The child is at work.",
+          "on": {
+            "HOST_IDLE": {
+              "target": "verifying",
+              "description": "The host says that the child session is idle."
+            },
+            "HOST_ERROR": {
+              "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
+              "actions": [
+                "recordIdleHint",
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                }
+              ]
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "verifying",
+              "description": "Time has passed."
+            }
+          }
+        },
+        "verifying": {
+          "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+          "entry": "enqueueActions",
+          "on": {
+            "HOST_IDLE": {
+              "target": "verifying",
+              "reenter": true,
+              "description": "The host says that the child session is idle. The host is asked anew."
+            },
+            "HOST_ERROR": {
+              "target": "verifying",
+              "reenter": true,
+              "description": "The host says that the child session met an error. The host is asked anew.",
+              "actions": "recordIdleHint"
+            },
+            "CHECKED_BUSY": {
+              "guard": "isCurrentCheck",
+              "target": "working",
+              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "description": "The host was asked: the child is at work."
+            },
+            "CHECKED_ANSWERED": {
+              "guard": "isCurrentCheck",
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                "assign result, resultRetrievedAt",
+                "raise RUN_ENDED (completed)"
+              ],
+              "description": "The host was asked: the run is answered."
+            },
+            "CHECKED_FAILED": {
+              "guard": "isCurrentCheck",
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                {
+                  "type": "recordError"
+                },
+                "raise RUN_ENDED (error)"
+              ],
+              "description": "The host was asked: the run failed."
+            },
+            "CHECKED_ABORTED": {
+              "guard": "isCurrentCheck",
+              "target": "aborted",
+              "description": "The host was asked: the run was aborted."
+            },
+            "CHECKED_NOT_FOUND": {
+              "guard": "isCurrentCheck",
+              "target": "missing",
+              "actions": "recordNotFound",
+              "description": "The host was asked, and did not find the child session."
+            },
+            "CHECKED_UNANSWERED": [
+              {
+                "guard": "isCurrentCheck and sendAttemptsLeft",
+                "target": "backingOff",
+                "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
+                "actions": "assign failedChecks"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "CHECK_FAILED": [
+              {
+                "guard": "isCurrentCheck and failedChecksLeft",
+                "target": "working",
+                "description": "The host was asked, and did not say. It is asked again after a pause.",
+                "actions": [
+                  "assign failedChecks",
+                  {
+                    "type": "setDeadline",
+                    "params": 5000
+                  }
+                ]
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The host was asked, and did not say. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ]
+          }
+        },
+        "missing": {
+          "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+          "entry": {
+            "type": "setDeadline",
+            "params": 5000
+          },
+          "on": {
+            "TICK": {
+              "guard": "due",
+              "target": "verifying",
+              "description": "Time has passed."
+            },
+            "HOST_ERROR": {
+              "description": "The host says that the child session met an error. The host is asked after the pause.",
+              "actions": "recordIdleHint"
+            }
+          }
+        },
+        "aborted": {
+          "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
+          "entry": [
+            "assign abortedAt",
+            {
+              "type": "setDeadline",
+              "params": 500
+            }
+          ],
+          "on": {
+            "TICK": {
+              "guard": "due",
+              "target": "#idle",
+              "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
+              "actions": [
+                "assign completedAt, nextDeadline",
+                "raise RUN_ENDED (cancelled)"
+              ]
+            }
+          }
+        },
+        "recovering": {
+          "description": "The process that supervised the run has ended. The host is asked what became of the run.",
+          "entry": "enqueueActions",
+          "on": {
+            "TICK": {
+              "guard": "due",
+              "target": "recovering",
+              "reenter": true,
+              "description": "Time has passed."
+            },
+            "CHECKED_BUSY": {
+              "guard": "isCurrentCheck",
+              "target": "working",
+              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "description": "The host was asked: the child is at work."
+            },
+            "CHECKED_ANSWERED": {
+              "guard": "isCurrentCheck",
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                "assign result, resultRetrievedAt",
+                "raise RUN_ENDED (completed)"
+              ],
+              "description": "The host was asked: the run is answered."
+            },
+            "CHECKED_FAILED": {
+              "guard": "isCurrentCheck",
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                {
+                  "type": "recordError"
+                },
+                "raise RUN_ENDED (error)"
+              ],
+              "description": "The host was asked: the run failed."
+            },
+            "CHECKED_ABORTED": [
+              {
+                "guard": "isCurrentCheck and mayContinue",
+                "target": "sending",
+                "description": "The host was asked: the run was aborted. It was interrupted, and continues after the last step that was finished.",
+                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The host was asked: the run was aborted. It was interrupted, and is not continued.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError",
+                    "params": {
+                      "name": "Interrupted",
+                      "kind": "interrupted",
+                      "message": "OpenCode ended while the task ran, and the task was not continued."
+                    }
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "CHECKED_UNANSWERED": [
+              {
+                "guard": "isCurrentCheck and mayContinue",
+                "target": "sending",
+                "description": "The host was asked: nobody works on the run, and nothing answers it. It was interrupted, and continues after the last step that was finished.",
+                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The host was asked: nobody works on the run, and nothing answers it. It was interrupted, and is not continued.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError",
+                    "params": {
+                      "name": "Interrupted",
+                      "kind": "interrupted",
+                      "message": "OpenCode ended while the task ran, and the task was not continued."
+                    }
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "CHECKED_NOT_FOUND": {
+              "guard": "isCurrentCheck",
+              "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
+              "actions": [
+                "recordNotFound",
+                {
+                  "type": "setDeadline",
+                  "params": 5000
+                }
+              ]
+            },
+            "CHECK_FAILED": [
+              {
+                "guard": "isCurrentCheck and failedChecksLeft",
+                "description": "The host was asked, and did not say. It is asked again after a pause.",
+                "actions": [
+                  "assign failedChecks",
+                  {
+                    "type": "setDeadline",
+                    "params": 5000
+                  }
+                ]
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The host was asked, and did not say. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ]
+          }
+        },
+        "stopping": {
+          "tags": "stopping",
+          "description": "The task was cancelled. Its session, and all below it, is being stopped.",
+          "meta": {
+            "refuses": {
+              "CANCEL": "is already being cancelled"
+            }
+          },
+          "initial": "aborting",
+          "on": {
+            "SESSION_DELETED": {
+              "target": "#idle",
+              "actions": [
+                "recordEnd",
+                "raise RUN_ENDED (cancelled)"
+              ],
+              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
+            },
+            "ADOPTED": {
+              "target": ".aborting",
+              "description": "The process that supervised the task is gone; this one takes over. The session is still to be stopped."
+            }
+          },
+          "states": {
+            "aborting": {
+              "description": "The abort is on its way.",
+              "entry": [
+                "assign stopAttempts, nextDeadline",
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "on": {
+                "STOPPED": {
+                  "target": "#idle",
+                  "actions": [
+                    "recordEnd",
+                    "raise RUN_ENDED (cancelled)"
+                  ],
+                  "description": "The child session, and all below it, has stopped."
+                },
+                "NOT_STOPPED": [
+                  {
+                    "guard": "stopAttemptsLeft",
+                    "target": "pausing",
+                    "description": "The child session did not stop."
+                  },
+                  {
+                    "target": "#idle",
+                    "description": "The child session did not stop. It was tried often enough; the task says why.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (cancelled)"
+                    ]
+                  }
+                ]
+              }
+            },
+            "pausing": {
+              "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
+              "entry": {
+                "type": "setDeadline",
+                "params": 300
+              },
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "aborting",
+                  "description": "Time has passed."
+                }
+              }
             }
           }
         }
@@ -1116,20 +684,20 @@ export const task = createMachine({
       },
       "states": {
         "none": {
-          "id": "told",
+          "id": "nothingOwed",
           "description": "Nothing is owed to the parent.",
           "on": {
             "RUN_ENDED": [
               {
                 "guard": "waitedFor",
                 "target": "held",
-                "description": "The lifecycle ended the run. It raises this for the other regions. A tool call waits for it.",
+                "description": "The region `run` raises this for the other regions: the run has ended. A tool call waits for it.",
                 "actions": "recordRunResult"
               },
               {
                 "target": "due",
                 "actions": "recordRunResult",
-                "description": "The lifecycle ended the run. It raises this for the other regions."
+                "description": "The region `run` raises this for the other regions: the run has ended."
               }
             ]
           }
@@ -1222,7 +790,7 @@ export const task = createMachine({
         "RUN_ENDED": {
           "target": ".none",
           "actions": "assign userRequests, staleSince",
-          "description": "The lifecycle ended the run. It raises this for the other regions."
+          "description": "The region `run` raises this for the other regions: the run has ended."
         },
         "ADOPTED": {
           "target": ".none",

@@ -4,7 +4,7 @@ import { type Model, standing } from "./model.ts";
 import { drawing, light, type Picture } from "./picture.ts";
 import { nameOf, regionOf, stateName, telling, timeOf } from "./words.ts";
 
-/** What the event brought, in a few words: `working → settling`. */
+/** What the event brought, in a few words: `working → verifying`. */
 const change = (left: string[], entered: string[]): string => {
   const names = (states: string[]) => telling(states).map(stateName).join(", ");
   return left.length === 0 ? names(entered) : `${names(left)} → ${names(entered)}`;

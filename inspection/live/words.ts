@@ -12,14 +12,14 @@ export const nameOf = ({ kind, id }: Pick<InspectedActor, "kind" | "id">): strin
 /** The last part of a path. */
 export const lastOf = (path: string, separator: string): string => path.slice(path.lastIndexOf(separator) + 1);
 
-/** Where a state's region is, and where in it: `lifecycle`, `running.working`. */
+/** Where a state's region is, and where in it: `run`, `stopping.aborting`. */
 export const regionOf = (path: string): { region: string; state: string } => {
   const dot = path.indexOf(".");
   return dot < 0 ? { region: "", state: path } : { region: path.slice(0, dot), state: path.slice(dot + 1) };
 };
 
 /** What is not worth a word where others are: a region at rest. */
-const QUIET: ReadonlySet<string> = new Set(["notice.none", "attention.none", "parent.open"]);
+const QUIET: ReadonlySet<string> = new Set(["run.idle", "notice.none", "attention.none", "parent.open"]);
 
 /** Those of the states that say something; all, if none does. */
 export const telling = (states: string[]): string[] => {
@@ -46,7 +46,7 @@ export const timeOf = (at: number): string => {
 export const toneOf = ({ kind, states, gone }: InspectedActor): string => {
   const at = (region: string) => states.find((state) => state.startsWith(`${region}.`)) ?? "";
   if (kind === "task") {
-    const status = regionOf(at("lifecycle")).state.split(".")[0] ?? "";
+    const status = regionOf(at("lifecycle")).state;
     const asks = !gone && at("attention") !== "attention.none";
     return asks ? "attention" : status;
   }

@@ -7,17 +7,20 @@ export interface Arrow {
   labels: Label[];
 }
 
-/** Events that have a guard in common. */
+/** Events that have a guard in common, and that raise the same. */
 export interface Label {
   events: string[];
   guard: string | undefined;
+  raises: string[];
 }
 
 const labelsOf = (transitions: Transition[]): Label[] =>
-  [...Map.groupBy(transitions, ({ guard }) => guard)].map(([guard, same]) => ({
-    events: same.map(({ event }) => event).filter((event) => event !== ""),
-    guard,
-  }));
+  [...Map.groupBy(transitions, ({ guard, raises }) => JSON.stringify([guard, raises])).values()].flatMap((same) => {
+    const [first] = same;
+    if (!first) return [];
+    const events = same.map(({ event }) => event).filter((event) => event !== "");
+    return [{ events, guard: first.guard, raises: first.raises }];
+  });
 
 /** The arrows of a chart, in the order of its states. */
 export const arrowsOf = (chart: State): Arrow[] =>

@@ -3,7 +3,7 @@ import { actionName, guardName } from "../../src/machines/chart-json.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {
-  /** Where it is, such as `lifecycle.running.working`; empty for the chart itself. */
+  /** Where it is, such as `run.working`; empty for the chart itself. */
   path: string;
   /** The last part of the path; the chart's own name. */
   name: string;
@@ -28,6 +28,8 @@ export interface Transition {
   guard: string | undefined;
   /** Paths of the states it leads to; none: the chart stays where it is. */
   targets: string[];
+  /** Events that the chart gives itself when it is taken, such as `RUN_ENDED (completed)`. */
+  raises: string[];
   description: string | undefined;
 }
 
@@ -42,12 +44,17 @@ const kindOf = ({ type, id }: AnyStateNode): State["kind"] => {
 const guardOf = (guard: unknown, { machine }: AnyStateNode): string =>
   guardName(guard).replaceAll(/#(\S+)/g, (_, id: string) => pathOf(machine.getStateNodeById(id)));
 
+/** The events that some of the actions raise. */
+const raisedBy = (actions: readonly unknown[]): string[] =>
+  actions.flatMap((action) => actionName(action).match(/^raise (.+)/)?.[1] ?? []);
+
 const transitionsOf = (node: AnyStateNode): Transition[] =>
   [...(node.always ?? []), ...[...node.transitions.values()].flat()].map((transition) => ({
     source: pathOf(node),
     event: transition.eventType,
     guard: transition.guard === undefined ? undefined : guardOf(transition.guard, node),
     targets: (transition.target ?? []).map(pathOf),
+    raises: raisedBy(transition.actions),
     description: transition.description,
   }));
 
@@ -60,7 +67,7 @@ const stateOf = (node: AnyStateNode): State => {
     kind,
     description: node.description,
     initial: initial && pathOf(initial),
-    raises: node.entry.flatMap((action) => actionName(action).match(/^raise (.+)/)?.[1] ?? []),
+    raises: raisedBy(node.entry),
     refusals: node.meta?.refuses ?? {},
     states: Object.values(node.states).map(stateOf),
     transitions: transitionsOf(node),

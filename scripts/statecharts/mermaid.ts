@@ -7,8 +7,10 @@ export const mermaidId = (path: string): string => path.replaceAll(".", "_");
 /** The box inside a state that stands for whichever of its states is active: Mermaid draws no arrow to the inside. */
 const anyId = (path: string): string => mermaidId(path === "" ? "any" : `${path}.any`);
 
-const textOf = ({ events, guard }: Label): string =>
-  [events.join(", "), guard === undefined ? "" : `[${guard}]`].filter((part) => part !== "").join(" ");
+const textOf = ({ events, guard, raises }: Label): string =>
+  [events.join(", "), ...(guard === undefined ? [] : [`[${guard}]`]), ...raises.map((event) => `/ raise ${event}`)]
+    .filter((part) => part !== "")
+    .join(" ");
 
 /** Neither names nor guards have quotes, colons or semicolons, which would end a text. */
 const declared = (id: string, texts: string[]): string => `state "${texts.join("<br/>")}" as ${id}`;

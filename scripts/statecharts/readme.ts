@@ -17,7 +17,7 @@ Three charts: one runs for each task, one for each parent session that is owed n
 these pictures and nowhere else. They are made from [the code that runs](../src/machines) by \`npm run statecharts\`; tests fail where they differ from it.`;
 
 const READING = `In the pictures a dot leads to the state that is begun with. An arrow has the colour of the state that it leaves; its label names the event and, in
-brackets, the guard that must hold. An arrow that begins inside a state's border leads away from every state in there. In a state's box stand the events
+brackets, the guard that must hold; after a slash, what the chart then raises for its other regions. An arrow that begins inside a state's border leads away from every state in there. In a state's box stand the events
 that it takes without being left. Dashed boxes are regions, all of them active at the same time. Click a picture to see it in full size.`;
 
 const STUDIO = `## In Stately Studio

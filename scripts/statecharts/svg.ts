@@ -44,12 +44,13 @@ const colorsOf = (chart: State): Map<string, string> =>
     ]),
   );
 
-const guarded = ({ events, guard }: Label, separator: string, space: string): string =>
+const guarded = ({ events, guard }: Pick<Label, "events" | "guard">, separator: string, space: string): string =>
   [events.join(separator), guard === undefined ? "" : `[${guard}]`].filter((part) => part !== "").join(space);
 
 const arrowText = (label: Label): string => {
   const length = (label.events.at(-1) ?? "").length + (label.guard ?? "").length;
-  return guarded(label, ",\n", length > LINE ? "\n" : " ");
+  const text = guarded(label, ",\n", length > LINE ? "\n" : " ");
+  return [text, ...label.raises.map((event) => `/ ${event}`)].join("\n");
 };
 
 const contentsOf = (state: State): IActionType[] => [
@@ -72,7 +73,7 @@ const insideOf = ({ path, kind, initial }: State, drawn: IState[], color: string
  * A chart as SVG, drawn by state-machine-cat: the same bytes on every runtime.
  *
  * Each state is a `<g>` of its own, whose first child is a `<title>` with the state's path and nothing else, such as
- * `lifecycle.running.working` for an atomic state and `lifecycle.running` for one with states inside; the chart itself
+ * `run.working` for an atomic state and `run.stopping` for one with states inside; the chart itself
  * goes by its name. Besides, a `<g class="node …">` is a state without states inside, a `<g class="cluster …">` one with,
  * and a `<g class="edge …">` an arrow, whose title is `source->target`.
  */

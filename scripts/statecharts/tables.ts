@@ -39,11 +39,11 @@ export const eventsTable = (meanings: Record<string, string>): string =>
 const within = (path: string, region: string): string =>
   code(path.startsWith(`${region}.`) ? path.slice(region.length + 1) : path);
 
-const transitionRow = ({ event, guard, targets, description = "" }: Transition, region: string): string[] => [
+const transitionRow = ({ event, guard, targets, raises, description = "" }: Transition, region: string): string[] => [
   event === "" ? "at once" : code(event),
   guard === undefined ? "" : code(guard),
   targets.length === 0 ? "stays" : targets.map((target) => within(target, region)).join(", "),
-  description,
+  [description, ...raises.map((raised) => `Raises ${code(raised)}.`)].join(" "),
 ];
 
 /** Every transition of a state and of all inside it, in the order in which they are tried. */

@@ -14,7 +14,10 @@ interface Builtin {
   /** Of `assign`. */
   assignment?: object;
   /** Of `raise`. */
-  event?: (args: { event: { at: number } }) => { type: string };
+  event?: (args: { event: { at: number }; context: { run: { startedAt: number } } }) => {
+    type: string;
+    outcome?: string;
+  };
 }
 
 const checkOf = (guard: unknown) => (guard as Builtin).check;
@@ -33,13 +36,18 @@ export const guardName = (guard: unknown): string => {
   return check === NOT ? `not ${names[0]}` : (type ?? names.join(COMBINED.get(check)));
 };
 
-/** An action by its name; one without a name by what it does, such as `assign misses` or `raise RUN_ENDED`. */
+/** What the expressions of `raise` read: the charts' own need no more. */
+const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };
+
+/** An action by its name; one without a name by what it does, such as `assign result` or `raise RUN_ENDED (completed)`. */
 export const actionName = (action: unknown): string => {
   if (typeof action === "string") return action;
   const { type = "", assignment = {}, event } = action as Builtin;
   const kind = type.replace("xstate.", "");
   if (kind === "assign") return ["assign", Object.keys(assignment).join(", ")].join(" ").trim();
-  return kind === "raise" && event ? `raise ${event({ event: { at: 0 } }).type}` : kind;
+  if (kind !== "raise" || !event) return kind;
+  const { type: raised, outcome } = event(NO_EVENT);
+  return outcome === undefined ? `raise ${raised}` : `raise ${raised} (${outcome})`;
 };
 
 const named = (key: string, value: unknown): unknown => {

@@ -37,22 +37,22 @@ describeInChromium("the page that shows the charts live", () => {
 
     const id = await stage.launch();
     await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
-    expect(await states(opened)).toEqual(["lifecycle.running.working", "notice.none", "attention.none"]);
+    expect(await states(opened)).toEqual(["lifecycle.running", "run.working", "notice.none", "attention.none"]);
     expect(await opened.page.locator(".moved b").textContent()).toBe("PROMPT_ACCEPTED");
     expect(await opened.page.locator(".picture .taken text").allTextContents()).toEqual([
       expect.stringContaining("PROMPT_ACCEPTED"),
     ]);
     expect(await opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
-      "running.working",
+      "running, working",
     );
 
     const sending = stage.host.holdNext("prompt");
     stage.host.finish(id, "There are 12.");
     await settled();
-    await until(() => states(opened)).toEqual(["lifecycle.completed", "notice.sending", "attention.none"]);
+    await until(() => states(opened)).toEqual(["lifecycle.completed", "run.idle", "notice.sending", "attention.none"]);
     expect(await lit(opened)).toEqual(expect.arrayContaining(["completed", "sending"]));
     sending.release();
-    await until(() => states(opened)).toEqual(["lifecycle.completed", "notice.none", "attention.none"]);
+    await until(() => states(opened)).toEqual(["lifecycle.completed", "run.idle", "notice.none", "attention.none"]);
     await until(() => opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
       "at rest",
     );
@@ -99,7 +99,8 @@ describeInChromium("the page that shows the charts live", () => {
     });
     const opened = await open();
     await until(() => states(opened)).toEqual([
-      "lifecycle.running.working",
+      "lifecycle.running",
+      "run.working",
       "notice.none",
       "attention.awaitingUser.permission",
     ]);
@@ -123,19 +124,19 @@ describeInChromium("the page that shows the charts live", () => {
     const id = await stage.launch();
     const opened = await open();
     const { page } = opened;
-    await until(() => states(opened)).toContain("lifecycle.running.working");
+    await until(() => states(opened)).toContain("run.working");
     await page.locator(".events [data-step]", { hasText: "SLOT_GRANTED" }).click();
-    await until(() => states(opened)).toContain("lifecycle.running.launching");
+    await until(() => states(opened)).toContain("run.sending");
     expect(await page.locator(".past").textContent()).toContain("As it was at");
-    expect(await lit(opened)).toContain("launching");
+    expect(await lit(opened)).toContain("sending");
 
     await page.locator(".events").press("ArrowUp");
-    await until(() => states(opened)).toContain("lifecycle.running.queued");
+    await until(() => states(opened)).toContain("run.queued");
     stage.host.emit({ type: "idle", sessionID: id });
     await until(async () => (await rows(opened)).some((row) => row?.endsWith("HOST_IDLE"))).toBe(true);
-    expect(await states(opened)).toContain("lifecycle.running.queued");
+    expect(await states(opened)).toContain("run.queued");
     await page.keyboard.press("Escape");
-    await until(() => states(opened)).not.toContain("lifecycle.running.queued");
+    await until(() => states(opened)).not.toContain("run.queued");
     expect(await page.locator(".past").isVisible()).toBe(false);
   });
 
@@ -145,10 +146,10 @@ describeInChromium("the page that shows the charts live", () => {
     await first.stage.launch();
     const opened = await openPage(`${first.url}/inspect`);
     const said = () => opened.page.locator("#connection").textContent();
-    await until(() => states(opened)).toContain("lifecycle.running.working");
+    await until(() => states(opened)).toContain("run.working");
     await first.stop();
     await until(said).toContain("The connection is lost");
-    expect(await states(opened)).toContain("lifecycle.running.working");
+    expect(await states(opened)).toContain("run.working");
 
     const second = await watchedStage(true, port);
     onTestFinished(second.stop);
@@ -177,7 +178,7 @@ describeInChromium("the page that shows the charts live", () => {
     const { stage, open } = await watch({ width, height });
     for (let count = 0; count < 6; count += 1) await stage.launch();
     const opened = await open();
-    await until(() => states(opened)).toContain("lifecycle.running.working");
+    await until(() => states(opened)).toContain("run.working");
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     expect(await opened.page.locator(".picture .lit").first().isVisible()).toBe(true);
   });

@@ -38,7 +38,7 @@ describeInChromium("the page that shows Stately's own", () => {
     const newest = (await received()).findLast(
       (event) => event.type === "@xstate.snapshot" && event.sessionId === task?.sessionId,
     );
-    expect(newest).toMatchObject({ snapshot: { status: "active", value: { lifecycle: { running: "working" } } } });
+    expect(newest).toMatchObject({ snapshot: { status: "active", value: { lifecycle: "running", run: "working" } } });
     expect(faults).toEqual([]);
   });
 

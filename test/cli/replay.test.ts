@@ -35,13 +35,14 @@ describe("replay", () => {
 ses_counting: resumed, agent general, resumed once
 
 2026-01-01, UTC
-00:00:00.000           SLOT_GRANTED         lifecycle  running.queued → running.launching
+00:00:00.000           SLOT_GRANTED         run        queued → sending
                                             effect     prompt msg_ses_counting
-00:00:00.000           PROMPT_ACCEPTED      lifecycle  running.launching → running.working
-00:00:00.900   +900ms  HOST_IDLE            lifecycle  running.working → running.settling
+00:00:00.000           PROMPT_ACCEPTED      run        sending → working
+00:00:00.900   +900ms  HOST_IDLE            run        working → verifying
                                             effect     check 1
 00:00:01.000   +100ms  CHECKED_ANSWERED     with       checkId 1, result "It is in a.ts."
-                                            lifecycle  running.settling → completed
+                                            lifecycle  running → completed
+                                            run        verifying → idle
                                             raises     RUN_ENDED, outcome completed
                                             notice     none → due
                                             effect     queue the notice of run 0, completed
@@ -49,9 +50,11 @@ ses_counting: resumed, agent general, resumed once
 00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none
 
 00:00:02.000   +900ms  RESUME               with       messageID msg_more, prompt more
-                                            lifecycle  completed → resumed.queued
+                                            lifecycle  completed → resumed
+                                            run        idle → queued
+                                            raises     RUN_BEGAN
 
-The journal replays to the stored snapshot: 7 events, lifecycle resumed.queued, notice none,
+The journal replays to the stored snapshot: 7 events, lifecycle resumed, run queued, notice none,
 attention none.
 `);
     expect({ code, error }).toEqual({ code: 0, error: "" });

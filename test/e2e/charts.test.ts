@@ -7,7 +7,6 @@ import { statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../src/services/store/sqlite/journal-reader.ts";
-import { RAISED } from "../model/task-paths.ts";
 import { takenBy, transitionsOf } from "../model/transitions.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { failure, hang, type Reply, text } from "./lab/reply.ts";
@@ -81,7 +80,7 @@ const through = ({ origin, events }: Journal) => {
   const steps: string[] = [];
   const taken = new Set<unknown>();
   for (const event of events) {
-    for (const definition of takenBy(taskMachine, snapshot, event, RAISED)) taken.add(definition);
+    for (const definition of takenBy(taskMachine, snapshot, event)) taken.add(definition);
     const before = statusOf(snapshot);
     [snapshot] = transition(taskMachine, snapshot, event);
     if (statusOf(snapshot) !== before) steps.push(`${before} → ${statusOf(snapshot)}`);

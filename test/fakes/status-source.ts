@@ -51,12 +51,12 @@ const openMemory = (clock: Clock): Store => {
   return createSqliteStore({ database, owner: ownerOf("here"), now: clock.now });
 };
 
-const STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["lifecycle"]>> = {
-  running: { running: "working" },
-  resumed: { resumed: "working" },
-  completed: "completed",
-  error: "error",
-  cancelled: "cancelled",
+const RUN_STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["run"]>> = {
+  running: "working",
+  resumed: "working",
+  completed: "idle",
+  error: "idle",
+  cancelled: "idle",
 };
 
 const ms = (iso: string | undefined): number | undefined => (iso === undefined ? undefined : Date.parse(iso));
@@ -72,7 +72,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
     }),
   );
   return {
-    value: { lifecycle: STATES[task.status], notice: "none", attention: "none" },
+    value: { lifecycle: task.status, run: RUN_STATES[task.status], notice: "none", attention: "none" },
     context: {
       ...initialSnapshot({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
       completedAt: ms(task.completedAt),

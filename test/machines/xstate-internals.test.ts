@@ -44,7 +44,7 @@ test("transition asks the machine itself for its initial snapshot, so a replay n
   transition(machine, snapshot, { type: "SLOT_GRANTED", at: 1 });
   expect(asked, ADVICE).toBeGreaterThan(0);
   const { steps } = replay(input(), [{ type: "SLOT_GRANTED", at: 1 }]);
-  expect(steps[0], ADVICE).toMatchObject({ refused: undefined, to: { lifecycle: "running.launching" } });
+  expect(steps[0], ADVICE).toMatchObject({ refused: undefined, to: { lifecycle: "running", run: "sending" } });
 });
 
 test("an actor begins with the snapshot that the machine itself gives, from its input", () => {

@@ -44,6 +44,10 @@ const STALE = 600_000;
 const ok = <T>(value: T) => ({ ok: true, value }) as const;
 const failed = { ok: false, failure: unavailable } as const;
 
+const neverSent = () => {
+  throw new Error("the chart raises this by itself");
+};
+
 /** So that no deadline of a chart falls together with one of the engine's own rounds. */
 const ODD = 137;
 
@@ -128,9 +132,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       await stage.restart();
       await clock.advance(60);
     },
-    RUN_ENDED: () => {
-      throw new Error("the chart raises this by itself");
-    },
+    RUN_BEGAN: neverSent,
+    RUN_ENDED: neverSent,
     WAIT_BEGAN: ({ call }) => {
       const turn = new AbortController();
       calls.set(call, turn);

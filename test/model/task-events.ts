@@ -1,6 +1,6 @@
 import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
 import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
-import { isAtRest, lifecyclePath } from "../../src/machines/task/machine.ts";
+import { isAtRest } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
 /** What the task of every path begins with. */
@@ -17,7 +17,7 @@ const calls = ["call_1", "call_2"];
 const at = START;
 
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
-const isReclaimed = (snapshot: TaskSnapshot) => lifecyclePath(snapshot).endsWith(".reclaiming");
+const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
 
 /** The answers to the newest look that the host can give now: one to each look. */
 const answersTo = ({
@@ -45,9 +45,9 @@ const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { waiters, completedAt } = snapshot.context;
   const next = calls[waiters.length];
   // A call that waits for a task that runs is told, or lets go, when that ends, or when its process is gone.
-  const mayTell = completedAt !== undefined || isReclaimed(snapshot);
+  const mayTell = completedAt !== undefined || isRecovering(snapshot);
   return [
-    ...(next && !isAtRest(snapshot) && !isReclaimed(snapshot) && !waiters.includes(next)
+    ...(next && !isAtRest(snapshot) && !isRecovering(snapshot) && !waiters.includes(next)
       ? [{ type: "WAIT_BEGAN", at, call: next } as const]
       : []),
     ...waiters.map((call) => ({ type: "WAIT_ABANDONED", at, call }) as const),
@@ -58,11 +58,10 @@ const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
 /** What the outside can bring about in a state: what the host may say or do, a person or an agent ask for, or time do. */
 export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
-  const state = lifecyclePath(snapshot);
   // There is a slot for each run, and it is given at once.
-  if (state.endsWith(".queued")) return [{ type: "SLOT_GRANTED", at }];
-  const isSending = state.endsWith(".launching") || state.endsWith(".prompting");
-  const isQuiet = state.endsWith(".working") && context.nextDeadline === undefined;
+  if (snapshot.matches({ run: "queued" })) return [{ type: "SLOT_GRANTED", at }];
+  const isSending = snapshot.matches({ run: "sending" });
+  const isQuiet = snapshot.matches({ run: "working" }) && context.nextDeadline === undefined;
   const possible: TaskEvent[] = [
     ...(isSending
       ? ([

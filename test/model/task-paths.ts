@@ -109,9 +109,6 @@ const shortestPaths = (): (TaskPath & { slice: Slice; end: TaskSnapshot })[] =>
     })),
   );
 
-/** The event that the chart raises by itself. */
-export const RAISED: TaskEvent[] = [{ type: "RUN_ENDED", at: START, outcome: "completed" }];
-
 /**
  * For every transition that can be brought about, a shortest way that ends with it; and for every state of the notice in
  * which the parent may turn out to be gone, a way that ends with that.
@@ -126,7 +123,7 @@ const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] 
   for (const path of paths) {
     const { end } = path;
     for (const event of optionsOf(path.slice).events(end)) {
-      for (const definition of takenBy(taskMachine, end, event, RAISED)) {
+      for (const definition of takenBy(taskMachine, end, event)) {
         if (!found.has(definition)) found.set(definition, { recovery: path.recovery, events: [...path.events, event] });
       }
     }

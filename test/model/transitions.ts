@@ -9,7 +9,7 @@ import {
 
 /** One transition of a chart: what it is called in print, and the chart's own definition of it. */
 export interface ChartTransition {
-  /** State path, event, and which of the event's transitions in that state: `lifecycle.running.working TICK #1`. */
+  /** State path, event, and which of the event's transitions in that state: `run.working TICK #1`. */
   name: string;
   definition: AnyTransitionDefinition;
 }
@@ -38,19 +38,18 @@ export const transitionsOf = (machine: AnyStateMachine): ChartTransition[] =>
 export const activeStates = ({ _nodes }: AnyMachineSnapshot): string[] =>
   _nodes.map((node: AnyStateNode) => pathOf(node));
 
-/**
- * The transitions that a chart takes when an event comes, those of the events that it raises by itself included.
- * `raised` makes those from the event: they are tried in every state that the chart passes on the way.
- */
+/** The events that a chart raises in a microstep. */
+const raisedIn = (actions: readonly { type: string; params?: unknown }[]): AnyEventObject[] =>
+  actions.flatMap(({ type, params }) => (type === "xstate.raise" ? [(params as { event: AnyEventObject }).event] : []));
+
+/** The transitions that a chart takes when an event comes, those of the events that it raises by itself included. */
 export const takenBy = (
   machine: AnyStateMachine,
   snapshot: AnyMachineSnapshot,
   event: AnyEventObject,
-  raised: AnyEventObject[] = [],
 ): AnyTransitionDefinition[] => {
-  const passed = getMicrosteps(machine, snapshot, event).map(([after]) => after as AnyMachineSnapshot);
-  const inner = passed
-    .slice(0, -1)
-    .flatMap((between) => raised.flatMap((one) => machine.getTransitionData(between, one)));
+  const inner = getMicrosteps(machine, snapshot, event).flatMap(([after, actions]) =>
+    raisedIn(actions).flatMap((raised) => machine.getTransitionData(after as AnyMachineSnapshot, raised)),
+  );
   return [...machine.getTransitionData(snapshot, event), ...inner];
 };

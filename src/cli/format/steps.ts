@@ -1,4 +1,4 @@
-import type { TaskEffect } from "../../machines/task/events.ts";
+import type { TaskEffect, TaskEvent } from "../../machines/task/events.ts";
 import type { ReplayStep } from "../../machines/task/replay.ts";
 import { duration } from "../../services/text/notice.ts";
 import { toSingleLine } from "../../services/text/single-line.ts";
@@ -6,23 +6,23 @@ import { truncate } from "../../services/text/truncate.ts";
 import { type Style, type Terminal, wrap } from "../terminal.ts";
 import { clockTime, date } from "./times.ts";
 
-/** One thing that is said of a step. */
+/** A line of a step: what it says of the step, after a label. */
 interface Row {
   label: string;
   text: string;
   style?: Style;
 }
 
-/** From here on there is room for the time that passed since the step before. */
+/** Columns from which on there is room for the time that passed since the step before. */
 const WIDE = 96;
 
-/** Characters of a text that are shown. */
+/** How many characters of a text are shown. */
 const SHOWN = 60;
 
 const quoted = (text: string): string => {
   const whole = toSingleLine(text);
   const shown = truncate(whole, SHOWN);
-  // Ids and names, and what stands for a text that was left out, are no quotations.
+  // Ids, names and the placeholders of texts that were left out are not quoted.
   return /^[\w.:-]+$|^‹.*›$/.test(whole) && shown === whole ? whole : `"${shown}${shown === whole ? "" : "…"}"`;
 };
 
@@ -35,17 +35,17 @@ const shown = (field: string, value: unknown, at: number): string => {
     .join(" ");
 };
 
-/** Without the time of the event, and ids that come with a more telling one. */
+/** The fields worth showing: not the time of the event, nor an id that comes with a better known one. */
 const fieldsOf = (value: object, at: number): [string, unknown][] =>
   Object.entries(value).filter(([field, part]) => part !== at && field !== "type" && field !== "partID");
 
-/** What an event brings, beside its name and its time. */
-const payloadOf = (event: ReplayStep["event"]): string =>
+/** The fields of an event in addition to its name and its time, as text. */
+const payloadOf = (event: TaskEvent): string =>
   fieldsOf(event, event.at)
     .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, event.at)}`)
     .join(", ");
 
-const effectWords = (effect: TaskEffect): string => {
+const describeEffect = (effect: TaskEffect): string => {
   switch (effect.type) {
     case "sendPrompt":
       return `prompt ${effect.prompt.messageID}`;
@@ -60,20 +60,21 @@ const effectWords = (effect: TaskEffect): string => {
   }
 };
 
-const remarksOn = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
+const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
   const payload = payloadOf(event);
   const given: Row[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
   if (refused !== undefined)
     return [{ label: "refused", text: `task ${toSingleLine(refused)}`, style: "red" }, ...given];
   const moved = (region: keyof typeof to): Row[] =>
-    // The arrow stays with the state that it leads to.
+    // The arrow stays on the line of the state that it leads to.
     from[region] === to[region] ? [] : [{ label: region, text: `${from[region]} →\u00a0${to[region]}` }];
   const moves = [
     ...moved("lifecycle"),
-    ...raised.map((inner) => ({ label: "raises", text: `${inner.type}, ${payloadOf(inner)}` })),
+    ...moved("run"),
+    ...raised.map((inner) => ({ label: "raises", text: [inner.type, payloadOf(inner)].filter(Boolean).join(", ") })),
     ...moved("notice"),
     ...moved("attention"),
-    ...effects.map((effect) => ({ label: "effect", text: toSingleLine(effectWords(effect)) })),
+    ...effects.map((effect) => ({ label: "effect", text: toSingleLine(describeEffect(effect)) })),
   ];
   const quiet: Row = { label: "changed", text: changed.join(", ") || "nothing new" };
   return [...given, ...(moves.length > 0 ? moves : [quiet])];
@@ -81,7 +82,7 @@ const remarksOn = ({ event, from, to, raised, effects, changed, refused }: Repla
 
 const LABEL = "lifecycle".length;
 
-/** The steps of a journal as a table: when, which event, and what came of it. As wide as the screen. */
+/** Formats the steps of a journal as a table as wide as the screen: when, which event, and what came of it. */
 export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): string[] => {
   const isWide = screen.columns >= WIDE;
   const gap = isWide ? "  " : " ";
@@ -100,7 +101,7 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): str
     const isNewDay = before === undefined || date(before.event.at) !== today;
     const time = timeOf(step, before);
     const indent = time.length + gap.length + widest + gap.length + LABEL + gap.length;
-    const lines = remarksOn(step).flatMap(({ label, text, style }) => {
+    const lines = rowsOf(step).flatMap(({ label, text, style }) => {
       const paint = (line: string) => (style ? screen.paint(style, line) : line);
       return wrap(text, screen.columns - indent).map((line, row) => ({
         label: dim((row === 0 ? label : "").padEnd(LABEL)),

@@ -118,6 +118,7 @@ export type TaskEvent =
   | { type: "SUPERVISION_FAILED"; at: number; error: TaskError }
   /** `isNoticePending`: a prompt that carries the task's notice was taken over too. */
   | { type: "ADOPTED"; at: number; recovery: Recovery; isNoticePending: boolean }
+  | { type: "RUN_BEGAN"; at: number }
   | { type: "RUN_ENDED"; at: number; outcome: RunResult["outcome"] }
   /** `call` names the tool call that waits, unique within the parent session. */
   | { type: "WAIT_BEGAN"; at: number; call: string }
@@ -155,7 +156,8 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   RESULT_READ: "The result was read.",
   SUPERVISION_FAILED: "A fault in the plugin: the run cannot be supervised any more.",
   ADOPTED: "The process that supervised the task is gone; this one takes over.",
-  RUN_ENDED: "The lifecycle ended the run. It raises this for the other regions.",
+  RUN_BEGAN: "The lifecycle raises this for the region `run`: a run begins.",
+  RUN_ENDED: "The region `run` raises this for the other regions: the run has ended.",
   WAIT_BEGAN: "A tool call waits for the run's end, in order to tell it.",
   WAIT_ABANDONED: "A tool call waits no longer, and has told nothing.",
   WAIT_DELIVERED: "A tool call's answer told the parent of the run's end.",

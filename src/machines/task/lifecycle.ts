@@ -1,37 +1,45 @@
-import { and, assign, not, raise, stateIn } from "xstate";
-import { runInterrupts, runStates } from "./run-states.ts";
+import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-/** How the newest run stands. */
+/** Has the region `run` begin. Its time is the run's own: entering the chart is no event with one. */
+const beginRun = taskSetup.raise(({ context }) => ({ type: "RUN_BEGAN", at: context.run.startedAt }));
+
+const onRunEnded = {
+  RUN_ENDED: [
+    { guard: "isCompleted", target: "completed" },
+    { guard: "isFailed", target: "error" },
+    { guard: "isCancelled", target: "cancelled" },
+  ],
+} as const;
+
+const onResultRead = {
+  RESULT_READ: { actions: taskSetup.assign({ resultRetrievedAt: ({ event }) => event.at }) },
+} as const;
+
+/** How the newest run stands, for everybody outside. The region `run` says where in it the task is. */
 export const lifecycle = taskSetup.createStateConfig({
-  description: "How the newest run stands. The name of its top state is the task's status.",
+  description: "How the newest run stands. The state's name is the task's status.",
   initial: "running",
   states: {
     running: {
-      id: "running",
       description: "The launch prompt is being worked on.",
       meta: { refuses: { RESUME: "only completed tasks can be resumed (this one is running)" } },
-      initial: "queued",
-      on: runInterrupts,
-      states: runStates("launching"),
+      entry: beginRun,
+      on: onRunEnded,
     },
     resumed: {
-      id: "resumed",
       description: "A follow-up prompt is being worked on.",
       meta: { refuses: { RESUME: "is currently being resumed" } },
-      initial: "queued",
-      on: runInterrupts,
-      states: runStates("prompting"),
+      entry: beginRun,
+      on: onRunEnded,
     },
     completed: {
-      id: "completed",
       description: "The newest run was answered.",
       meta: { refuses: { CANCEL: "has already finished (completed)" } },
-      entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "completed" })),
       on: {
-        RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) },
+        ...onResultRead,
         RESUME: {
-          guard: and([stateIn("#told"), not("waitedFor")]),
+          guard: and([stateIn("#nothingOwed"), not("waitedFor")]),
           target: "resumed",
           actions: assign(({ context, event }) => ({
             run: {
@@ -53,7 +61,6 @@ export const lifecycle = taskSetup.createStateConfig({
       },
     },
     error: {
-      id: "error",
       description: "The newest run failed.",
       meta: {
         refuses: {
@@ -61,11 +68,9 @@ export const lifecycle = taskSetup.createStateConfig({
           RESUME: "only completed tasks can be resumed (this one is error)",
         },
       },
-      entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "error" })),
-      on: { RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
+      on: onResultRead,
     },
     cancelled: {
-      id: "cancelled",
       description: "The newest run was stopped, by the agent or by a person.",
       meta: {
         refuses: {
@@ -73,8 +78,7 @@ export const lifecycle = taskSetup.createStateConfig({
           RESUME: "only completed tasks can be resumed (this one is cancelled)",
         },
       },
-      entry: raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome: "cancelled" })),
-      on: { RESULT_READ: { actions: assign({ resultRetrievedAt: ({ event }) => event.at }) } },
+      on: onResultRead,
     },
   },
 });

@@ -5,9 +5,10 @@ import { attention } from "./attention.ts";
 import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
+import { run } from "./run.ts";
 import { taskSetup } from "./setup.ts";
 
-/** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `request`. */
+/** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `emitEffect`. */
 export const taskMachine = taskSetup.createMachine(
   withEventDescriptions(taskEventDescriptions, {
     id: "task",
@@ -39,6 +40,7 @@ export const taskMachine = taskSetup.createMachine(
     }),
     states: {
       lifecycle,
+      run,
       notice,
       attention,
     },
@@ -67,11 +69,10 @@ export const isCompatible = (snapshot: StoredSnapshot): boolean => {
   }
 };
 
-/** The public status: the name of the top lifecycle state. */
-export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus =>
-  (typeof lifecycle === "string" ? lifecycle : Object.keys(lifecycle)[0]) as TaskStatus;
+/** The public status: the name of the lifecycle's state. */
+export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus => lifecycle;
 
-/** A state as text, such as `running.stopping.aborting`. */
+/** A region's state as text, such as `stopping.aborting`. */
 export const statePath = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? Object.entries(value)
@@ -79,8 +80,9 @@ export const statePath = (value: unknown): string =>
         .join(" ")
     : String(value);
 
-/** The lifecycle as text, such as `running.stopping.aborting`. */
-export const lifecyclePath = ({ value: { lifecycle } }: StoredSnapshot): string => statePath(lifecycle);
+/** The status, and while a run is under way where in it the task is, as text, such as `running.stopping.aborting`. */
+export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): string =>
+  run === "idle" ? lifecycle : `${lifecycle}.${statePath(run)}`;
 
 /** True while a session that runs is being stopped, in whichever state of that. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");

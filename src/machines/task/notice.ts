@@ -1,7 +1,7 @@
 import { and, enqueueActions } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-const telling = { refuses: { RESUME: "has an end that is still being told" } };
+const refusesResume = { refuses: { RESUME: "has an end that is still being told" } };
 
 /** What is owed to the parent about the newest run. */
 export const notice = taskSetup.createStateConfig({
@@ -14,7 +14,7 @@ export const notice = taskSetup.createStateConfig({
   },
   states: {
     none: {
-      id: "told",
+      id: "nothingOwed",
       description: "Nothing is owed to the parent.",
       on: {
         RUN_ENDED: [
@@ -24,7 +24,7 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     held: {
-      meta: telling,
+      meta: refusesResume,
       description: "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
       on: {
         WAIT_DELIVERED: { guard: "isWaiter", target: "none", actions: "removeWaiter" },
@@ -37,7 +37,7 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     due: {
-      meta: telling,
+      meta: refusesResume,
       description: "The parent is owed the run's end.",
       entry: enqueueActions(({ context: { lastRunResult }, enqueue }) => {
         if (lastRunResult) enqueue({ type: "emitEffect", params: { type: "queueNotice", end: lastRunResult } });
@@ -65,7 +65,7 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     sending: {
-      meta: telling,
+      meta: refusesResume,
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
       on: {
         NOTICE_ACKNOWLEDGED: { target: "none" },

@@ -2,7 +2,7 @@ import { initialTransition, transition } from "xstate";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { refusalReason, type StoredSnapshot, statePath, type TaskSnapshot, taskMachine } from "./machine.ts";
 
-/** Where each region of the chart stands, as text: `lifecycle` may be `running.working`. */
+/** Where each region of the chart stands, as text: `run` may be `stopping.aborting`. */
 export type Regions = Record<keyof TaskSnapshot["value"], string>;
 
 /** One event of a journal, and what the machine made of it. */
@@ -36,7 +36,8 @@ interface Action {
 }
 
 const regionsOf = ({ value }: StoredSnapshot): Regions => ({
-  lifecycle: statePath(value.lifecycle),
+  lifecycle: value.lifecycle,
+  run: statePath(value.run),
   notice: statePath(value.notice),
   attention: statePath(value.attention),
 });

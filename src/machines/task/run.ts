@@ -1,10 +1,10 @@
 import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
-import type { Prompt, TaskContext, TaskEvent } from "./events.ts";
+import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
 
-const PACE = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
+const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
 
 const UNANSWERED: TaskError = {
   name: "Unanswered",
@@ -24,6 +24,10 @@ const INTERRUPTED: TaskError = {
   message: "OpenCode ended while the task ran, and the task was not continued.",
 };
 
+const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
+
+const CHECK_AGAIN = "It is asked again after a pause.";
+
 const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   sessionID: facts.sessionID,
   messageID: run.messageID,
@@ -31,6 +35,10 @@ const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   agent: facts.agent,
   model: facts.model,
 });
+
+function eventError({ event }: { event: TaskEvent }): TaskError {
+  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
+}
 
 const emitStop = {
   type: "emitEffect",
@@ -42,94 +50,122 @@ const emitStop = {
   }),
 } as const;
 
-function eventError({ event }: { event: TaskEvent }): TaskError {
-  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
-}
-
-/** Asks the host how the run stands; answers to earlier looks count no more. */
+/** Asks the host how the run stands; answers to earlier checks no longer count. */
 const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   const { facts, run, hostError, abortedAt, missingSince } = context;
   const checkId = context.checkId + 1;
   enqueue.assign({ checkId, nextDeadline: undefined });
   const { sessionID } = facts;
-  const seen = { sessionID, messageID: run.messageID, hostError, abortedAt, wasMissing: missingSince !== undefined };
-  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, ...seen } });
+  const known = { sessionID, messageID: run.messageID, hostError, abortedAt, wasMissing: missingSince !== undefined };
+  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, ...known } });
 });
 
-const failure = { type: "recordError", params: eventError } as const;
+/** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
+const endRun = (outcome: RunResult["outcome"]) =>
+  taskSetup.raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome }));
 
-const backToWorking = {
+const endCompleted = endRun("completed");
+const endFailed = endRun("error");
+const endCancelled = endRun("cancelled");
+
+const recordEventError = { type: "recordError", params: eventError } as const;
+
+const complete = {
   guard: "isCurrentCheck",
-  target: "working",
-  actions: taskSetup.assign({ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined }),
-} as const;
-
-const NOTED = "It is looked into once the prompt is accepted.";
-
-const ASKED_AGAIN = "It is asked again after a pause.";
-
-const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
-
-const fail = { target: "#error", actions: ["recordEnd", failure] } as const;
-
-const answered = {
-  guard: "isCurrentCheck",
-  target: "#completed",
+  target: "#idle",
   actions: [
     "recordEnd",
     taskSetup.assign({
       result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
       resultRetrievedAt: undefined,
     }),
+    endCompleted,
   ],
 } as const;
 
-/** The run has not ended in the host, as far as is known: what still works on it costs. */
+const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;
+
+/** As far as the host has said, the run has not ended: whatever still works on it costs money. */
 const failAndStop = {
-  target: "#error",
-  description: "The run is given up. What still works on it is stopped.",
-  actions: ["recordEnd", failure, emitStop],
+  target: "#idle",
+  description: "The run is given up, and whatever still works on it is stopped.",
+  actions: ["recordEnd", recordEventError, emitStop, endFailed],
 } as const;
 
-/** The run was cut off. Sent again with the same ids, its prompt goes on from the last step that was finished. */
-const continueOrFail = (sending: "launching" | "prompting") =>
-  [
-    {
-      guard: and(["isCurrentCheck", "mayContinue"]),
-      target: sending,
-      description: "It was cut off, and goes on from the last step that was finished.",
-      actions: taskSetup.assign({
-        sendAttempts: 0,
-        failedChecks: 0,
-        interruptions: ({ context, event }) => interruptionsWith(context, event),
-        lastStepAt: ({ context, event }) => newestStepAt(context, event),
-        abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
-      }),
-    },
-    {
-      guard: "isCurrentCheck",
-      target: "#error",
-      description: "It was cut off, and is not continued.",
-      actions: ["recordEnd", { type: "recordError", params: INTERRUPTED }, emitStop],
-    },
-  ] as const;
+const cancelled = { target: "#idle", actions: ["recordEnd", endCancelled] } as const;
 
-/** Where a run is until it ends. A launch and a resume go the same way; only the name of the sending state differs. */
-export const runStates = (sending: "launching" | "prompting") =>
-  ({
-    queued: taskSetup.createStateConfig({
+const keepWorking = {
+  guard: "isCurrentCheck",
+  target: "working",
+  actions: taskSetup.assign({ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined }),
+} as const;
+
+const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
+
+const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
+
+/** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
+const continueOrFail = [
+  {
+    guard: and(["isCurrentCheck", "mayContinue"]),
+    target: "sending",
+    description: "It was interrupted, and continues after the last step that was finished.",
+    actions: taskSetup.assign({
+      sendAttempts: 0,
+      failedChecks: 0,
+      interruptions: ({ context, event }) => interruptionsWith(context, event),
+      lastStepAt: ({ context, event }) => newestStepAt(context, event),
+      abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
+    }),
+  },
+  {
+    guard: "isCurrentCheck",
+    target: "#idle",
+    description: "It was interrupted, and is not continued.",
+    actions: ["recordEnd", { type: "recordError", params: INTERRUPTED }, emitStop, endFailed],
+  },
+] as const;
+
+/** Where the newest run is: the same way for a launch and for a resume. */
+export const run = taskSetup.createStateConfig({
+  description: "Where the newest run is: from its place in the queue to its end.",
+  initial: "idle",
+  on: {
+    CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
+    SESSION_DELETED: {
+      guard: "live",
+      target: "#idle",
+      description: "Its model keeps working until it is aborted.",
+      actions: ["recordEnd", { type: "recordError", params: SESSION_DELETED }, emitStop, endFailed],
+    },
+    SUPERVISION_FAILED: { guard: "live", ...failAndStop },
+    ADOPTED: {
+      guard: "live",
+      target: ".recovering",
+      actions: taskSetup.assign(({ context, event }) => ({
+        recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
+        hostError: undefined,
+        idleHinted: false,
+        failedChecks: 0,
+        missingSince: undefined,
+      })),
+    },
+  },
+  states: {
+    idle: {
+      id: "idle",
+      description: "No run is under way.",
+      on: { RUN_BEGAN: { target: "queued" } },
+    },
+    queued: {
       description: "The child session exists. The run waits for a slot.",
       on: {
-        SLOT_GRANTED: { target: sending },
-        ADOPTED: { description: "Nothing was sent yet: the run goes on waiting." },
-        CANCEL: {
-          target: "#cancelled",
-          description: "Nothing was sent yet: there is nothing to stop.",
-          actions: "recordEnd",
-        },
+        SLOT_GRANTED: { target: "sending" },
+        ADOPTED: { description: "Nothing was sent yet: the run keeps waiting." },
+        CANCEL: { ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
-    }),
-    [sending]: taskSetup.createStateConfig({
+    },
+    sending: {
       description: "The prompt is on its way to the host.",
       entry: [
         assign({
@@ -142,44 +178,50 @@ export const runStates = (sending: "launching" | "prompting") =>
       ],
       on: {
         PROMPT_ACCEPTED: [
-          { guard: "idleHinted", target: "settling", description: "It said idle or error before that." },
+          { guard: "idleHinted", target: "verifying", description: "It reported idle or an error before that." },
           { target: "working" },
         ],
         PROMPT_REFUSED: [{ guard: and(["retryable", "sendAttemptsLeft"]), target: "backingOff" }, failAndStop],
         SESSION_NOT_FOUND: { target: "missing", actions: "recordNotFound" },
-        HOST_IDLE: { description: NOTED, actions: "recordIdleHint" },
-        HOST_ERROR: { description: NOTED, actions: "recordIdleHint" },
+        HOST_IDLE: { description: AFTER_ACCEPTANCE, actions: "recordIdleHint" },
+        HOST_ERROR: { description: AFTER_ACCEPTANCE, actions: "recordIdleHint" },
       },
-    }),
-    backingOff: taskSetup.createStateConfig({
-      description: "The prompt was refused, or lies unanswered. It is sent again, with the same ids, after a pause.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, PACE) },
+    },
+    backingOff: {
+      description: "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
       on: {
-        TICK: { guard: "due", target: sending },
-        HOST_IDLE: { target: "settling" },
-        HOST_ERROR: { target: "settling", actions: "recordIdleHint" },
+        TICK: { guard: "due", target: "sending" },
+        HOST_IDLE: { target: "verifying" },
+        HOST_ERROR: { target: "verifying", actions: "recordIdleHint" },
       },
-    }),
-    working: taskSetup.createStateConfig({
+    },
+    working: {
       tags: "working",
       description: "The child is at work.",
       on: {
-        HOST_IDLE: { target: "settling" },
+        HOST_IDLE: { target: "verifying" },
         HOST_ERROR: {
           description: "Idle should follow; if it does not, the host is asked after a moment.",
           actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
         },
-        TICK: { guard: "due", target: "settling" },
+        TICK: { guard: "due", target: "verifying" },
       },
-    }),
-    settling: taskSetup.createStateConfig({
-      description: "The child looks finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+    },
+    verifying: {
+      description:
+        "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
       entry: emitCheck,
       on: {
-        HOST_IDLE: { target: "settling", reenter: true, description: "It is asked anew." },
-        HOST_ERROR: { target: "settling", reenter: true, description: "It is asked anew.", actions: "recordIdleHint" },
-        CHECKED_BUSY: backToWorking,
-        CHECKED_ANSWERED: answered,
+        HOST_IDLE: { target: "verifying", reenter: true, description: "The host is asked anew." },
+        HOST_ERROR: {
+          target: "verifying",
+          reenter: true,
+          description: "The host is asked anew.",
+          actions: "recordIdleHint",
+        },
+        CHECKED_BUSY: keepWorking,
+        CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
         CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
         CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "missing", actions: "recordNotFound" },
@@ -196,23 +238,24 @@ export const runStates = (sending: "launching" | "prompting") =>
           {
             guard: and(["isCurrentCheck", "failedChecksLeft"]),
             target: "working",
-            description: ASKED_AGAIN,
-            actions: [countFailedCheck, { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
+            description: CHECK_AGAIN,
+            actions: [countFailedCheck, checkAgainLater],
           },
           { guard: "isCurrentCheck", ...failAndStop },
         ],
       },
-    }),
-    missing: taskSetup.createStateConfig({
-      description: "The host does not find the child session. It is asked again after a pause: only then that counts.",
-      entry: { type: "setDeadline", params: TASK_LIMITS.recheckAfter },
+    },
+    missing: {
+      description:
+        "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+      entry: checkAgainLater,
       on: {
-        TICK: { guard: "due", target: "settling" },
-        HOST_ERROR: { description: "It is looked into after the pause.", actions: "recordIdleHint" },
+        TICK: { guard: "due", target: "verifying" },
+        HOST_ERROR: { description: "The host is asked after the pause.", actions: "recordIdleHint" },
       },
-    }),
-    aborted: taskSetup.createStateConfig({
-      description: "The run was aborted: by a person, or because OpenCode ends. That shows within a moment.",
+    },
+    aborted: {
+      description: "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
       entry: [
         assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
         { type: "setDeadline", params: TASK_LIMITS.cancelAfterAbort },
@@ -220,49 +263,49 @@ export const runStates = (sending: "launching" | "prompting") =>
       on: {
         TICK: {
           guard: "due",
-          target: "#cancelled",
+          target: "#idle",
           description: "OpenCode has not ended: a person stopped the run.",
-          actions: assign({
-            completedAt: ({ context, event }) => context.abortedAt ?? event.at,
-            nextDeadline: undefined,
-          }),
+          actions: [
+            assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at, nextDeadline: undefined }),
+            endCancelled,
+          ],
         },
       },
-    }),
-    reclaiming: taskSetup.createStateConfig({
-      description: "The process that supervised the run is gone. The host is asked what became of the run meanwhile.",
+    },
+    recovering: {
+      description: "The process that supervised the run has ended. The host is asked what became of the run.",
       entry: emitCheck,
       on: {
-        TICK: { guard: "due", target: "reclaiming", reenter: true },
-        CHECKED_BUSY: backToWorking,
-        CHECKED_ANSWERED: answered,
+        TICK: { guard: "due", target: "recovering", reenter: true },
+        CHECKED_BUSY: keepWorking,
+        CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
-        // Whatever was aborted, it went down with its process: nobody was there to cancel it.
-        CHECKED_ABORTED: continueOrFail(sending),
-        CHECKED_UNANSWERED: continueOrFail(sending),
+        // An abort came with the end of the process: nobody was there to cancel the run.
+        CHECKED_ABORTED: continueOrFail,
+        CHECKED_UNANSWERED: continueOrFail,
         CHECKED_NOT_FOUND: {
           guard: "isCurrentCheck",
-          description: ASKED_AGAIN,
-          actions: ["recordNotFound", { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
+          description: CHECK_AGAIN,
+          actions: ["recordNotFound", checkAgainLater],
         },
         CHECK_FAILED: [
           {
             guard: and(["isCurrentCheck", "failedChecksLeft"]),
-            description: ASKED_AGAIN,
-            actions: [countFailedCheck, { type: "setDeadline", params: TASK_LIMITS.recheckAfter }],
+            description: CHECK_AGAIN,
+            actions: [countFailedCheck, checkAgainLater],
           },
           { guard: "isCurrentCheck", ...failAndStop },
         ],
       },
-    }),
-    stopping: taskSetup.createStateConfig({
+    },
+    stopping: {
       tags: "stopping",
       description: "The task was cancelled. Its session, and all below it, is being stopped.",
       meta: { refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",
       on: {
-        SESSION_DELETED: { target: "#cancelled", actions: "recordEnd" },
-        ADOPTED: { target: ".aborting", description: "It goes on stopping the session." },
+        SESSION_DELETED: cancelled,
+        ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },
       },
       states: {
         aborting: {
@@ -272,13 +315,13 @@ export const runStates = (sending: "launching" | "prompting") =>
             emitStop,
           ],
           on: {
-            STOPPED: { target: "#cancelled", actions: "recordEnd" },
+            STOPPED: cancelled,
             NOT_STOPPED: [
               { guard: "stopAttemptsLeft", target: "pausing" },
               {
-                target: "#cancelled",
+                target: "#idle",
                 description: "It was tried often enough; the task says why.",
-                actions: ["recordEnd", failure],
+                actions: ["recordEnd", recordEventError, endCancelled],
               },
             ],
           },
@@ -289,26 +332,6 @@ export const runStates = (sending: "launching" | "prompting") =>
           on: { TICK: { guard: "due", target: "aborting" } },
         },
       },
-    }),
-  }) as const;
-
-/** What may come from outside wherever a run is, to end it or to take it over. */
-export const runInterrupts = {
-  CANCEL: { guard: "notStopping", target: ".stopping" },
-  SESSION_DELETED: {
-    target: "#error",
-    description: "Its model works on until it is aborted.",
-    actions: ["recordEnd", { type: "recordError", params: SESSION_DELETED }, emitStop],
+    },
   },
-  SUPERVISION_FAILED: failAndStop,
-  ADOPTED: {
-    target: ".reclaiming",
-    actions: taskSetup.assign(({ context, event }) => ({
-      recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
-      hostError: undefined,
-      idleHinted: false,
-      failedChecks: 0,
-      missingSince: undefined,
-    })),
-  },
-} as const;
+});

@@ -13,7 +13,7 @@ export interface InspectorStep {
   to: string;
   /** The event's type; of one that carries another event or an effect, that one's type too: `HOST idle`. */
   event: string;
-  /** The innermost states that the actor is in after it, such as `lifecycle.running.working`. */
+  /** The innermost states that the actor is in after it, such as `run.working`. */
   states: string[];
   /** Those of them that it was not in before, and those that it is in no more. */
   entered: string[];

@@ -1,7 +1,7 @@
 /** A machine's state as XState has it: nested, by the names of the states. */
 export type StateValue = string | { [name: string]: StateValue | undefined };
 
-/** The innermost states of a state value as dotted paths, such as `lifecycle.running.working` and `notice.none`. */
+/** The innermost states of a state value as dotted paths, such as `run.working` and `notice.none`. */
 export const statePaths = (value: StateValue | undefined): string[] => {
   if (value === undefined) return [];
   if (typeof value === "string") return [value];

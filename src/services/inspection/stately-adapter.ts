@@ -1,7 +1,7 @@
 import { createInspector, type StatelyActorEvent, type StatelyInspectionEvent } from "@statelyai/inspect";
 import type { Inspect } from "../runtime/actor-system.ts";
 
-/** The task's chart is eleven levels deep down to the events of `stopping.pausing`; what lies deeper is cut off. */
+/** The task's chart is nine levels deep down to the events of `stopping.pausing`; what lies deeper is cut off. */
 const DEPTH = 20;
 
 /** The states alone: the rest of a snapshot is the machine itself, or what somebody said. */

@@ -59,7 +59,7 @@ export const observe = (directory: string, steps: StepLog, now: () => number): I
 
   /** A transition may change nothing in the actor itself: the supervisor only passes things on. */
   const onMicrostep = (told: Of<"@xstate.microstep">) => {
-    const sent = refOf(told).pending.find(({ event }) => event === told.event);
+    const sent = refs.get((told.actorRef as InspectedRef).sessionId)?.pending.find(({ event }) => event === told.event);
     if (sent && told._transitions.length > 0) sent.taken = true;
   };
 

@@ -93,6 +93,7 @@ const taskEvents: Events<TaskEvent> = {
   RESULT_READ: timed,
   SUPERVISION_FAILED: fc.record({ at, error }),
   ADOPTED: fc.record({ at, recovery, isNoticePending: fc.boolean() }),
+  RUN_BEGAN: timed,
   RUN_ENDED: fc.record({ at, outcome }),
   WAIT_BEGAN: call,
   WAIT_ABANDONED: call,

@@ -1,6 +1,6 @@
 import { initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
-import { lifecyclePath, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { type Driven, drive } from "../drive.ts";
 
@@ -75,7 +75,7 @@ export const resume = (task: DrivenTask): DrivenTask => {
 
 /** Has the host asked how the run stands, if it is not being asked already; returns what is requested for it. */
 export const look = (task: DrivenTask): TaskEffect[] => {
-  if (lifecyclePath(task.snapshot).endsWith("working")) return task.take("HOST_IDLE");
+  if (task.snapshot.hasTag("working")) return task.take("HOST_IDLE");
   return task.snapshot.context.nextDeadline === undefined ? [] : task.take("TICK");
 };
 

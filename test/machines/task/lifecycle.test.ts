@@ -32,7 +32,7 @@ test("a resumed run is continued after a crash, however often the one before was
   task.take("PROMPT_ACCEPTED");
   resume(completeAndTell(task));
   cutOff(task);
-  expect(lifecyclePath(task.snapshot)).toBe("resumed.prompting");
+  expect(lifecyclePath(task.snapshot)).toBe("resumed.sending");
 });
 
 test("a resumed run is not blamed for an error of the run before", () => {

@@ -20,8 +20,8 @@ test("each step says where the regions stood before and after, what was raised a
   const { steps } = replay(origin, events);
   expect(steps.map(({ event }) => event)).toEqual(events);
   expect(steps[0]).toMatchObject({
-    from: { lifecycle: "running.queued", notice: "none", attention: "none" },
-    to: { lifecycle: "running.launching", notice: "none", attention: "none" },
+    from: { lifecycle: "running", run: "queued", notice: "none", attention: "none" },
+    to: { lifecycle: "running", run: "sending", notice: "none", attention: "none" },
     effects: [{ type: "sendPrompt", prompt: { messageID: "msg_ses_a" } }],
     raised: [],
     refused: undefined,
@@ -29,7 +29,7 @@ test("each step says where the regions stood before and after, what was raised a
   expect(steps[0]?.changed).toContain("sendAttempts");
   const answered = steps.find(({ event }) => event.type === "CHECKED_ANSWERED");
   expect(answered).toMatchObject({
-    to: { lifecycle: "completed", notice: "due" },
+    to: { lifecycle: "completed", run: "idle", notice: "due" },
     raised: [{ type: "RUN_ENDED", outcome: "completed" }],
     effects: [{ type: "queueNotice", end: { run: 0, outcome: "completed" } }],
   });

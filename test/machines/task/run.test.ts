@@ -42,7 +42,7 @@ test("a process that takes over counts the looks without an answer anew", () => 
   failLooks(task, ALL_BUT_ONE);
   task.take("ADOPTED");
   failLooks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.reclaiming");
+  expect(lifecyclePath(task.snapshot)).toBe("running.recovering");
 });
 
 test("a prompt that is lost again and again is sent `patience.sends` times, then the run is given up", () => {
@@ -105,12 +105,12 @@ test("an idle that came before the prompt was sent again says nothing of that se
   expect(task.take("PROMPT_ACCEPTED")).toEqual([]);
 });
 
-test.each(["launching", "backingOff", "working", "settling"])(
+test.each(["sending", "backingOff", "working", "verifying"])(
   "an error that is heard while %s is remembered",
   (state) => {
-    const task = state === "launching" ? queuedTask() : workingTask();
-    if (state === "launching") task.take("SLOT_GRANTED");
-    if (state === "backingOff" || state === "settling") look(task);
+    const task = state === "sending" ? queuedTask() : workingTask();
+    if (state === "sending") task.take("SLOT_GRANTED");
+    if (state === "backingOff" || state === "verifying") look(task);
     if (state === "backingOff") task.take("CHECKED_UNANSWERED");
     expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
     task.take("HOST_ERROR", { error: FIRST });

@@ -179,7 +179,7 @@ describe("a task's own session that the host does not find", () => {
     await stage.restart();
     stage.host.failNext("messages", missing);
     await stage.clock.advance(1_000);
-    expect(stage.task(id).state).toBe("running.reclaiming");
+    expect(stage.task(id).state).toBe("running.recovering");
     await stage.clock.advance(5_000);
     expect(stage.host.at(id).busy).toBe(true);
     stage.host.finish(id, "12");

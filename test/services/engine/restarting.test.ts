@@ -225,7 +225,7 @@ describe("a task whose process died", () => {
     const id = await stage.launch();
     const record = stage.store.get(id);
     if (!record) throw new Error("the task is not stored");
-    const value = { ...record.snapshot.value, lifecycle: { running: "dreaming" } } as never;
+    const value = { ...record.snapshot.value, run: "dreaming" } as never;
     stage.store.commit({ records: [{ ...record, snapshot: { ...record.snapshot, value } }], journal: [], prompts: [] });
     await stage.restart();
     await stage.clock.advance(5_000);

@@ -22,8 +22,8 @@ test("a launch is told step by step, in the order in which the events were sent"
     "outside → supervisor: LAUNCH",
     "supervisor → outbox: xstate.init, idle open",
     "supervisor → outbox: PARENT_PRESENT, ignored",
-    "supervisor → ses_0001: xstate.init, queued none none",
-    "supervisor → ses_0001: SLOT_GRANTED, launching",
+    "supervisor → ses_0001: xstate.init, running queued none none",
+    "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
     "outside → supervisor: HOST message",
     "outside → supervisor: HOST busy",
@@ -41,7 +41,7 @@ test("a task that was told of is gone, and shown as it was; asked once more, it 
   expect(task()).toMatchObject([
     {
       gone: true,
-      states: ["lifecycle.completed", "notice.none", "attention.none"],
+      states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none"],
       moved: { event: "NOTICE_ACKNOWLEDGED" },
     },
   ]);
@@ -50,7 +50,7 @@ test("a task that was told of is gone, and shown as it was; asked once more, it 
   await stage.call("task", { resume: id, prompt: "Go on." });
   await settled();
   expect(task()).toMatchObject([
-    { gone: false, states: ["lifecycle.resumed.working", "notice.none", "attention.none"] },
+    { gone: false, states: ["lifecycle.resumed", "run.working", "notice.none", "attention.none"] },
   ]);
 });
 
@@ -104,7 +104,7 @@ test("an actor that threw is gone; the one that makes its end known is the same 
   const lines = stage.lines();
   const thrown = lines.findIndex((line) => line.startsWith(`${id} → supervisor: xstate.error.actor.`));
   expect(thrown).toBeGreaterThan(0);
-  expect(lines.slice(thrown)).toContainEqual(`supervisor → ${id}: SUPERVISION_FAILED, error due`);
+  expect(lines.slice(thrown)).toContainEqual(`supervisor → ${id}: SUPERVISION_FAILED, error idle due`);
   await stage.clock.advance(1_000);
   expect(stage.showing().actors.filter((actor) => actor.id === id)).toMatchObject([{ gone: true }]);
 });
@@ -116,11 +116,11 @@ test("a supervisor that threw takes all it had with it; what the next one takes 
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
     { kind: "supervisor", gone: false, states: ["open"] },
     { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },
-    { kind: "task", gone: false, states: ["lifecycle.running.working", "notice.none", "attention.none"] },
+    { kind: "task", gone: false, states: ["lifecycle.running", "run.working", "notice.none", "attention.none"] },
   ]);
   stage.host.finish(id, "There are 12.");
   await stage.clock.advance(1_000);
-  expect(stage.lines()).toContain(`supervisor → ${id}: CHECKED_ANSWERED, completed due`);
+  expect(stage.lines()).toContain(`supervisor → ${id}: CHECKED_ANSWERED, completed idle due`);
 });
 
 test("a watcher that throws harms nothing: it is told no more, and that is logged", async () => {

@@ -12,8 +12,8 @@ const happen = (steps: StepLog, to: string, event: string, states: string[], tak
 
 test("the innermost states of all regions are told as paths", () => {
   expect(statePaths("open")).toEqual(["open"]);
-  expect(statePaths({ lifecycle: { running: { stopping: "aborting" } }, notice: "none", attention: {} })).toEqual([
-    "lifecycle.running.stopping.aborting",
+  expect(statePaths({ run: { stopping: "aborting" }, notice: "none", attention: {} })).toEqual([
+    "run.stopping.aborting",
     "notice.none",
     "attention",
   ]);
@@ -29,13 +29,13 @@ test("an event is named by its type and by that of what it carries, and by nothi
 test("a step tells what was entered and left; an actor remembers what brought it where it is", () => {
   const steps = createStepLog();
   introduce(steps, "a");
-  happen(steps, "a", "INIT", ["lifecycle.queued", "notice.none"]);
-  happen(steps, "a", "GO", ["lifecycle.working", "notice.none"]);
-  happen(steps, "a", "NOISE", ["lifecycle.working", "notice.none"], false);
+  happen(steps, "a", "INIT", ["run.queued", "notice.none"]);
+  happen(steps, "a", "GO", ["run.working", "notice.none"]);
+  happen(steps, "a", "NOISE", ["run.working", "notice.none"], false);
   const { actors, steps: told } = steps.since(0);
   expect(told.map(({ number, event, entered, left, taken }) => ({ number, event, entered, left, taken }))).toEqual([
-    { number: 1, event: "INIT", entered: ["lifecycle.queued", "notice.none"], left: [], taken: true },
-    { number: 2, event: "GO", entered: ["lifecycle.working"], left: ["lifecycle.queued"], taken: true },
+    { number: 1, event: "INIT", entered: ["run.queued", "notice.none"], left: [], taken: true },
+    { number: 2, event: "GO", entered: ["run.working"], left: ["run.queued"], taken: true },
     { number: 3, event: "NOISE", entered: [], left: [], taken: false },
   ]);
   expect(actors).toEqual([
@@ -44,8 +44,8 @@ test("a step tells what was entered and left; an actor remembers what brought it
       kind: "task",
       id: "a",
       directory: "/project",
-      states: ["lifecycle.working", "notice.none"],
-      moved: { number: 2, at: 7, event: "GO", entered: ["lifecycle.working"], left: ["lifecycle.queued"] },
+      states: ["run.working", "notice.none"],
+      moved: { number: 2, at: 7, event: "GO", entered: ["run.working"], left: ["run.queued"] },
       newest: 3,
       gone: false,
     },

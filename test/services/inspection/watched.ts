@@ -6,7 +6,7 @@ import { createStage, type Stage, type StageOptions } from "../../fakes/stage.ts
 /** The whole product on a fake host, watched. */
 export interface WatchedStage extends Stage {
   showing(): InspectorMessage;
-  /** Each step as a line: `supervisor → ses_0001: SLOT_GRANTED, launching`. */
+  /** Each step as a line: `supervisor → ses_0001: SLOT_GRANTED, sending`. */
   lines(): string[];
 }
 

@@ -78,7 +78,7 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
   expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
-  expect(runtime.snapshotOf("ses_1")?.value.lifecycle).toEqual({ running: "working" });
+  expect(runtime.snapshotOf("ses_1")?.value.run).toBe("working");
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
