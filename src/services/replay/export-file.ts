@@ -5,8 +5,8 @@ import { redactJournal } from "./redact.ts";
 
 const FORMAT = "opencode-taskchart journal";
 
-/** The version of the layout below. */
-const VERSION = 1;
+/** The version of the layout below, and of the names that the task's chart has. */
+const VERSION = 2;
 
 /** A file in which a journal goes from one person to another. What events and contexts are in detail is the chart's. */
 const ExportedJournal = z.object({
@@ -73,6 +73,7 @@ export const parse = (text: string): ExportedFile | { wrong: string } => {
   }
   const version = versionOf(json);
   if (version === undefined) return { wrong: "is no exported journal" };
+  if (version === 1) return { wrong: "was exported by an older version of this plugin: export the task again" };
   if (version !== VERSION) return { wrong: `has layout ${version}, and this version reads layout ${VERSION}` };
   const read = ExportedJournal.safeParse(json);
   if (!read.success) {

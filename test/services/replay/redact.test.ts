@@ -142,10 +142,15 @@ test.each([
   ["other JSON", '{"name":"x"}', "is no exported journal"],
   [
     "a newer layout",
-    '{"format":"opencode-taskchart journal","version":2}',
-    "has layout 2, and this version reads layout 1",
+    '{"format":"opencode-taskchart journal","version":3}',
+    "has layout 3, and this version reads layout 2",
   ],
-  ["a part of one", '{"format":"opencode-taskchart journal","version":1}', /^is damaged: exportedAt: /],
+  [
+    "the layout from before the charts were renamed",
+    '{"format":"opencode-taskchart journal","version":1}',
+    "was exported by an older version of this plugin: export the task again",
+  ],
+  ["a part of one", '{"format":"opencode-taskchart journal","version":2}', /^is damaged: exportedAt: /],
 ])("a file with %s is refused in words", (_, text, wrong) => {
   expect(parse(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
 });

@@ -1,12 +1,18 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
+import { isCompatible, lifecyclePath, type StoredSnapshot, statusOf } from "../../../src/machines/task/machine.ts";
+import { replay } from "../../../src/machines/task/replay.ts";
+import { differences } from "../../../src/services/replay/differences.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
+import type { Database, Value } from "../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
 import { noticePrompt, START, tell } from "./story.ts";
+import versionSix from "./version-6.json" with { type: "json" };
 
 const openDatabase = await loadSqlite();
 
@@ -204,4 +210,106 @@ test("what nobody reads of a task is not stored beside it", () => {
   expect(columns).toContain("snapshot");
   expect(columns.filter((name) => name === "agent" || name === "batch")).toEqual([]);
   expect(names("SELECT name FROM sqlite_master WHERE type = 'index'")).not.toContain("task_by_status");
+});
+
+const insert = (database: Database, table: string, rows: readonly Record<string, Value>[]) => {
+  for (const row of rows) {
+    const columns = Object.keys(row);
+    const marks = columns.map(() => "?").join(", ");
+    database.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${marks})`).run(...Object.values(row));
+  }
+};
+
+/** A file as version 6 of the schema wrote it: tasks in every state of their chart, with their journals. */
+const writtenByVersionSix = () => {
+  const path = join(temporaryFolder(), "some.db");
+  const old = opened(path);
+  migrate(old, migrations.slice(0, 6));
+  insert(old, "task", versionSix.task);
+  insert(old, "listed", versionSix.listed);
+  insert(old, "journal", versionSix.journal);
+  insert(old, "prompt", versionSix.prompt);
+  old.exec(`UPDATE newest_change SET number = ${versionSix.listed.length}`);
+  return { path, old };
+};
+
+const tasksIn = (database: Database) =>
+  database
+    .prepare<{ id: string; status: string; snapshot: string; origin: string }>("SELECT * FROM task ORDER BY seq")
+    .all()
+    .map(({ id, status, snapshot, origin }) => ({
+      id,
+      status,
+      snapshot: JSON.parse(snapshot) as StoredSnapshot,
+      origin: JSON.parse(origin) as TaskInput,
+      events: database
+        .prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq")
+        .all(id)
+        .map(({ event }) => JSON.parse(event) as TaskEvent),
+    }));
+
+/** A state of version 6 as the task's text of today. */
+const renamed = ({ value: { lifecycle } }: { value: { lifecycle: unknown } }) =>
+  JSON.stringify(lifecycle)
+    .replaceAll(/[{}"]/g, "")
+    .replaceAll(":", ".")
+    .replace(/launching|prompting/, "sending")
+    .replace("settling", "verifying")
+    .replace("reclaiming", "recovering");
+
+test("tasks that the version before the charts were renamed left in any state replay to where they are", () => {
+  const { path } = writtenByVersionSix();
+  const database = opened(path);
+  migrate(database);
+  const tasks = tasksIn(database);
+  expect(tasks).toHaveLength(versionSix.task.length);
+  expect(tasks.map(({ snapshot }) => lifecyclePath(snapshot))).toEqual(
+    versionSix.task.map(({ snapshot }) => renamed(JSON.parse(snapshot))),
+  );
+  for (const { id, status, snapshot, origin, events } of tasks) {
+    const { steps, snapshot: replayed } = replay(origin, events);
+    expect(
+      steps.filter(({ refused }) => refused !== undefined),
+      id,
+    ).toEqual([]);
+    expect(differences(replayed, snapshot), id).toEqual([]);
+    expect(isCompatible(snapshot), id).toBe(true);
+    expect(statusOf(snapshot), id).toBe(status);
+  }
+});
+
+test("a process of today takes over what that version left under way, and lists the rest", () => {
+  const { path } = writtenByVersionSix();
+  const file = opened(path);
+  migrate(file);
+  const store = createSqliteStore({ database: file, owner: ownerOf("next"), now: () => START });
+  const left = versionSix.task.filter(({ owner }) => owner !== null);
+  const { tasks, prompts } = store.adopt(START + LEASE_MS, () => true);
+  expect(tasks.map(({ task }) => task.sessionID).sort()).toEqual(left.map(({ id }) => id).sort());
+  expect(prompts).toHaveLength(1);
+  expect(store.list({})).toHaveLength(versionSix.task.length);
+});
+
+test("damaged rows stay as they are when the charts' names change, and the others are renamed all the same", () => {
+  const { path, old } = writtenByVersionSix();
+  const [damaged, ...whole] = versionSix.task.map(({ id }) => id);
+  old.exec("DROP TRIGGER keep_damaged_snapshot");
+  for (const [text, id] of [
+    ["{", damaged],
+    ["5", whole[0]],
+    ['{"context":{"facts":{}}}', whole[1]],
+  ] as const)
+    old.prepare("UPDATE task SET snapshot = ? WHERE id = ?").run(text, String(id));
+  old.prepare("UPDATE journal SET event = '{' WHERE seq = 1").run();
+  old.exec(`CREATE TRIGGER keep_damaged_snapshot BEFORE UPDATE OF snapshot ON task WHEN NOT json_valid(old.snapshot)
+    BEGIN INSERT INTO damaged (task, snapshot, progress) VALUES (old.id, old.snapshot, old.progress); END`);
+  const database = opened(path);
+  migrate(database);
+  const snapshots = database.prepare<{ snapshot: string }>("SELECT snapshot FROM task ORDER BY seq").all();
+  expect(snapshots.slice(0, 3).map(({ snapshot }) => snapshot)).toEqual(["{", "5", '{"context":{"facts":{}}}']);
+  for (const { snapshot } of snapshots.slice(3)) expect(JSON.parse(snapshot).context).toHaveProperty("sendAttempts");
+  const events = database.prepare<{ event: string }>("SELECT event FROM journal ORDER BY seq").all();
+  expect(events[0]?.event).toBe("{");
+  expect(events.some(({ event }) => /LOOK|SESSION_GONE|"look"/.test(event))).toBe(false);
+  expect(database.prepare("SELECT * FROM damaged").all()).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { DEFAULT_DATABASE } from "../opencode-database.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
+import { renameChartTerms } from "./rename-chart-terms.ts";
 
 /** One step from a version to the next. */
 export type Migration = (database: Database) => void;
@@ -116,6 +117,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(addDatabase),
   (database) => database.exec(dropUnread),
   (database) => database.exec(keepDamaged),
+  renameChartTerms,
 ];
 
 /** The version of everything in the file, the snapshots included; 0 in a new file. */
