@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../src/machines/supervisor/events.ts";
+import type { HostEvent } from "../../src/machines/host-events.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** What becomes of an event on its way; `by` is milliseconds. `swap`: it comes after the one that follows it. */

@@ -1,4 +1,4 @@
-import type { HostEvent, MessageInfo } from "../../src/machines/supervisor/events.ts";
+import type { HostEvent, MessageInfo } from "../../src/machines/host-events.ts";
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { CallFault, HostCall } from "./calls.ts";
 import type { WireFault } from "./wire.ts";

@@ -1,4 +1,4 @@
-import type { HostEvent, ToolCallStage } from "../../src/machines/supervisor/events.ts";
+import type { HostEvent, ToolCallStage } from "../../src/machines/host-events.ts";
 import type { HostError, Prompt } from "../../src/machines/task/events.ts";
 import type {
   Host,

@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../src/machines/supervisor/events.ts";
+import type { HostEvent } from "../../src/machines/host-events.ts";
 
 /** An event that throws where the supervisor passes it on: the first time that its request is looked at. */
 export const poisonedAsk = (sessionID: string): HostEvent => {

@@ -1,53 +1,7 @@
+import type { HostEvent } from "../host-events.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
-import type { HostError, TaskEffect, TaskEvent, TaskInput, UserRequest } from "../task/events.ts";
+import type { TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
-
-/** A message as far as it says how a run stands. */
-export interface MessageInfo {
-  id: string;
-  role: "user" | "assistant";
-  /** Epoch milliseconds. */
-  createdAt: number;
-  /** The user message that an assistant's answers. */
-  promptID: string | undefined;
-  /** Epoch milliseconds. */
-  completedAt: number | undefined;
-  /** Why the model stopped; `tool-calls` and `unknown` mean that it goes on. */
-  finish: string | undefined;
-  error: HostError | undefined;
-  /** A compaction's summary: the host's own, no answer. */
-  isSummary: boolean;
-}
-
-/** How far a tool call has come: `stored` when its answer is in the conversation. */
-export type ToolCallStage = "begun" | "stored" | "failed";
-
-/** What the host tells, in our words: the few of its events that can matter to a task or to an outbox. */
-export type HostEvent =
-  | { type: "busy"; sessionID: string }
-  | { type: "idle"; sessionID: string }
-  | { type: "error"; sessionID: string; error: HostError }
-  | { type: "deleted"; sessionID: string }
-  /** A session stands below another. `isNew`: it was made just now. */
-  | { type: "child"; sessionID: string; parentID: string; isNew: boolean }
-  /** A session's conversation was summed up, to make room. */
-  | { type: "compacted"; sessionID: string }
-  /** A message began, or changed. */
-  | { type: "message"; sessionID: string; message: MessageInfo }
-  /** A text part of a message, as far as it is written. */
-  | { type: "text"; sessionID: string; messageID: string; partID: string; text: string }
-  | { type: "asked"; sessionID: string; request: UserRequest }
-  | { type: "replied"; sessionID: string; requestID: string }
-  /** A tool call began, or reached its end. */
-  | {
-      type: "toolCall";
-      sessionID: string;
-      callID: string;
-      tool: string;
-      stage: ToolCallStage;
-    }
-  /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
-  | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
 
 /** What tasks and outboxes want of each other: the supervisor passes it on itself. */
 type ForwardedEffect = "queueNotice" | "withdrawNotice" | "noticeComposed" | "noticeAcknowledged" | "noticeDropped";

@@ -1,6 +1,6 @@
+import type { HostEvent } from "../host-events.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { HostEvent } from "./events.ts";
 
 /** What a host event means to the task that runs in its session. */
 export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined => {

@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/session-calls.ts";

@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { Reminders } from "../delivery/reminders.ts";
 import type { SessionNotes } from "../delivery/session-notes.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";

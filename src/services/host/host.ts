@@ -1,4 +1,4 @@
-import type { ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";

@@ -1,4 +1,4 @@
-import type { MessageInfo } from "../../machines/supervisor/events.ts";
+import type { MessageInfo } from "../../machines/host-events.ts";
 
 /** A message and its text. The text is what a person or a model wrote, without parts that a program added. */
 export interface HostMessage extends MessageInfo {

@@ -1,5 +1,5 @@
 import type { Event } from "@opencode-ai/sdk/v2/client";
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../task.ts";
 import { isOwnText, readMessage, stageOf } from "./opencode-messages.ts";
 import { readError } from "./sdk-client.ts";

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message, Part, TextPart, ToolPart } from "@opencode-ai/sdk/v2/client";
-import type { MessageInfo, ToolCallStage } from "../../machines/supervisor/events.ts";
+import type { MessageInfo, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
 import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";

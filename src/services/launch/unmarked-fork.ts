@@ -1,4 +1,4 @@
-import type { MessageInfo } from "../../machines/supervisor/events.ts";
+import type { MessageInfo } from "../../machines/host-events.ts";
 import type { ListedSession } from "../host/host.ts";
 
 /** Number of newest messages that are compared between a copy and the conversation that was to be copied. */

@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";

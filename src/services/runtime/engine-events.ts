@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task } from "../../task.ts";
 import type { EventBus } from "../platform/event-bus.ts";
 

@@ -1,4 +1,4 @@
-import type { HostEvent, MessageInfo } from "../../machines/supervisor/events.ts";
+import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
 import { joinTexts } from "../host/messages.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 

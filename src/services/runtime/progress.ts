@@ -1,4 +1,4 @@
-import type { HostEvent } from "../../machines/supervisor/events.ts";
+import type { HostEvent } from "../../machines/host-events.ts";
 import { noProgress, type Progress } from "../../task.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {

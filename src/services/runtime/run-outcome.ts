@@ -1,4 +1,4 @@
-import type { MessageInfo } from "../../machines/supervisor/events.ts";
+import type { MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/messages.ts";

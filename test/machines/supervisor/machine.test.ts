@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { type ActorRefFrom, createActor } from "xstate";
+import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
-import type { Effect, HostEvent, MessageInfo } from "../../../src/machines/supervisor/events.ts";
+import type { Effect } from "../../../src/machines/supervisor/events.ts";
 import { outboxId, supervisorMachine } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";

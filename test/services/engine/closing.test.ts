@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { HostEvent } from "../../../src/machines/supervisor/events.ts";
+import type { HostEvent } from "../../../src/machines/host-events.ts";
 import type { Host } from "../../../src/services/host/host.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";

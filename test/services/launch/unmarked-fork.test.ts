@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { MessageInfo } from "../../../src/machines/supervisor/events.ts";
+import type { MessageInfo } from "../../../src/machines/host-events.ts";
 import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "../../../src/services/launch/unmarked-fork.ts";
 
 const LAUNCHED = 1_000_000;

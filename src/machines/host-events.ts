@@ -1,0 +1,48 @@
+import type { HostError, UserRequest } from "./task/events.ts";
+
+/** The part of a message that tells how a run stands. */
+export interface MessageInfo {
+  id: string;
+  role: "user" | "assistant";
+  /** Epoch milliseconds. */
+  createdAt: number;
+  /** The user message that an assistant message answers. */
+  promptID: string | undefined;
+  /** Epoch milliseconds. */
+  completedAt: number | undefined;
+  /** Why the model stopped; `tool-calls` and `unknown` mean that it continues. */
+  finish: string | undefined;
+  error: HostError | undefined;
+  /** True for the summary of a compaction: the host wrote it, and it answers nothing. */
+  isSummary: boolean;
+}
+
+/** How far a tool call has come: `stored` when its output is in the conversation. */
+export type ToolCallStage = "begun" | "stored" | "failed";
+
+/** The few events of the host that can matter to a task or to an outbox, in the plugin's own form. */
+export type HostEvent =
+  | { type: "busy"; sessionID: string }
+  | { type: "idle"; sessionID: string }
+  | { type: "error"; sessionID: string; error: HostError }
+  | { type: "deleted"; sessionID: string }
+  /** A session is a child of another. `isNew`: it was created just now. */
+  | { type: "child"; sessionID: string; parentID: string; isNew: boolean }
+  /** A session's conversation was replaced by a summary, to make room. */
+  | { type: "compacted"; sessionID: string }
+  /** A message began or changed. */
+  | { type: "message"; sessionID: string; message: MessageInfo }
+  /** A text part of a message, with what has been written of it. */
+  | { type: "text"; sessionID: string; messageID: string; partID: string; text: string }
+  | { type: "asked"; sessionID: string; request: UserRequest }
+  | { type: "replied"; sessionID: string; requestID: string }
+  /** A tool call began or ended. */
+  | {
+      type: "toolCall";
+      sessionID: string;
+      callID: string;
+      tool: string;
+      stage: ToolCallStage;
+    }
+  /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
+  | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };
