@@ -1,10 +1,41 @@
 import { z } from "zod";
 
-/** The five public statuses. Each is the name of a top state of the task's lifecycle; nothing else computes it. */
+/*
+ * Terminology
+ *
+ * - host: the OpenCode server that the plugin runs in, called through its SDK and heard through its events.
+ * - session: a conversation in the host. A person or an agent writes messages to it, and a model answers them.
+ * - parent session: the session whose agent launched a task. It is to learn how each run of the task ended.
+ * - child session: the session that a task runs in. The task's id is the child session's id.
+ * - task: a background job, bound to one agent and one child session for as long as it is stored.
+ * - run: one prompt to the child session and the answer to it. Run 0 is the launch, run n is resume n.
+ * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
+ * - slot: permission for a run to be worked on. A queued run has none; today each run is granted one at once.
+ * - batch: the tasks of one parent that were launched by the same message, or under the same batch id.
+ * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
+ * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
+ * - user request: such a permission or question, open in the host until a person answers it.
+ * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
+ *   a tool call that waited for the run (a waiter) returned the result.
+ * - outbox: the notices that one parent session is owed, and the prompt that delivers them.
+ * - supervisor: the actor that spawns the actors of tasks and outboxes, and routes events between them and the host.
+ * - event: something that happened, as data. A chart accepts it, which is one step, or refuses it and changes nothing.
+ * - effect: something that a chart wants done outside, as data. A service performs it and reports back with an event.
+ * - journal: all events that a task's chart accepted, in order. Replayed from the origin, they lead to the snapshot.
+ * - origin: the input that a task's chart began with: what is known at launch, and the first run.
+ * - snapshot: where a task's chart stands, as JSON: the states that it is in, and its context.
+ * - directory: the project folder that a host instance serves. Tasks belong to the directory that they were launched in.
+ * - owner: the process, in one directory, that supervises a task that is not at rest. A task at rest has none.
+ * - lease: how long an owner counts as alive after its last heartbeat.
+ * - adopt, take over: become the owner of a task, or of a prompt under way, whose owner has ended.
+ * - at rest: said of a task that has ended and whose parent is owed nothing. It has no actor.
+ */
+
+/** The five public statuses. Each is the name of a state of the task's lifecycle; nothing else computes it. */
 export const TaskStatus = z.enum(["running", "completed", "error", "cancelled", "resumed"]);
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
-/** A model as the host names it. `variant` is the reasoning effort or similar, where the model has any. */
+/** A model by its names in the host. `variant` is its reasoning effort or similar; absent when the model has none. */
 export const ModelRef = z.object({ providerID: z.string(), modelID: z.string(), variant: z.string().optional() });
 export type ModelRef = z.infer<typeof ModelRef>;
 
@@ -12,10 +43,10 @@ export type ModelRef = z.infer<typeof ModelRef>;
  * Why a run ended in `error`:
  * - `provider`: the child's model or its provider failed; `name` and `message` are the host's own
  * - `sessionGone`: the child session was deleted
- * - `unanswered`: the host took the prompt and never answered it
+ * - `unanswered`: the host accepted the prompt and never answered it
  * - `host`: the host refused or could not be reached
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
- * - `internal`: a fault of this plugin
+ * - `internal`: a fault in this plugin
  */
 export const TaskError = z.object({
   name: z.string(),
@@ -24,61 +55,61 @@ export const TaskError = z.object({
 });
 export type TaskError = z.infer<typeof TaskError>;
 
-/** One of the questions that are asked together. */
+/** One of the questions that a child asks together. */
 export const Question = z.object({
   question: z.string(),
-  /** What can be chosen. */
+  /** The labels to choose from. */
   options: z.array(z.string()),
-  /** More than one may be chosen. */
+  /** True when more than one may be chosen. */
   multiple: z.boolean(),
-  /** Something else may be said. */
+  /** True when an answer in other words is accepted too. */
   custom: z.boolean(),
 });
 export type Question = z.infer<typeof Question>;
 
-/** A permission or a question that waits for a person's answer. */
+/** A permission or a question that waits for a person's answer, as tools and the API show it. */
 export const OpenUserRequest = z.object({
   id: z.string(),
   kind: z.enum(["permission", "question"]),
-  /** What is asked, in words. */
+  /** What the child asks, in words. */
   what: z.string(),
   since: z.iso.datetime(),
   /** Absent for a permission. */
   questions: z.array(Question).optional(),
-  /** What is allowed from then on when a permission is given for always, as patterns; absent for a question. */
+  /** The patterns that "always" would allow from then on; absent for a question. */
   always: z.array(z.string()).optional(),
 });
 export type OpenUserRequest = z.infer<typeof OpenUserRequest>;
 
-/** What holds a task up: a request that waits for a person, or silence. */
+/** What holds a task up: a user request, or silence. */
 export const Attention = z.object({
   kind: z.enum(["permission", "question", "stale"]),
-  /** What is asked, in words; empty for `stale`. */
+  /** What the child asks, in words; empty for `stale`. */
   what: z.string(),
   since: z.iso.datetime(),
-  /** All that is asked, oldest first; the first one is told of above. Absent for `stale`. */
+  /** All open requests, oldest first; `kind`, `what` and `since` are those of the first. Absent for `stale`. */
   requests: z.array(OpenUserRequest).optional(),
 });
 export type Attention = z.infer<typeof Attention>;
 
-/** What a child has done so far, from the host's events. Kept beside the machine: it changes often and decides nothing. */
+/** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
 export const Progress = z.object({
   toolCalls: z.int().nonnegative(),
   toolCallsByName: z.record(z.string(), z.int().positive()),
-  /** The newest tool names, oldest first; at most five. */
+  /** The tools that were called last, oldest first; at most five. */
   lastTools: z.array(z.string()),
-  /** When the child was last heard of. */
+  /** When the host last reported anything of the child. */
   lastUpdate: z.iso.datetime(),
   /** Input, output and reasoning tokens of all steps. */
   tokens: z.int().nonnegative(),
-  /** US dollars, as the host counts them. */
+  /** US dollars, as counted by the host. */
   cost: z.number().nonnegative(),
 });
 export type Progress = z.infer<typeof Progress>;
 
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
-  /** The task's id is the id of the child session it runs in. */
+  /** Id of the child session that the task runs in, and the task's own id. */
   sessionID: z.string(),
   parentSessionID: z.string(),
   /** The assistant message that launched the task. */
@@ -86,7 +117,7 @@ export const TaskFacts = z.object({
   parentAgent: z.string(),
   /** The task whose child session launched this one; absent when a person's own session did. */
   parentTaskId: z.string().optional(),
-  /** Who asked: the calling agent, or `user`. */
+  /** Who launched it: the calling agent's name, or `user`. */
   author: z.string(),
   directory: z.string(),
   /** A few words for people and lists, on one line. */
@@ -95,10 +126,10 @@ export const TaskFacts = z.object({
   agent: z.string(),
   model: ModelRef.optional(),
   startedAt: z.iso.datetime(),
-  /** Groups the tasks of one parent that belong together; unique only within that parent. */
+  /** Unique only within the parent session. */
   batchId: z.string(),
   isForked: z.boolean(),
-  /** Higher ones are to get a slot first. */
+  /** Tasks with a higher priority are to get a slot first. */
   priority: z.int(),
 });
 export type TaskFacts = z.infer<typeof TaskFacts>;
@@ -106,7 +137,7 @@ export type TaskFacts = z.infer<typeof TaskFacts>;
 /** A background task as tools, store and API show it. Times are ISO 8601, durations milliseconds. */
 export const Task = TaskFacts.extend({
   status: TaskStatus,
-  /** Where in the lifecycle it is, as text, such as `running.working`: detail of `status`, never a sixth status. */
+  /** The status, and where in its run the task is, such as `running.working`: a detail of `status`, never a sixth one. */
   state: z.string(),
   childTaskIds: z.array(z.string()),
   /** When the newest run began. */
