@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { statechartFiles } from "./statecharts/files.ts";
 
-/** Writes `statecharts/`: pictures, data and a page that explains them, made from the machines. */
+/** Writes `statecharts/`: pictures, data and a page that explains them, all made from the machines. */
 const folder = fileURLToPath(new URL("../statecharts", import.meta.url));
 const files = await statechartFiles();
 rmSync(folder, { recursive: true, force: true });

@@ -2,17 +2,17 @@ import { createMachine } from "xstate";
 
 export const outbox = createMachine({
   "id": "outbox",
-  "description": "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
+  "description": "The notices owed to one parent session: one prompt at a time, composed once, sent until the parent answers it.",
   "type": "parallel",
   "on": {
     "NOTICE_DUE": {
       "guard": "isNew",
       "actions": "enqueue",
-      "description": "A run has ended, and the parent is owed its notice."
+      "description": "The parent is owed the notice of a run."
     },
     "ADOPTED": {
       "actions": "adoptPrompts",
-      "description": "The process that had prompts to this parent under way is gone: they go on from here."
+      "description": "A process with prompts to this parent under way has ended: this outbox takes them over."
     },
     "PARENT_STORED": {
       "guard": "isCurrentPrompt",
@@ -21,7 +21,7 @@ export const outbox = createMachine({
     },
     "WITHDRAW": {
       "actions": "withdraw",
-      "description": "The parent learned of a run's end in another way."
+      "description": "The parent learns of a run's end in another way."
     },
     "PARENT_CLOSED": {
       "target": [
@@ -33,7 +33,7 @@ export const outbox = createMachine({
   },
   "states": {
     "delivery": {
-      "description": "What becomes of the notices that are owed.",
+      "description": "How the notices that are owed are delivered.",
       "initial": "idle",
       "states": {
         "idle": {
@@ -42,13 +42,13 @@ export const outbox = createMachine({
             {
               "guard": "hasAdopted",
               "target": "checking",
-              "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
               "actions": "takeAdoptedPrompt"
             },
             {
               "guard": "hasQueued",
               "target": "gathering",
-              "description": "Something is owed."
+              "description": "A notice is owed."
             }
           ],
           "on": {
@@ -59,12 +59,12 @@ export const outbox = createMachine({
           }
         },
         "gathering": {
-          "description": "Something is owed. It waits until the parent can take it.",
+          "description": "Notices are owed. They wait until the parent can be sent a prompt.",
           "always": [
             {
               "guard": "hasAdopted",
               "target": "checking",
-              "description": "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
               "actions": "takeAdoptedPrompt"
             },
             {
@@ -75,7 +75,7 @@ export const outbox = createMachine({
             {
               "guard": "in #open",
               "target": "reading",
-              "description": "The parent can take a prompt."
+              "description": "The parent can be sent a prompt."
             }
           ],
           "on": {
@@ -86,7 +86,7 @@ export const outbox = createMachine({
           }
         },
         "reading": {
-          "description": "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
+          "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
           "entry": [
             "clearDeadline",
             {
@@ -96,7 +96,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -111,7 +111,7 @@ export const outbox = createMachine({
               {
                 "guard": "hasPrompt",
                 "target": "sending",
-                "description": "The parent's agent and model are known. The prompt is formed already.",
+                "description": "The parent's agent and model are known. The prompt is composed already.",
                 "actions": "assign sender"
               },
               {
@@ -122,7 +122,7 @@ export const outbox = createMachine({
               },
               {
                 "target": "gathering",
-                "description": "The parent's agent and model are known. It cannot take a prompt any more, or is owed nothing."
+                "description": "The parent's agent and model are known. It can no longer be sent a prompt, or is owed nothing."
               }
             ],
             "READ_FAILED": {
@@ -133,7 +133,7 @@ export const outbox = createMachine({
           }
         },
         "composing": {
-          "description": "Words, counts and ids are found for everything that is owed.",
+          "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
           "entry": {
             "type": "emitEffect"
           },
@@ -141,7 +141,7 @@ export const outbox = createMachine({
             "COMPOSE_FAILED": {
               "target": "backingOff",
               "actions": "assign attempts, nextDeadline",
-              "description": "The prompt could not be formed."
+              "description": "The prompt could not be composed."
             },
             "COMPOSED": {
               "target": "sending",
@@ -151,7 +151,7 @@ export const outbox = createMachine({
                 },
                 "assign attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
               ],
-              "description": "The prompt has its words and ids."
+              "description": "The prompt has its text and ids."
             }
           }
         },
@@ -165,7 +165,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -173,7 +173,7 @@ export const outbox = createMachine({
               ]
             },
             "PARENT_ERROR": {
-              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
               "actions": "assign refusal"
             },
             "PARENT_NOT_FOUND": {
@@ -188,38 +188,38 @@ export const outbox = createMachine({
                 "enqueueActions",
                 "assign notFoundCount"
               ],
-              "description": "The host took the prompt."
+              "description": "The host accepted the prompt."
             },
             "SEND_REFUSED": [
               {
                 "guard": "isCurrentPrompt and retryable",
                 "target": "backingOff",
-                "description": "The host did not take the prompt."
+                "description": "The host refused the prompt."
               },
               {
                 "guard": "isCurrentPrompt and refusalsLeft",
                 "target": "backingOff",
-                "description": "The host did not take the prompt. For good, it says. It may be for an agent that is no more.",
+                "description": "The host refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
                 "actions": "assign refusals"
               },
               {
                 "guard": "isCurrentPrompt",
                 "target": "idle",
-                "description": "The host did not take the prompt. It was refused often enough: the person is told.",
+                "description": "The host refused the prompt. It was refused too often: the person is told.",
                 "actions": "enqueueActions"
               }
             ]
           }
         },
         "awaiting": {
-          "description": "The host took the prompt. The parent has not begun to answer it.",
+          "description": "The host accepted the prompt. The parent has not begun to answer it.",
           "entry": {
             "type": "setDeadline"
           },
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -231,11 +231,11 @@ export const outbox = createMachine({
               "description": "The host did not find the parent session."
             },
             "PARENT_ERROR": {
-              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
               "actions": "assign refusal"
             },
             "PARENT_IDLE": {
-              "description": "The host says that the parent is idle. It should have begun to answer: the host is asked after a moment.",
+              "description": "The host reports that the parent is idle. It should have begun to answer: the host is asked after a moment.",
               "actions": {
                 "type": "setDeadline",
                 "params": 500
@@ -249,7 +249,7 @@ export const outbox = createMachine({
           }
         },
         "checking": {
-          "description": "The host is asked whether the prompt was taken up.",
+          "description": "The host is asked whether the parent has begun to answer the prompt.",
           "entry": [
             "clearDeadline",
             "enqueueActions"
@@ -257,7 +257,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -269,13 +269,13 @@ export const outbox = createMachine({
               "description": "The host did not find the parent session."
             },
             "PARENT_ERROR": {
-              "description": "The host says that a run of the parent failed or was aborted. It may be the prompt's fault: that counts if it stays unanswered.",
+              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
               "actions": "assign refusal"
             },
             "CHECKED": [
               {
                 "guard": "isCurrentPrompt and answered",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has.",
+                "description": "The host says whether the parent has begun to answer the prompt. It has begun.",
                 "target": "idle",
                 "actions": [
                   "enqueueActions",
@@ -285,7 +285,7 @@ export const outbox = createMachine({
               {
                 "guard": "isCurrentPrompt and pending",
                 "target": "awaiting",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It is about to.",
+                "description": "The host says whether the parent has begun to answer the prompt. It is about to begin.",
                 "actions": [
                   "assign attempts, nextDeadline",
                   "assign storedAt"
@@ -294,38 +294,38 @@ export const outbox = createMachine({
               {
                 "guard": "isCurrentPrompt and refused and refusalsLeft",
                 "target": "reading",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
+                "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
                 "actions": "assign refusals"
               },
               {
                 "guard": "isCurrentPrompt and refused",
                 "target": "idle",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It was refused often enough: the person is told.",
+                "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is told.",
                 "actions": "enqueueActions"
               },
               {
                 "guard": "isCurrentPrompt",
                 "target": "reading",
-                "description": "The host was asked whether the parent has taken the prompt up, and answered. It has not: the prompt is sent again.",
+                "description": "The host says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
                 "actions": "assign refusals"
               }
             ],
             "CHECK_FAILED": {
               "guard": "isCurrentPrompt",
               "target": "awaiting",
-              "description": "The host was asked, and did not say. It is asked again after a pause."
+              "description": "The host was asked, and did not answer. It is asked again after a pause."
             }
           }
         },
         "backingOff": {
-          "description": "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
+          "description": "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
           "entry": {
             "type": "setDeadline"
           },
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -344,7 +344,7 @@ export const outbox = createMachine({
           }
         },
         "missing": {
-          "description": "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
+          "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
           "entry": [
             "assign notFoundCount",
             {
@@ -354,7 +354,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -365,11 +365,11 @@ export const outbox = createMachine({
               {
                 "guard": "hasPrompt",
                 "target": "checking",
-                "description": "The parent launches a task: whatever closed its outbox, it is there. The prompt may have come through before."
+                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
               },
               {
                 "target": "gathering",
-                "description": "The parent launches a task: whatever closed its outbox, it is there."
+                "description": "The parent launches a task: it exists, whatever closed its outbox."
               }
             ],
             "TICK": {
@@ -380,7 +380,7 @@ export const outbox = createMachine({
           }
         },
         "searching": {
-          "description": "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
+          "description": "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
           "entry": [
             "clearDeadline",
             {
@@ -390,7 +390,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
-              "description": "The parent's model answers a message. It was shown the prompt.",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
               "target": "idle",
               "actions": [
                 "enqueueActions",
@@ -401,43 +401,43 @@ export const outbox = createMachine({
               {
                 "guard": "hasPrompt",
                 "target": "checking",
-                "description": "The parent launches a task: whatever closed its outbox, it is there. The prompt may have come through before."
+                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
               },
               {
                 "target": "gathering",
-                "description": "The parent launches a task: whatever closed its outbox, it is there."
+                "description": "The parent launches a task: it exists, whatever closed its outbox."
               }
             ],
             "PARENT_FOUND": [
               {
                 "guard": "hasPrompt",
                 "target": "checking",
-                "description": "The host was asked again: the parent session is there. The prompt may have come through before."
+                "description": "The search found the parent session. The prompt may have arrived already."
               },
               {
                 "target": "gathering",
-                "description": "The host was asked again: the parent session is there."
+                "description": "The search found the parent session."
               }
             ],
             "SEARCH_FAILED": {
               "target": "missing",
-              "description": "The host was asked again, and did not say."
+              "description": "The host did not answer the search."
             }
           }
         },
         "closed": {
-          "description": "The parent session was deleted, or stopped for good. There is nobody to tell.",
+          "description": "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
           "entry": "enqueueActions",
           "on": {
             "NOTICE_DUE": {
-              "description": "A run has ended, and the parent is owed its notice. Nobody is left to tell.",
+              "description": "The parent is owed the notice of a run. It cannot be delivered.",
               "actions": [
                 "enqueue",
                 "enqueueActions"
               ]
             },
             "ADOPTED": {
-              "description": "The process that had prompts to this parent under way is gone: they go on from here. Nobody is left to tell.",
+              "description": "A process with prompts to this parent under way has ended: this outbox takes them over. They cannot be delivered.",
               "actions": [
                 "adoptPrompts",
                 "enqueueActions"
@@ -445,44 +445,44 @@ export const outbox = createMachine({
             },
             "PARENT_PRESENT": {
               "target": "idle",
-              "description": "The parent launches a task: whatever closed its outbox, it is there."
+              "description": "The parent launches a task: it exists, whatever closed its outbox."
             }
           }
         }
       }
     },
     "parent": {
-      "description": "Whether the parent session can take a prompt.",
+      "description": "Whether the parent session can be sent a prompt.",
       "initial": "open",
       "states": {
         "open": {
           "id": "open",
-          "description": "The parent can take a prompt, busy or idle.",
+          "description": "The parent can be sent a prompt, whether busy or idle.",
           "on": {
             "PARENT_ERROR": {
               "target": "coolingDown",
-              "description": "The host says that a run of the parent failed or was aborted."
+              "description": "The host reports that the parent's own work failed or was aborted."
             }
           }
         },
         "coolingDown": {
-          "description": "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
+          "description": "The parent's work just failed or was aborted. A prompt sent now could get lost.",
           "entry": "assign parentReadyAt",
           "exit": "assign parentReadyAt",
           "on": {
             "PARENT_ERROR": {
               "target": "coolingDown",
               "reenter": true,
-              "description": "The host says that a run of the parent failed or was aborted. The wait begins anew."
+              "description": "The host reports that the parent's own work failed or was aborted. The wait starts anew."
             },
             "PARENT_IDLE": {
               "target": "coolingDown",
               "reenter": true,
-              "description": "The host says that the parent is idle. The wait begins anew."
+              "description": "The host reports that the parent is idle. The wait starts anew."
             },
             "PARENT_BUSY": {
               "target": "open",
-              "description": "The host says that the parent works."
+              "description": "The host reports that the parent is at work."
             },
             "TICK": {
               "guard": "parentReady",

@@ -2,7 +2,7 @@ import { createMachine } from "xstate";
 
 export const supervisor = createMachine({
   "id": "supervisor",
-  "description": "Spawns and reaps the actors of tasks and outboxes, and passes on what they want and what they are told.",
+  "description": "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
   "context": {
     "tasks": {},
     "outboxes": {}
@@ -15,16 +15,16 @@ export const supervisor = createMachine({
         "LAUNCH": {
           "guard": "notLive",
           "actions": "enqueueActions",
-          "description": "A task begins: it gets an actor and a slot, and its parent an outbox."
+          "description": "A task is launched: it gets an actor and a slot, and its parent an outbox."
         },
         "RESTORE": {
           "guard": "notLive",
           "actions": "enqueueActions",
-          "description": "A stored task is wanted again: its actor goes on from where its snapshot says."
+          "description": "A stored task is needed again: its actor starts from its snapshot."
         },
         "ADOPT_PROMPTS": {
           "actions": "enqueueActions",
-          "description": "Notice prompts of a process that is gone go on in the parent's outbox here."
+          "description": "The parent's outbox takes over the prompts of a process that has ended."
         },
         "TASK": {
           "actions": "enqueueActions",
@@ -40,7 +40,7 @@ export const supervisor = createMachine({
         },
         "EFFECT": {
           "actions": "enqueueActions",
-          "description": "What tasks and outboxes want of each other is passed between them; the rest is for the services."
+          "description": "Effects that tasks and outboxes have on each other are routed between them; the others go to the services."
         },
         "REAP_TASK": {
           "actions": "enqueueActions",
@@ -52,7 +52,7 @@ export const supervisor = createMachine({
         },
         "xstate.error.actor.*": {
           "actions": "enqueueActions",
-          "description": "An actor threw: it is removed, so that it cannot take its siblings with it."
+          "description": "An actor threw: it is removed, so that it does not take its siblings down."
         },
         "CLOSE": {
           "target": "closed",
@@ -61,7 +61,7 @@ export const supervisor = createMachine({
       }
     },
     "closed": {
-      "description": "The plugin was disposed of. Nothing is supervised any more.",
+      "description": "The plugin was disposed of. Nothing is supervised any longer.",
       "type": "final"
     }
   }

@@ -2,7 +2,7 @@ import { createMachine } from "xstate";
 
 export const task = createMachine({
   "id": "task",
-  "description": "One background task: its runs, what is owed to its parent about them, and what holds it up.",
+  "description": "One background task: its runs, the notices of their ends, and what holds it up.",
   "type": "parallel",
   "states": {
     "lifecycle": {
@@ -22,17 +22,17 @@ export const task = createMachine({
               {
                 "guard": "isCompleted",
                 "target": "completed",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
                 "guard": "isFailed",
                 "target": "error",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
                 "guard": "isCancelled",
                 "target": "cancelled",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ]
           }
@@ -50,17 +50,17 @@ export const task = createMachine({
               {
                 "guard": "isCompleted",
                 "target": "completed",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
                 "guard": "isFailed",
                 "target": "error",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
                 "guard": "isCancelled",
                 "target": "cancelled",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ]
           }
@@ -124,12 +124,12 @@ export const task = createMachine({
         "CANCEL": {
           "guard": "live and notStopping",
           "target": ".stopping",
-          "description": "The agent or a person wants the task stopped."
+          "description": "The agent or a person cancels the task."
         },
         "SESSION_DELETED": {
           "guard": "live",
           "target": "#idle",
-          "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again. Its model keeps working until it is aborted.",
+          "description": "The child session was deleted: the host reports it, or did not find it when asked twice. Its model keeps working until it is aborted.",
           "actions": [
             "recordEnd",
             {
@@ -149,7 +149,7 @@ export const task = createMachine({
         "SUPERVISION_FAILED": {
           "guard": "live",
           "target": "#idle",
-          "description": "A fault in the plugin: the run cannot be supervised any more. The run is given up, and whatever still works on it is stopped.",
+          "description": "A fault in the plugin: the run can no longer be supervised. The run is given up, and whatever still works on it is stopped.",
           "actions": [
             "recordEnd",
             {
@@ -165,7 +165,7 @@ export const task = createMachine({
           "guard": "live",
           "target": ".recovering",
           "actions": "assign",
-          "description": "The process that supervised the task is gone; this one takes over."
+          "description": "The process that supervised the task has ended, and this one takes over."
         }
       },
       "states": {
@@ -175,7 +175,7 @@ export const task = createMachine({
           "on": {
             "RUN_BEGAN": {
               "target": "queued",
-              "description": "The lifecycle raises this for the region `run`: a run begins."
+              "description": "A run begins. The lifecycle raises this for the region `run`."
             }
           }
         },
@@ -184,10 +184,10 @@ export const task = createMachine({
           "on": {
             "SLOT_GRANTED": {
               "target": "sending",
-              "description": "The run has a slot: permission to be working."
+              "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
-              "description": "The process that supervised the task is gone; this one takes over. Nothing was sent yet: the run keeps waiting."
+              "description": "The process that supervised the task has ended, and this one takes over. Nothing was sent yet: the run keeps waiting."
             },
             "CANCEL": {
               "target": "#idle",
@@ -195,7 +195,7 @@ export const task = createMachine({
                 "recordEnd",
                 "raise RUN_ENDED (cancelled)"
               ],
-              "description": "The agent or a person wants the task stopped. Nothing was sent yet: there is nothing to stop."
+              "description": "The agent or a person cancels the task. Nothing was sent yet: there is nothing to stop."
             }
           }
         },
@@ -212,22 +212,22 @@ export const task = createMachine({
               {
                 "guard": "idleHinted",
                 "target": "verifying",
-                "description": "The host took the prompt. It reported idle or an error before that."
+                "description": "The host accepted the prompt. It reported idle or an error before that."
               },
               {
                 "target": "working",
-                "description": "The host took the prompt."
+                "description": "The host accepted the prompt."
               }
             ],
             "PROMPT_REFUSED": [
               {
                 "guard": "retryable and sendAttemptsLeft",
                 "target": "backingOff",
-                "description": "The host did not take the prompt."
+                "description": "The host refused the prompt."
               },
               {
                 "target": "#idle",
-                "description": "The host did not take the prompt. The run is given up, and whatever still works on it is stopped.",
+                "description": "The host refused the prompt. The run is given up, and whatever still works on it is stopped.",
                 "actions": [
                   "recordEnd",
                   {
@@ -243,14 +243,14 @@ export const task = createMachine({
             "SESSION_NOT_FOUND": {
               "target": "missing",
               "actions": "recordNotFound",
-              "description": "The host did not find the child session when it was sent the prompt."
+              "description": "The prompt was sent, and the host did not find the child session."
             },
             "HOST_IDLE": {
-              "description": "The host says that the child session is idle. The host is asked once it has accepted the prompt.",
+              "description": "The host reports that the child session is idle. The host is asked once it has accepted the prompt.",
               "actions": "recordIdleHint"
             },
             "HOST_ERROR": {
-              "description": "The host says that the child session met an error. The host is asked once it has accepted the prompt.",
+              "description": "The host reports an error in the child session. The host is asked once it has accepted the prompt.",
               "actions": "recordIdleHint"
             }
           }
@@ -268,12 +268,12 @@ export const task = createMachine({
             },
             "HOST_IDLE": {
               "target": "verifying",
-              "description": "The host says that the child session is idle."
+              "description": "The host reports that the child session is idle."
             },
             "HOST_ERROR": {
               "target": "verifying",
               "actions": "recordIdleHint",
-              "description": "The host says that the child session met an error."
+              "description": "The host reports an error in the child session."
             }
           }
         },
@@ -283,10 +283,10 @@ export const task = createMachine({
           "on": {
             "HOST_IDLE": {
               "target": "verifying",
-              "description": "The host says that the child session is idle."
+              "description": "The host reports that the child session is idle."
             },
             "HOST_ERROR": {
-              "description": "The host says that the child session met an error. Idle should follow; if it does not, the host is asked after a moment.",
+              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
               "actions": [
                 "recordIdleHint",
                 {
@@ -309,19 +309,19 @@ export const task = createMachine({
             "HOST_IDLE": {
               "target": "verifying",
               "reenter": true,
-              "description": "The host says that the child session is idle. The host is asked anew."
+              "description": "The host reports that the child session is idle. The host is asked anew."
             },
             "HOST_ERROR": {
               "target": "verifying",
               "reenter": true,
-              "description": "The host says that the child session met an error. The host is asked anew.",
+              "description": "The host reports an error in the child session. The host is asked anew.",
               "actions": "recordIdleHint"
             },
             "CHECKED_BUSY": {
               "guard": "isCurrentCheck",
               "target": "working",
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-              "description": "The host was asked: the child is at work."
+              "description": "The check shows that the child is at work."
             },
             "CHECKED_ANSWERED": {
               "guard": "isCurrentCheck",
@@ -331,7 +331,7 @@ export const task = createMachine({
                 "assign result, resultRetrievedAt",
                 "raise RUN_ENDED (completed)"
               ],
-              "description": "The host was asked: the run is answered."
+              "description": "The check shows that the run is answered."
             },
             "CHECKED_FAILED": {
               "guard": "isCurrentCheck",
@@ -343,12 +343,12 @@ export const task = createMachine({
                 },
                 "raise RUN_ENDED (error)"
               ],
-              "description": "The host was asked: the run failed."
+              "description": "The check shows that the run failed."
             },
             "CHECKED_ABORTED": {
               "guard": "isCurrentCheck",
               "target": "aborted",
-              "description": "The host was asked: the run was aborted."
+              "description": "The check shows that the run was aborted."
             },
             "CHECKED_NOT_FOUND": {
               "guard": "isCurrentCheck",
@@ -360,13 +360,13 @@ export const task = createMachine({
               {
                 "guard": "isCurrentCheck and sendAttemptsLeft",
                 "target": "backingOff",
-                "description": "The host was asked: nobody works on the run, and nothing answers it. The prompt is sent again.",
+                "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
                 "actions": "assign failedChecks"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
-                "description": "The host was asked: nobody works on the run, and nothing answers it. The run is given up, and whatever still works on it is stopped.",
+                "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
                 "actions": [
                   "recordEnd",
                   {
@@ -383,7 +383,7 @@ export const task = createMachine({
               {
                 "guard": "isCurrentCheck and failedChecksLeft",
                 "target": "working",
-                "description": "The host was asked, and did not say. It is asked again after a pause.",
+                "description": "The host was asked, and did not answer. It is asked again after a pause.",
                 "actions": [
                   "assign failedChecks",
                   {
@@ -395,7 +395,7 @@ export const task = createMachine({
               {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
-                "description": "The host was asked, and did not say. The run is given up, and whatever still works on it is stopped.",
+                "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                 "actions": [
                   "recordEnd",
                   {
@@ -423,7 +423,7 @@ export const task = createMachine({
               "description": "Time has passed."
             },
             "HOST_ERROR": {
-              "description": "The host says that the child session met an error. The host is asked after the pause.",
+              "description": "The host reports an error in the child session. The host is asked after the pause.",
               "actions": "recordIdleHint"
             }
           }
@@ -463,7 +463,7 @@ export const task = createMachine({
               "guard": "isCurrentCheck",
               "target": "working",
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-              "description": "The host was asked: the child is at work."
+              "description": "The check shows that the child is at work."
             },
             "CHECKED_ANSWERED": {
               "guard": "isCurrentCheck",
@@ -473,7 +473,7 @@ export const task = createMachine({
                 "assign result, resultRetrievedAt",
                 "raise RUN_ENDED (completed)"
               ],
-              "description": "The host was asked: the run is answered."
+              "description": "The check shows that the run is answered."
             },
             "CHECKED_FAILED": {
               "guard": "isCurrentCheck",
@@ -485,19 +485,19 @@ export const task = createMachine({
                 },
                 "raise RUN_ENDED (error)"
               ],
-              "description": "The host was asked: the run failed."
+              "description": "The check shows that the run failed."
             },
             "CHECKED_ABORTED": [
               {
                 "guard": "isCurrentCheck and mayContinue",
                 "target": "sending",
-                "description": "The host was asked: the run was aborted. It was interrupted, and continues after the last step that was finished.",
+                "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
                 "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
-                "description": "The host was asked: the run was aborted. It was interrupted, and is not continued.",
+                "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
                 "actions": [
                   "recordEnd",
                   {
@@ -519,13 +519,13 @@ export const task = createMachine({
               {
                 "guard": "isCurrentCheck and mayContinue",
                 "target": "sending",
-                "description": "The host was asked: nobody works on the run, and nothing answers it. It was interrupted, and continues after the last step that was finished.",
+                "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
                 "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
-                "description": "The host was asked: nobody works on the run, and nothing answers it. It was interrupted, and is not continued.",
+                "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
                 "actions": [
                   "recordEnd",
                   {
@@ -557,7 +557,7 @@ export const task = createMachine({
             "CHECK_FAILED": [
               {
                 "guard": "isCurrentCheck and failedChecksLeft",
-                "description": "The host was asked, and did not say. It is asked again after a pause.",
+                "description": "The host was asked, and did not answer. It is asked again after a pause.",
                 "actions": [
                   "assign failedChecks",
                   {
@@ -569,7 +569,7 @@ export const task = createMachine({
               {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
-                "description": "The host was asked, and did not say. The run is given up, and whatever still works on it is stopped.",
+                "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                 "actions": [
                   "recordEnd",
                   {
@@ -600,11 +600,11 @@ export const task = createMachine({
                 "recordEnd",
                 "raise RUN_ENDED (cancelled)"
               ],
-              "description": "The child session was deleted: the host said so, or found it nowhere when it was asked again."
+              "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
             },
             "ADOPTED": {
               "target": ".aborting",
-              "description": "The process that supervised the task is gone; this one takes over. The session is still to be stopped."
+              "description": "The process that supervised the task has ended, and this one takes over. The session is still to be stopped."
             }
           },
           "states": {
@@ -623,17 +623,17 @@ export const task = createMachine({
                     "recordEnd",
                     "raise RUN_ENDED (cancelled)"
                   ],
-                  "description": "The child session, and all below it, has stopped."
+                  "description": "The child session and all sessions below it have stopped."
                 },
                 "NOT_STOPPED": [
                   {
                     "guard": "stopAttemptsLeft",
                     "target": "pausing",
-                    "description": "The child session did not stop."
+                    "description": "The child session has not stopped."
                   },
                   {
                     "target": "#idle",
-                    "description": "The child session did not stop. It was tried often enough; the task says why.",
+                    "description": "The child session has not stopped. It was tried often enough; the task says why.",
                     "actions": [
                       "recordEnd",
                       {
@@ -664,40 +664,40 @@ export const task = createMachine({
       }
     },
     "notice": {
-      "description": "What is owed to the parent about the newest run.",
+      "description": "Whether the parent is owed the notice of the newest run, and how far its delivery has come.",
       "initial": "none",
       "on": {
         "WAIT_BEGAN": {
           "actions": "addWaiter",
-          "description": "A tool call waits for the run's end, in order to tell it."
+          "description": "A tool call starts to wait for the run, in order to return its result."
         },
         "WAIT_ABANDONED": {
           "guard": "isWaiter",
           "actions": "removeWaiter",
-          "description": "A tool call waits no longer, and has told nothing."
+          "description": "A tool call no longer waits, and has returned nothing."
         },
         "WAIT_DELIVERED": {
           "guard": "isWaiter",
           "actions": "removeWaiter",
-          "description": "A tool call's answer told the parent of the run's end."
+          "description": "A tool call delivered the run's result to the parent."
         }
       },
       "states": {
         "none": {
           "id": "nothingOwed",
-          "description": "Nothing is owed to the parent.",
+          "description": "The parent is owed nothing.",
           "on": {
             "RUN_ENDED": [
               {
                 "guard": "waitedFor",
                 "target": "held",
-                "description": "The region `run` raises this for the other regions: the run has ended. A tool call waits for it.",
+                "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
                 "actions": "recordRunResult"
               },
               {
                 "target": "due",
                 "actions": "recordRunResult",
-                "description": "The region `run` raises this for the other regions: the run has ended."
+                "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ]
           }
@@ -705,21 +705,21 @@ export const task = createMachine({
         "held": {
           "meta": {
             "refuses": {
-              "RESUME": "has an end that is still being told"
+              "RESUME": "has a result that is still being delivered"
             }
           },
-          "description": "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
+          "description": "The run has ended, and a tool call that waits for it is to deliver the result.",
           "on": {
             "WAIT_DELIVERED": {
               "guard": "isWaiter",
               "target": "none",
               "actions": "removeWaiter",
-              "description": "A tool call's answer told the parent of the run's end."
+              "description": "A tool call delivered the run's result to the parent."
             },
             "WAIT_ABANDONED": {
               "guard": "isWaiter and isOnlyWaiter",
               "target": "due",
-              "description": "A tool call waits no longer, and has told nothing. It was the last one.",
+              "description": "A tool call no longer waits, and has returned nothing. It was the last one that waited.",
               "actions": "removeWaiter"
             }
           }
@@ -727,10 +727,10 @@ export const task = createMachine({
         "due": {
           "meta": {
             "refuses": {
-              "RESUME": "has an end that is still being told"
+              "RESUME": "has a result that is still being delivered"
             }
           },
-          "description": "The parent is owed the run's end.",
+          "description": "The parent is owed the notice.",
           "entry": "enqueueActions",
           "on": {
             "NOTICE_COMPOSED": {
@@ -739,16 +739,16 @@ export const task = createMachine({
             },
             "NOTICE_DROPPED": {
               "target": "none",
-              "description": "Nobody is left to tell."
+              "description": "The notice cannot be delivered: the parent is gone, or the host keeps refusing it."
             },
             "ADOPTED": {
               "target": "due",
               "reenter": true,
-              "description": "The process that supervised the task is gone; this one takes over. Its outbox is told once more."
+              "description": "The process that supervised the task has ended, and this one takes over. The notice is queued in this process's outbox."
             },
             "WAIT_BEGAN": {
               "target": "held",
-              "description": "A tool call waits for the run's end, in order to tell it. The notice is not formed yet, and is withdrawn.",
+              "description": "A tool call starts to wait for the run, in order to return its result. The notice is not composed yet, and is withdrawn.",
               "actions": [
                 "addWaiter",
                 {
@@ -761,23 +761,23 @@ export const task = createMachine({
         "sending": {
           "meta": {
             "refuses": {
-              "RESUME": "has an end that is still being told"
+              "RESUME": "has a result that is still being delivered"
             }
           },
           "description": "The notice is part of a prompt to the parent. Its words and ids are fixed.",
           "on": {
             "NOTICE_ACKNOWLEDGED": {
               "target": "none",
-              "description": "The parent was told of the run's end."
+              "description": "The parent's model has read the notice."
             },
             "NOTICE_DROPPED": {
               "target": "none",
-              "description": "Nobody is left to tell."
+              "description": "The notice cannot be delivered: the parent is gone, or the host keeps refusing it."
             },
             "ADOPTED": {
               "guard": "noNoticePending",
               "target": "due",
-              "description": "The process that supervised the task is gone; this one takes over. The prompt went with the process that is gone."
+              "description": "The process that supervised the task has ended, and this one takes over. The prompt was lost with the process that has ended."
             }
           }
         }
@@ -790,11 +790,11 @@ export const task = createMachine({
         "RUN_ENDED": {
           "target": ".none",
           "actions": "assign userRequests, staleSince",
-          "description": "The region `run` raises this for the other regions: the run has ended."
+          "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "ADOPTED": {
           "target": ".none",
-          "description": "The process that supervised the task is gone; this one takes over. What was asked went with the process that is gone.",
+          "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended.",
           "actions": "assign userRequests, staleSince"
         }
       },
@@ -807,24 +807,24 @@ export const task = createMachine({
                 "guard": "live and newQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
-                "description": "The child asks a person for a permission, or a question."
+                "description": "The child asks for a permission, or asks a question."
               },
               {
                 "guard": "live and newRequest",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
-                "description": "The child asks a person for a permission, or a question."
+                "description": "The child asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
               "guard": "live",
               "target": "stale",
-              "description": "The child has not been heard of for `staleAfter` milliseconds."
+              "description": "The host has reported nothing of the child for `staleAfter` milliseconds."
             }
           }
         },
         "stale": {
-          "description": "The child has not been heard of for a while.",
+          "description": "The host has reported nothing of the child for a while.",
           "entry": "assign staleSince",
           "exit": "assign staleSince",
           "on": {
@@ -833,58 +833,58 @@ export const task = createMachine({
                 "guard": "live and newQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
-                "description": "The child asks a person for a permission, or a question."
+                "description": "The child asks for a permission, or asks a question."
               },
               {
                 "guard": "live and newRequest",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
-                "description": "The child asks a person for a permission, or a question."
+                "description": "The child asks for a permission, or asks a question."
               }
             ],
             "ACTIVITY_SEEN": {
               "target": "none",
-              "description": "The child gave a sign of life."
+              "description": "The host reports something of the child again."
             }
           }
         },
         "awaitingUser": {
           "id": "awaitingUser",
-          "description": "The child asks something that only a person can answer. The oldest request is shown first.",
+          "description": "The child waits for a person to answer. The oldest request is shown first.",
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
               "guard": "newRequest",
-              "description": "The child asks a person for a permission, or a question. It waits for its turn.",
+              "description": "The child asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
             "REQUEST_ANSWERED": [
               {
                 "guard": "onlyRequest",
                 "target": "none",
-                "description": "A request of the child was answered. It was the only one.",
+                "description": "A permission or question was answered, or withdrawn. It was the only one.",
                 "actions": "removeUserRequest"
               },
               {
                 "guard": "openRequest and questionNext",
                 "target": ".question",
-                "description": "A request of the child was answered. A question is next.",
+                "description": "A permission or question was answered, or withdrawn. The next request is a question.",
                 "actions": "removeUserRequest"
               },
               {
                 "guard": "openRequest and not questionNext",
                 "target": ".permission",
-                "description": "A request of the child was answered. A permission is next.",
+                "description": "A permission or question was answered, or withdrawn. The next request is a permission.",
                 "actions": "removeUserRequest"
               }
             ]
           },
           "states": {
             "permission": {
-              "description": "It asks for a permission."
+              "description": "The child asks for a permission."
             },
             "question": {
-              "description": "It asks a question."
+              "description": "The child asks a question."
             }
           }
         }

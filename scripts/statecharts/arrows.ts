@@ -1,13 +1,13 @@
 import { type State, type Transition, withAllInside } from "./chart.ts";
 
-/** All transitions from one state to another: a picture draws them as one. */
+/** All transitions from one state to another: a picture draws them as one arrow. */
 export interface Arrow {
   source: string;
   target: string;
   labels: Label[];
 }
 
-/** Events that have a guard in common, and that raise the same. */
+/** Events with the same guard that raise the same. */
 export interface Label {
   events: string[];
   guard: string | undefined;
@@ -22,7 +22,7 @@ const labelsOf = (transitions: Transition[]): Label[] =>
     return [{ events, guard: first.guard, raises: first.raises }];
   });
 
-/** The arrows of a chart, in the order of its states. */
+/** Returns the arrows of a chart, in the order of its states. */
 export const arrowsOf = (chart: State): Arrow[] =>
   withAllInside(chart).flatMap(({ path, transitions }) => {
     const targets = new Set(transitions.flatMap((transition) => transition.targets));
@@ -33,10 +33,10 @@ export const arrowsOf = (chart: State): Arrow[] =>
     }));
   });
 
-/** What a state takes without being left. */
+/** Returns the events that a state takes without being left. */
 export const innerLabels = ({ transitions }: State): Label[] =>
   labelsOf(transitions.filter(({ targets }) => targets.length === 0));
 
-/** True when the arrow leads from a state to one inside it. */
+/** Returns true when the arrow leads from a state to one inside it. */
 export const leadsInside = ({ source, target }: Arrow): boolean =>
   target !== source && (source === "" || target.startsWith(`${source}.`));

@@ -3,32 +3,32 @@ import { actionName, guardName } from "../../src/machines/chart-json.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {
-  /** Where it is, such as `run.working`; empty for the chart itself. */
+  /** Its path, such as `run.working`; empty for the chart itself. */
   path: string;
   /** The last part of the path; the chart's own name. */
   name: string;
   kind: "atomic" | "compound" | "parallel" | "final";
   description: string | undefined;
-  /** Path of the state that a compound one begins in. */
+  /** Path of a compound state's initial state. */
   initial: string | undefined;
-  /** Events that the chart gives itself when the state is entered. */
+  /** Events that entering the state raises. */
   raises: string[];
-  /** Why it refuses an event, by the event's name. */
+  /** Reasons for refusing events, by the event's name. */
   refusals: Record<string, string>;
   states: State[];
   transitions: Transition[];
 }
 
-/** What an event does in a state. Of several for one event, the first whose guard holds is taken. */
+/** A reaction of a state to an event. Of several for one event, the first whose guard holds is taken. */
 export interface Transition {
   /** Path of the state that takes the event. */
   source: string;
-  /** Empty: it is taken as soon as its guard holds. */
+  /** Empty for a transition that is taken as soon as its guard holds. */
   event: string;
   guard: string | undefined;
-  /** Paths of the states it leads to; none: the chart stays where it is. */
+  /** Paths of the states that it leads to; none when the chart stays where it is. */
   targets: string[];
-  /** Events that the chart gives itself when it is taken, such as `RUN_ENDED (completed)`. */
+  /** Events that it raises, such as `RUN_ENDED (completed)`. */
   raises: string[];
   description: string | undefined;
 }
@@ -40,11 +40,11 @@ const kindOf = ({ type, id }: AnyStateNode): State["kind"] => {
   return type;
 };
 
-/** A guard in words; states that it names by their ids are named by their paths. */
+/** Describes a guard. States that it names by their ids are named by their paths. */
 const guardOf = (guard: unknown, { machine }: AnyStateNode): string =>
   guardName(guard).replaceAll(/#(\S+)/g, (_, id: string) => pathOf(machine.getStateNodeById(id)));
 
-/** The events that some of the actions raise. */
+/** Returns the events that the actions raise. */
 const raisedBy = (actions: readonly unknown[]): string[] =>
   actions.flatMap((action) => actionName(action).match(/^raise (.+)/)?.[1] ?? []);
 
@@ -74,8 +74,8 @@ const stateOf = (node: AnyStateNode): State => {
   };
 };
 
-/** A machine as plain states, one inside the other. */
+/** Returns a machine as plain nested states. */
 export const chartOf = ({ root }: AnyStateMachine): State => stateOf(root);
 
-/** A state and all inside it, each before those inside it. */
+/** Returns a state and all states inside it, outer ones first. */
 export const withAllInside = (state: State): State[] => [state, ...state.states.flatMap(withAllInside)];

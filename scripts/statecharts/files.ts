@@ -10,18 +10,18 @@ import { mermaidOf } from "./mermaid.ts";
 import { type Explained, readmeOf } from "./readme.ts";
 import { svgOf } from "./svg.ts";
 
-/** The charts that are shown, and what their events mean. */
+/** The charts that are shown, with the meanings of their events. */
 export const shown: Explained[] = [
   { chart: chartOf(taskMachine), meanings: taskEventDescriptions },
   { chart: chartOf(outboxMachine), meanings: outboxEventDescriptions },
   { chart: chartOf(supervisorMachine), meanings: supervisorEventDescriptions },
 ];
 
-/** A chart as a module that Stately Studio imports by paste. */
+/** Returns a chart as a module that can be pasted into Stately Studio's import. */
 const moduleOf = (name: string, json: string): string =>
   `import { createMachine } from "xstate";\n\nexport const ${name} = createMachine(${json});\n`;
 
-/** The files of `statecharts/` by name, made from the machines alone. */
+/** Makes the files of `statecharts/` from the machines, by name. */
 export const statechartFiles = async (): Promise<Record<string, string>> => {
   const configs = chartsAsJson();
   const files: Record<string, string> = { "README.md": readmeOf(shown) };

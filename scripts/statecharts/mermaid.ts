@@ -1,10 +1,10 @@
 import { type Arrow, arrowsOf, innerLabels, type Label, leadsInside } from "./arrows.ts";
 import { type State, withAllInside } from "./chart.ts";
 
-/** A state's id in Mermaid, where an id has no dots. */
+/** Returns a state's id in Mermaid, where an id must have no dots. */
 export const mermaidId = (path: string): string => path.replaceAll(".", "_");
 
-/** The box inside a state that stands for whichever of its states is active: Mermaid draws no arrow to the inside. */
+/** Returns the id of the box that stands for any state inside: Mermaid draws no arrow from a state to one inside it. */
 const anyId = (path: string): string => mermaidId(path === "" ? "any" : `${path}.any`);
 
 const textOf = ({ events, guard, raises }: Label): string =>
@@ -12,10 +12,10 @@ const textOf = ({ events, guard, raises }: Label): string =>
     .filter((part) => part !== "")
     .join(" ");
 
-/** Neither names nor guards have quotes, colons or semicolons, which would end a text. */
+/** Names and guards have no quotes, colons or semicolons, which would end a text. */
 const declared = (id: string, texts: string[]): string => `state "${texts.join("<br/>")}" as ${id}`;
 
-/** The lines that declare a state and all inside it. */
+/** Returns the lines that declare a state and all states inside it. */
 const declaration = (state: State, needAny: Set<State>): string[] => {
   const id = mermaidId(state.path);
   const texts = [state.name, ...state.raises.map((event) => `entry / raise ${event}`)];
@@ -35,7 +35,7 @@ const drawn = (arrow: Arrow): string => {
   return `${source} --> ${mermaidId(arrow.target)}: ${arrow.labels.map(textOf).join("<br/>")}`;
 };
 
-/** A chart as a Mermaid state diagram, which code hosts render. */
+/** Returns a chart as a Mermaid state diagram, which code hosts render. */
 export const mermaidOf = (chart: State): string => {
   const arrows = arrowsOf(chart);
   const sources = new Set(arrows.filter(leadsInside).map(({ source }) => source));

@@ -2,7 +2,7 @@ import { type State, withAllInside } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";
 
-/** A chart, and what its events mean. */
+/** A chart, and the meanings of its events. */
 export interface Explained {
   chart: State;
   meanings: Record<string, string>;
@@ -13,18 +13,18 @@ const folded = (summary: string, content: string): string =>
 
 const INTRODUCTION = `# Statecharts
 
-Three charts: one runs for each task, one for each parent session that is owed notices, one for the process. What can happen, and what follows from it, is in
-these pictures and nowhere else. They are made from [the code that runs](../src/machines) by \`npm run statecharts\`; tests fail where they differ from it.`;
+Three charts: one runs for each task, one for each parent session that is owed notices, one for the process. These pictures show everything that can happen and
+what follows from it. \`npm run statecharts\` makes them from [the code that runs](../src/machines), and a test fails when they differ from it.`;
 
-const READING = `In the pictures a dot leads to the state that is begun with. An arrow has the colour of the state that it leaves; its label names the event and, in
-brackets, the guard that must hold; after a slash, what the chart then raises for its other regions. An arrow that begins inside a state's border leads away from every state in there. In a state's box stand the events
-that it takes without being left. Dashed boxes are regions, all of them active at the same time. Click a picture to see it in full size.`;
+const READING = `In the pictures a dot leads to the initial state. An arrow has the colour of the state that it leaves; its label names the event, in brackets the guard that
+must hold, and after a slash the event that it raises for the other regions. An arrow that begins at a state's border from within leads away from every state inside. A state's box
+lists the events that it takes without being left. Dashed boxes are regions, all active at the same time. Click a picture to see it in full size.`;
 
 const STUDIO = `## In Stately Studio
 
 Open [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel, and paste the whole of \`task.js\`, \`outbox.js\` or \`supervisor.js\`: each is the
-chart as a \`createMachine(…)\` call, with guards and actions by their names. It opens as a picture that can be simulated; each state and each arrow says there what it
-means. The \`.json\` files are the same without the call, for anything else that reads statecharts:
+chart as a \`createMachine(…)\` call, with guards and actions by their names. It opens as a picture that can be simulated, with a description at each state and each
+arrow. The \`.json\` files are the same without the call, for other tools that read statecharts:
 
 \`\`\`js
 import { createMachine } from "xstate";
@@ -45,7 +45,7 @@ const overview = (charts: Explained[]): string =>
     }),
   ].join("\n");
 
-/** The states whose transitions are shown together: a region of the chart, or the whole chart. */
+/** Tables of transitions: one for each region of the chart, or one for the whole chart. */
 const transitionTables = (chart: State): string[] => {
   const regions = chart.kind === "parallel" ? chart.states : [];
   const outside = chart.kind === "parallel" ? [chart] : withAllInside(chart);
@@ -67,7 +67,7 @@ const refusals = (chart: State): string[] => {
   if (table === undefined) return [];
   return [
     "### Refusals",
-    "An event that no active state takes changes nothing, and whoever asked for it is told why:",
+    "An event that no active state takes changes nothing. These reasons are given to the caller that sent it:",
     table,
   ];
 };
@@ -81,11 +81,11 @@ const section = ({ chart, meanings }: Explained): string[] => [
   statesTable(chart),
   "### Events",
   eventsTable(meanings),
-  "An event is looked for in the innermost state first, then in those around it. Of several rows for one event the first whose guard holds is taken.",
+  "The innermost state that takes an event comes first, then those around it. Of several rows for one event, the first whose guard holds is taken.",
   ...transitionTables(chart),
   ...refusals(chart),
 ];
 
-/** The page that shows and explains the charts. */
+/** Writes the page that shows and explains the charts. */
 export const readmeOf = (charts: Explained[]): string =>
   `${[INTRODUCTION, overview(charts), READING, ...charts.flatMap(section), STUDIO].join("\n\n")}\n`;

@@ -2,11 +2,11 @@ import { type IActionType, type IRenderOptions, type IState, render } from "stat
 import { arrowsOf, innerLabels, type Label } from "./arrows.ts";
 import { type State, withAllInside } from "./chart.ts";
 
-/** Neighbours differ, and all can be read on white. */
+/** Neighbours differ, and each is legible on white. */
 const COLORS = ["#0b5cad", "#a33c00", "#1a7431", "#8a1c7c", "#7a5900", "#005f73", "#b3123d", "#4b3fb0", "#5a5a5a"];
 const GREY = "#444444";
 
-/** What the space for a text is measured with: wider than what it is drawn with, so that it fits whichever is there. */
+/** Space is measured with a font wider than those it is drawn with, so that the text fits in any of them. */
 const MEASURED = "DejaVu Sans";
 const DRAWN = "Helvetica,Arial,DejaVu Sans,sans-serif";
 
@@ -20,7 +20,7 @@ const LAYOUT: IRenderOptions = {
     FONT,
     { name: "bgcolor", value: "white" },
     { name: "labeljust", value: "l" },
-    // Arrows leave a state in any order, and more time is spent on it: fewer of them cross.
+    // Arrows may leave a state in any order, and the layout takes more time: fewer of them cross.
     { name: "ordering", value: '""' },
     { name: "mclimit", value: "20" },
     { name: "nodesep", value: "0.2" },
@@ -30,10 +30,10 @@ const LAYOUT: IRenderOptions = {
   dotEdgeAttrs: [FONT],
 };
 
-/** A label with a guard that makes it longer than this gets a second line. */
+/** Characters of event and guard beyond which the guard gets a line of its own. */
 const LINE = 16;
 
-/** The colour of each state, by path. An arrow has that of the state that it leaves. */
+/** Returns the colour of each state, by path. An arrow has that of the state that it leaves. */
 const colorsOf = (chart: State): Map<string, string> =>
   new Map(
     withAllInside(chart).flatMap(({ kind, path, states }) => [
@@ -62,7 +62,7 @@ const contentsOf = (state: State): IActionType[] => [
 
 const dotOf = (path: string): string => `${path}.initial`;
 
-/** What is drawn inside a state. The layout puts the first of several regions last, hence their order. */
+/** Returns what is drawn inside a state. The layout puts the first of several regions last, hence their order. */
 const insideOf = ({ path, kind, initial }: State, drawn: IState[], color: string): Pick<IState, "statemachine"> => {
   if (drawn.length === 0) return {};
   const dot: IState[] = initial === undefined ? [] : [{ name: dotOf(path), type: "initial", color }];
@@ -70,7 +70,7 @@ const insideOf = ({ path, kind, initial }: State, drawn: IState[], color: string
 };
 
 /**
- * A chart as SVG, drawn by state-machine-cat: the same bytes on every runtime.
+ * Draws a chart as SVG with state-machine-cat: the same bytes on every runtime.
  *
  * Each state is a `<g>` of its own, whose first child is a `<title>` with the state's path and nothing else, such as
  * `run.working` for an atomic state and `run.stopping` for one with states inside; the chart itself

@@ -11,7 +11,7 @@ const lastName = (path: string): string => path.split(".").at(-1) ?? path;
 
 const nameOf = ({ path, name }: State): string => code(path || name);
 
-/** What a state is, in the words of the chart, and what the picture shows of it besides its arrows. */
+/** Describes a state in the chart's words, with what the picture shows of it besides its arrows. */
 const meaningOf = ({ kind, description = "", initial, raises }: State): string =>
   [
     description,
@@ -21,21 +21,21 @@ const meaningOf = ({ kind, description = "", initial, raises }: State): string =
     ...raises.map((event) => `Entering it raises ${code(event)}.`),
   ].join(" ");
 
-/** Every state with its description. */
+/** Returns a table of every state with its description. */
 export const statesTable = (chart: State): string =>
   table(
     ["state", "what it means"],
     withAllInside(chart).map((state) => [nameOf(state), meaningOf(state)]),
   );
 
-/** Every event with its meaning. */
+/** Returns a table of every event with its meaning. */
 export const eventsTable = (meanings: Record<string, string>): string =>
   table(
     ["event", "what it means"],
     Object.entries(meanings).map(([event, meaning]) => [code(event), meaning]),
   );
 
-/** A state by its path within a region; by all of it outside. */
+/** Names a state by its path within the region, or by its whole path outside. */
 const within = (path: string, region: string): string =>
   code(path.startsWith(`${region}.`) ? path.slice(region.length + 1) : path);
 
@@ -46,7 +46,7 @@ const transitionRow = ({ event, guard, targets, raises, description = "" }: Tran
   [description, ...raises.map((raised) => `Raises ${code(raised)}.`)].join(" "),
 ];
 
-/** Every transition of a state and of all inside it, in the order in which they are tried. */
+/** Returns a table of the states' transitions, in the order in which they are tried. */
 export const transitionsTable = (states: State[], region: string): string =>
   table(
     ["in", "event", "if", "goes to", "why"],
@@ -58,7 +58,7 @@ export const transitionsTable = (states: State[], region: string): string =>
     ),
   );
 
-/** What each state refuses, and why; undefined when the chart refuses nothing with a reason. */
+/** Returns a table of refused events and the reasons; undefined when the chart gives no reasons. */
 export const refusalsTable = (chart: State): string | undefined => {
   const rows = withAllInside(chart).flatMap((state) =>
     Object.entries(state.refusals).map(([event, reason]) => [nameOf(state), code(event), reason]),

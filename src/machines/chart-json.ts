@@ -3,17 +3,17 @@ import { outboxMachine } from "./outbox/machine.ts";
 import { supervisorMachine } from "./supervisor/machine.ts";
 import { taskMachine } from "./task/machine.ts";
 
-/** What XState makes of a guard or an action that is written as a function. */
+/** The fields of a guard or an action that XState builds as a function. */
 interface Builtin {
   type?: string;
-  /** Of `and`, `or`, `not`. */
+  /** In `and`, `or` and `not`. */
   check?: unknown;
   guards?: unknown[];
-  /** Of `stateIn`. */
+  /** In `stateIn`. */
   stateValue?: string;
-  /** Of `assign`. */
+  /** In `assign`. */
   assignment?: object;
-  /** Of `raise`. */
+  /** In `raise`. */
   event?: (args: { event: { at: number }; context: { run: { startedAt: number } } }) => {
     type: string;
     outcome?: string;
@@ -27,7 +27,7 @@ const COMBINED = new Map([
 ]);
 const NOT = checkOf(not("nothing"));
 
-/** A guard by its name; a composed one in words, such as `in #told and not waitedFor`. */
+/** Returns a guard's name, or describes a composed one, such as `in #nothingOwed and not waitedFor`. */
 export const guardName = (guard: unknown): string => {
   if (typeof guard === "string") return guard;
   const { type, check, guards = [], stateValue } = guard as Builtin;
@@ -36,10 +36,10 @@ export const guardName = (guard: unknown): string => {
   return check === NOT ? `not ${names[0]}` : (type ?? names.join(COMBINED.get(check)));
 };
 
-/** What the expressions of `raise` read: the charts' own need no more. */
+/** Enough for the expressions of `raise` in the charts to be evaluated. */
 const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };
 
-/** An action by its name; one without a name by what it does, such as `assign result` or `raise RUN_ENDED (completed)`. */
+/** Returns an action's name, or says what one without a name does, such as `assign result` or `raise RUN_ENDED (completed)`. */
 export const actionName = (action: unknown): string => {
   if (typeof action === "string") return action;
   const { type = "", assignment = {}, event } = action as Builtin;
@@ -52,14 +52,14 @@ export const actionName = (action: unknown): string => {
 
 const named = (key: string, value: unknown): unknown => {
   if (key === "guard") return guardName(value);
-  // What is left is computed when the machine runs: the first context, the parameters of an action.
+  // The other functions compute something while a chart runs: the first context, the parameters of an action.
   return typeof value === "function" ? ("type" in value ? actionName(value) : undefined) : value;
 };
 
-/** A chart as JSON that `createMachine` takes: states, transitions, descriptions; guards and actions by their names. */
+/** Returns a chart as JSON that `createMachine` accepts, with guards and actions by their names. */
 const toJSON = ({ config }: { config: unknown }): unknown => JSON.parse(JSON.stringify(config, named));
 
-/** The statecharts by name. */
+/** Returns the JSON of each chart, by the chart's name. */
 export const chartsAsJson = (): Record<string, unknown> => ({
   task: toJSON(taskMachine),
   outbox: toJSON(outboxMachine),

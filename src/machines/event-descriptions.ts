@@ -23,8 +23,8 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
 });
 
 /**
- * A chart whose transitions say why they are taken: first what their event means, which is the same in every state, then
- * what the transition says of itself. Nothing else changes.
+ * Returns the chart with a description at each transition: first the meaning of its event, which is the same in every
+ * state, then the transition's own description. Nothing else changes.
  */
 export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
   withMeanings(meanings, chart as State) as Chart;

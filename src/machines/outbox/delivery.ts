@@ -22,50 +22,50 @@ const acknowledged = { target: "idle", actions: [showToasts, acknowledge] } as c
 const adopted = {
   guard: "hasAdopted",
   target: "checking",
-  description: "A prompt was taken over. It may have been sent, and answered, before: the host is asked first.",
+  description: "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
   actions: "takeAdoptedPrompt",
 } as const;
 const onAnswer = {
-  PARENT_ANSWERED: { guard: "answersPrompt", description: "It was shown the prompt.", ...acknowledged },
+  PARENT_ANSWERED: { guard: "answersPrompt", description: "It has read the prompt.", ...acknowledged },
 } as const;
 const onNotFound = { PARENT_NOT_FOUND: { target: "missing" } } as const;
 const onError = {
   PARENT_ERROR: {
-    description: "It may be the prompt's fault: that counts if it stays unanswered.",
+    description: "The prompt may be the cause: the error counts if the prompt stays unanswered.",
     actions: recordRefusal,
   },
 } as const;
 const found = [
-  { guard: "hasPrompt", target: "checking", description: "The prompt may have come through before." },
+  { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
   { target: "gathering" },
 ] as const;
 const givenUp = {
   target: "idle",
-  description: "It was refused often enough: the person is told.",
+  description: "It was refused too often: the person is told.",
   actions: giveUp,
 } as const;
 
-/** What becomes of the notices that are owed. */
+/** How the notices that are owed are delivered. */
 export const delivery = outboxSetup.createStateConfig({
-  description: "What becomes of the notices that are owed.",
+  description: "How the notices that are owed are delivered.",
   initial: "idle",
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
-      always: [adopted, { guard: "hasQueued", target: "gathering", description: "Something is owed." }],
+      always: [adopted, { guard: "hasQueued", target: "gathering", description: "A notice is owed." }],
       on: onNotFound,
     },
     gathering: {
-      description: "Something is owed. It waits until the parent can take it.",
+      description: "Notices are owed. They wait until the parent can be sent a prompt.",
       always: [
         adopted,
         { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." },
-        { guard: stateIn("#open"), target: "reading", description: "The parent can take a prompt." },
+        { guard: stateIn("#open"), target: "reading", description: "The parent can be sent a prompt." },
       ],
       on: onNotFound,
     },
     reading: {
-      description: "The parent's agent and model are read. What else ends meanwhile goes into the same prompt.",
+      description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
       entry: [
         "clearDeadline",
         {
@@ -84,17 +84,17 @@ export const delivery = outboxSetup.createStateConfig({
           {
             guard: "hasPrompt",
             target: "sending",
-            description: "The prompt is formed already.",
+            description: "The prompt is composed already.",
             actions: recordSender,
           },
           { guard: and(["hasQueued", stateIn("#open")]), target: "composing", actions: recordSender },
-          { target: "gathering", description: "It cannot take a prompt any more, or is owed nothing." },
+          { target: "gathering", description: "It can no longer be sent a prompt, or is owed nothing." },
         ],
         READ_FAILED: { target: "backingOff", actions: countAttempt },
       },
     },
     composing: {
-      description: "Words, counts and ids are found for everything that is owed.",
+      description: "The prompt is written for all notices that are owed: its text, counts and ids.",
       entry: {
         type: "emitEffect",
         params: ({ context: { parentSessionID, queue } }) => ({ type: "composeNotice", parentSessionID, queue }),
@@ -141,7 +141,7 @@ export const delivery = outboxSetup.createStateConfig({
           {
             guard: and(["isCurrentPrompt", "refusalsLeft"]),
             target: "backingOff",
-            description: "For good, it says. It may be for an agent that is no more.",
+            description: "It is refused for good, perhaps because its agent no longer exists.",
             actions: countRefusal,
           },
           { guard: "isCurrentPrompt", ...givenUp },
@@ -149,7 +149,7 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     awaiting: {
-      description: "The host took the prompt. The parent has not begun to answer it.",
+      description: "The host accepted the prompt. The parent has not begun to answer it.",
       entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
       on: {
         ...onAnswer,
@@ -163,7 +163,7 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     checking: {
-      description: "The host is asked whether the prompt was taken up.",
+      description: "The host is asked whether the parent has begun to answer the prompt.",
       entry: [
         "clearDeadline",
         enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
@@ -179,17 +179,17 @@ export const delivery = outboxSetup.createStateConfig({
         ...onNotFound,
         ...onError,
         CHECKED: [
-          { guard: and(["isCurrentPrompt", "answered"]), description: "It has.", ...acknowledged },
+          { guard: and(["isCurrentPrompt", "answered"]), description: "It has begun.", ...acknowledged },
           {
             guard: and(["isCurrentPrompt", "pending"]),
             target: "awaiting",
-            description: "It is about to.",
+            description: "It is about to begin.",
             actions: [countAttempt, recordStored],
           },
           {
             guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
             target: "reading",
-            description: "It has not, and an error was heard of: the prompt is sent again, perhaps without the agent.",
+            description: "It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
             actions: countRefusal,
           },
           { guard: and(["isCurrentPrompt", "refused"]), ...givenUp },
@@ -204,12 +204,12 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     backingOff: {
-      description: "The host refused a call. It is tried again after a pause; a prompt keeps its ids.",
+      description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
       entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
       on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
     },
     missing: {
-      description: "The host does not find the parent. Nothing is sent, and nothing is removed: that may pass.",
+      description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
       entry: [
         assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
         { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
@@ -218,7 +218,7 @@ export const delivery = outboxSetup.createStateConfig({
     },
     searching: {
       description:
-        "The host is asked for the parent again, and for all its sessions: where it is in neither, it is gone.",
+        "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
       entry: [
         "clearDeadline",
         { type: "emitEffect", params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }) },
@@ -226,11 +226,11 @@ export const delivery = outboxSetup.createStateConfig({
       on: { ...onAnswer, PARENT_PRESENT: found, PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
     },
     closed: {
-      description: "The parent session was deleted, or stopped for good. There is nobody to tell.",
+      description: "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
       entry: drop,
       on: {
-        NOTICE_DUE: { description: "Nobody is left to tell.", actions: ["enqueue", drop] },
-        ADOPTED: { description: "Nobody is left to tell.", actions: ["adoptPrompts", drop] },
+        NOTICE_DUE: { description: "It cannot be delivered.", actions: ["enqueue", drop] },
+        ADOPTED: { description: "They cannot be delivered.", actions: ["adoptPrompts", drop] },
         PARENT_PRESENT: { target: "idle" },
       },
     },

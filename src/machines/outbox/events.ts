@@ -1,7 +1,7 @@
 import type { ModelRef } from "../../task.ts";
 import type { RunResult } from "../task/events.ts";
 
-/** One message part of a prompt, its id chosen by us. Parts are stored in the order of their ids. */
+/** One message part of a prompt. The plugin chooses its id; the host stores parts in the order of their ids. */
 export interface NoticePart {
   id: string;
   text: string;
@@ -9,48 +9,48 @@ export interface NoticePart {
   synthetic: boolean;
 }
 
-/** A prompt to the parent that tells of one or more run ends. Formed once: sent again, it is the same to the letter. */
+/** A prompt to the parent with the notices of one or more runs. Composed once: sent again, it is the same to the letter. */
 export interface NoticePrompt {
   messageID: string;
   parts: NoticePart[];
   runs: { taskId: string; run: number }[];
-  /** What the person is shown when the prompt has gone out, once. */
+  /** Shown to the person once, when the host has accepted the prompt. */
   toasts: { message: string; variant: "success" | "error" | "info" }[];
 }
 
-/** Who a prompt to the parent goes out as: what the parent works with now. */
+/** The agent and model that a prompt to the parent names: those that the parent works with now. */
 export interface Sender {
   agent: string | undefined;
   model: ModelRef | undefined;
 }
 
-/** What an outbox wants done, as data. */
+/** What an outbox wants done outside, as data. A service performs it and reports back with an event. */
 export type OutboxEffect =
   /**
-   * Read what the parent works with. Answer: `PARENT_READ`, `READ_FAILED` or `PARENT_NOT_FOUND`. `wasRefused`: the host
-   * refused the prompt before, perhaps for an agent that it has no more; then the sender is to have none.
+   * Read the parent's agent and model. Reported by `PARENT_READ`, `READ_FAILED` or `PARENT_NOT_FOUND`. `wasRefused`: the
+   * host refused the prompt before, perhaps because its agent no longer exists; such a sender is to name none.
    */
   | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
-  /** Find words and ids for what is owed. Answer, at once: `COMPOSED`. */
+  /** Write the prompt for the queued notices and choose its ids. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`. */
   | { type: "composeNotice"; parentSessionID: string; queue: RunResult[] }
-  /** Send the prompt. Answer: `SENT`, `SEND_REFUSED` or `PARENT_NOT_FOUND`. */
+  /** Send the prompt. Reported by `SENT`, `SEND_REFUSED` or `PARENT_NOT_FOUND`. */
   | { type: "sendNotice"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
-  /** Ask the host whether the parent has taken the prompt up. Answer: `CHECKED`, `CHECK_FAILED` or `PARENT_NOT_FOUND`. */
+  /** Ask the host whether the parent has begun to answer. Reported by `CHECKED`, `CHECK_FAILED` or `PARENT_NOT_FOUND`. */
   | { type: "checkNotice"; parentSessionID: string; messageID: string }
-  /** Find out whether the parent session is deleted. Answer: `PARENT_FOUND`, `PARENT_CLOSED` or `SEARCH_FAILED`. */
+  /** Find out whether the parent was deleted. Reported by `PARENT_FOUND`, `PARENT_CLOSED` or `SEARCH_FAILED`. */
   | { type: "findParent"; parentSessionID: string }
-  /** The notices of these runs are in a prompt. */
+  /** A prompt carries the notices of these runs. */
   | { type: "noticeComposed"; parentSessionID: string; runs: NoticePrompt["runs"] }
-  /** The prompt has gone out: show the person. */
+  /** The host has accepted the prompt: show the toasts. */
   | { type: "showToasts"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
-  /** The host refused the prompt for good: the person is to know that the parent was not told of these runs, and why. */
+  /** The host refused the prompt for good: tell the person that these notices were not delivered, and why. */
   | { type: "noticeRejected"; parentSessionID: string; runs: NoticePrompt["runs"]; reason: string }
-  /** Nobody is told of these runs: the parent is gone, or takes no prompt. */
+  /** The notices of these runs cannot be delivered: the parent is gone, or accepts no prompt. */
   | { type: "noticeDropped"; parentSessionID: string; runs: NoticePrompt["runs"] }
-  /** The parent was told of these runs. */
+  /** The parent's model has read the notices of these runs. */
   | { type: "noticeAcknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
 
-/** Everything that can happen to an outbox. `at` is epoch milliseconds. */
+/** Everything that can happen to an outbox. `at` is the time of the event in epoch milliseconds. */
 export type OutboxEvent =
   | { type: "NOTICE_DUE"; at: number; end: RunResult }
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
@@ -60,7 +60,7 @@ export type OutboxEvent =
   | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
   | { type: "COMPOSE_FAILED"; at: number; message: string }
   | { type: "SENT"; at: number; messageID: string }
-  /** Not `retryable`: the same call would be refused again. */
+  /** `retryable` is false when the host would refuse the same call again. */
   | { type: "SEND_REFUSED"; at: number; messageID: string; message: string; retryable: boolean }
   | {
       type: "CHECKED";
@@ -71,12 +71,12 @@ export type OutboxEvent =
     }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
   | { type: "PARENT_STORED"; at: number; messageID: string; createdAt: number }
-  /** An assistant message, begun at `createdAt`, answers `promptID`. */
+  /** An assistant message, begun at `createdAt`, answers the message `promptID`. */
   | { type: "PARENT_ANSWERED"; at: number; promptID: string; createdAt: number }
   | { type: "PARENT_PRESENT"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
-  /** `message`: what the host said of it. */
+  /** `message`: the host's own words. */
   | { type: "PARENT_ERROR"; at: number; message?: string }
   | { type: "PARENT_NOT_FOUND"; at: number; message: string }
   | { type: "PARENT_FOUND"; at: number }
@@ -84,54 +84,54 @@ export type OutboxEvent =
   | { type: "PARENT_CLOSED"; at: number }
   | { type: "TICK"; at: number };
 
-/** What each event of an outbox means, wherever it is taken. Stands in the chart, at every transition that it takes. */
+/** What each event of an outbox means, in every state. The chart shows it at each transition that the event takes. */
 export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
-  NOTICE_DUE: "A run has ended, and the parent is owed its notice.",
-  ADOPTED: "The process that had prompts to this parent under way is gone: they go on from here.",
-  WITHDRAW: "The parent learned of a run's end in another way.",
+  NOTICE_DUE: "The parent is owed the notice of a run.",
+  ADOPTED: "A process with prompts to this parent under way has ended: this outbox takes them over.",
+  WITHDRAW: "The parent learns of a run's end in another way.",
   PARENT_READ: "The parent's agent and model are known.",
   READ_FAILED: "The parent's agent and model could not be read.",
-  COMPOSED: "The prompt has its words and ids.",
-  COMPOSE_FAILED: "The prompt could not be formed.",
-  SENT: "The host took the prompt.",
-  SEND_REFUSED: "The host did not take the prompt.",
-  CHECKED: "The host was asked whether the parent has taken the prompt up, and answered.",
-  CHECK_FAILED: "The host was asked, and did not say.",
+  COMPOSED: "The prompt has its text and ids.",
+  COMPOSE_FAILED: "The prompt could not be composed.",
+  SENT: "The host accepted the prompt.",
+  SEND_REFUSED: "The host refused the prompt.",
+  CHECKED: "The host says whether the parent has begun to answer the prompt.",
+  CHECK_FAILED: "The host was asked, and did not answer.",
   PARENT_STORED: "The host has stored a user message in the parent.",
-  PARENT_ANSWERED: "The parent's model answers a message.",
-  PARENT_PRESENT: "The parent launches a task: whatever closed its outbox, it is there.",
-  PARENT_BUSY: "The host says that the parent works.",
-  PARENT_IDLE: "The host says that the parent is idle.",
-  PARENT_ERROR: "The host says that a run of the parent failed or was aborted.",
+  PARENT_ANSWERED: "The parent's model begins to answer a message.",
+  PARENT_PRESENT: "The parent launches a task: it exists, whatever closed its outbox.",
+  PARENT_BUSY: "The host reports that the parent is at work.",
+  PARENT_IDLE: "The host reports that the parent is idle.",
+  PARENT_ERROR: "The host reports that the parent's own work failed or was aborted.",
   PARENT_NOT_FOUND: "The host did not find the parent session.",
-  PARENT_FOUND: "The host was asked again: the parent session is there.",
-  SEARCH_FAILED: "The host was asked again, and did not say.",
+  PARENT_FOUND: "The search found the parent session.",
+  SEARCH_FAILED: "The host did not answer the search.",
   PARENT_CLOSED: "The parent session was deleted, or stopped for good.",
   TICK: "Time has passed.",
 };
 
-/** What an outbox remembers: plain JSON. */
+/** What an outbox remembers. It is not stored: after a crash it follows from the tasks and the prompts under way. */
 export interface OutboxContext {
   parentSessionID: string;
-  /** Run ends that no prompt carries yet, in the order of their ends. */
+  /** Ends of runs that no prompt carries yet, oldest first. */
   queue: RunResult[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
-  /** Prompts of processes that are gone, to be seen to before anything else. */
+  /** Prompts taken over from processes that have ended. They come before anything else. */
   adoptedPrompts: NoticePrompt[];
   sender: Sender | undefined;
-  /** When the host stored the prompt, as far as is known. Epoch milliseconds, by its clock. */
+  /** When the host stored the prompt, if it has said so. Epoch milliseconds, by the host's clock. */
   storedAt: number | undefined;
-  /** How often the prompt was sent, looked after, or could not be; pauses grow with it. */
+  /** How often sending or checking the prompt was tried; pauses grow with it. */
   attempts: number;
   /** How often in a row the host did not find the parent; pauses grow with it. */
   notFoundCount: number;
-  /** How often in a row the host refused the prompt for good, or met an error with it and did not answer it. */
+  /** How often in a row the host refused the prompt for good, or reported an error and left it unanswered. */
   refusals: number;
-  /** Why the host refused the prompt when it was sent last, or what went wrong with it, as far as was heard. */
+  /** Why the host refused the prompt when it was last sent, or the error that it reported then. */
   refusal: string | undefined;
-  /** When the delivery has something to do, epoch milliseconds. */
+  /** When `TICK` is due in the region `delivery`, epoch milliseconds. */
   nextDeadline: number | undefined;
-  /** When the parent can take a prompt again, epoch milliseconds. */
+  /** When the parent can be sent a prompt again, epoch milliseconds. */
   parentReadyAt: number | undefined;
 }

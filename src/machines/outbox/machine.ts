@@ -5,21 +5,21 @@ import { type NoticePrompt, outboxEventDescriptions } from "./events.ts";
 import { FRESH_ATTEMPTS, OUTBOX_LIMITS, outboxSetup } from "./setup.ts";
 
 const parent = outboxSetup.createStateConfig({
-  description: "Whether the parent session can take a prompt.",
+  description: "Whether the parent session can be sent a prompt.",
   initial: "open",
   states: {
     open: {
       id: "open",
-      description: "The parent can take a prompt, busy or idle.",
+      description: "The parent can be sent a prompt, whether busy or idle.",
       on: { PARENT_ERROR: { target: "coolingDown" } },
     },
     coolingDown: {
-      description: "A run of the parent just failed or was aborted. What is sent now could get lost in it.",
+      description: "The parent's work just failed or was aborted. A prompt sent now could get lost.",
       entry: assign({ parentReadyAt: ({ event }) => event.at + OUTBOX_LIMITS.coolDown }),
       exit: assign({ parentReadyAt: undefined }),
       on: {
-        PARENT_ERROR: { target: "coolingDown", reenter: true, description: "The wait begins anew." },
-        PARENT_IDLE: { target: "coolingDown", reenter: true, description: "The wait begins anew." },
+        PARENT_ERROR: { target: "coolingDown", reenter: true, description: "The wait starts anew." },
+        PARENT_IDLE: { target: "coolingDown", reenter: true, description: "The wait starts anew." },
         PARENT_BUSY: { target: "open" },
         TICK: { guard: "parentReady", target: "open" },
       },
@@ -27,12 +27,12 @@ const parent = outboxSetup.createStateConfig({
   },
 });
 
-/** The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up. Pure. */
+/** The notices owed to one parent session. Pure: no clock, no randomness, no I/O. */
 export const outboxMachine = outboxSetup.createMachine(
   withEventDescriptions(outboxEventDescriptions, {
     id: "outbox",
     description:
-      "The notices owed to one parent session: one prompt at a time, formed once, sent until it is taken up.",
+      "The notices owed to one parent session: one prompt at a time, composed once, sent until the parent answers it.",
     type: "parallel",
     context: ({ input }) => ({
       parentSessionID: input.parentSessionID,
@@ -58,13 +58,13 @@ export const outboxMachine = outboxSetup.createMachine(
   }),
 );
 
-/** An outbox as it stands. */
+/** Where an outbox's chart stands. */
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 
-/** True when nothing is owed or under way. */
+/** True when the parent is owed nothing and no prompt is under way. */
 export const isIdle = ({ value, context }: OutboxSnapshot): boolean =>
   value.delivery === "closed" || (value.delivery === "idle" && context.queue.length === 0);
 
-/** The prompts that are formed and not acknowledged. */
+/** Returns the prompts that are composed and not yet acknowledged. */
 export const pendingPrompts = ({ context: { prompt, adoptedPrompts } }: OutboxSnapshot): NoticePrompt[] =>
   prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;

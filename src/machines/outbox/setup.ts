@@ -3,30 +3,30 @@ import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
 /**
- * The patience of an outbox: milliseconds and counts. Sending again is harmless, so silence never ends it while the parent
- * is there; a host that says no each time does.
+ * Pauses in milliseconds, and how often something is tried. Sending again is harmless, so an outbox never gives up because
+ * of silence while its parent exists; it does when the host refuses each time.
  */
 export const OUTBOX_LIMITS = {
-  /** From a sent prompt to the first look whether the parent took it up; grows with each send. */
+  /** From a sent prompt to the first check whether the parent answers it; grows with each send. */
   firstCheck: 2_000,
   longestBackoff: 60_000,
-  /** A prompt sent into a run that is failing is stored and never answered; after 500 ms the host is safe (measured). */
+  /** A prompt sent while the parent is failing is stored and never answered; 500 ms later it is safe (measured). */
   coolDown: 500,
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
   firstSearch: 5_000,
   longestSearch: 600_000,
-  /** A prompt that was refused so often in a row is given up: one try of these goes without the agent, if that is gone. */
+  /** How often in a row a prompt is refused before it is given up. Once in these it is sent without a vanished agent. */
   refusals: 3,
 } as const;
 
 export const RETRY_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
 export const SEARCH_BACKOFF = { first: OUTBOX_LIMITS.firstSearch, longest: OUTBOX_LIMITS.longestSearch };
 
-/** True when the prompt tells of this end. */
+/** True when the prompt carries the notice of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
-/** The vocabulary of the outbox chart: the guards and actions that it names, and those that it shares. */
+/** The outbox chart's types, and the guards and actions that it names. */
 export const outboxSetup = setup({
   types: {
     context: {} as OutboxContext,
@@ -34,7 +34,7 @@ export const outboxSetup = setup({
     input: {} as { parentSessionID: string },
   },
   actions: {
-    /** The one way out; the engine provides what really happens. */
+    /** The only way out of the chart. It does nothing here: the supervisor provides what really happens. */
     emitEffect: (_, _effect: OutboxEffect) => undefined,
     setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
     clearDeadline: assign({ nextDeadline: undefined }),
@@ -58,7 +58,7 @@ export const outboxSetup = setup({
   },
   guards: {
     hasQueued: ({ context }) => context.queue.length > 0,
-    /** An adopted task tells of its end again: it may be here already. */
+    /** A task that was taken over queues its notice again, which may be here already. */
     isNew: ({ context, event }) =>
       event.type === "NOTICE_DUE" &&
       [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
@@ -68,8 +68,8 @@ export const outboxSetup = setup({
     parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /**
-     * The parent's model was shown our prompt when it answers that one; or a newer one, in a message that began when ours
-     * was stored: message ids ascend, and every step sees all messages.
+     * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
+     * after ours was stored, since message ids ascend and every step sees all messages.
      */
     answersPrompt: ({ context, event }) =>
       event.type === "PARENT_ANSWERED" &&
@@ -78,7 +78,7 @@ export const outboxSetup = setup({
         (context.storedAt !== undefined &&
           event.promptID > context.prompt.messageID &&
           event.createdAt >= context.storedAt)),
-    /** The answer to a call may come when its prompt was acknowledged already, and the next one is under way. */
+    /** A late answer may concern a prompt that is acknowledged already, while the next one is under way. */
     isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
     answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
     pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
@@ -107,7 +107,7 @@ export const showToasts = outboxSetup.enqueueActions(({ context: { parentSession
   enqueue.assign({ prompt: { ...prompt, toasts: [] } });
 });
 
-/** What is counted and noted of the prompt under way, before anything was done for it. */
+/** The counts and records of a prompt for which nothing has been tried yet. */
 export const FRESH_ATTEMPTS = {
   attempts: 0,
   notFoundCount: 0,
@@ -124,7 +124,7 @@ export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessio
 
 export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => context.refusals + 1 });
 
-/** What goes wrong first names the cause; what follows is how the host came down. */
+/** The first error names the cause; later ones are its consequences. */
 export const recordRefusal = outboxSetup.assign({
   refusal: ({ context, event }) => context.refusal ?? ("message" in event ? event.message : undefined) ?? "an error",
 });
@@ -143,8 +143,8 @@ export const giveUp = outboxSetup.enqueueActions(
 
 export const drop = outboxSetup.enqueueActions(
   ({ context: { parentSessionID, queue, prompt, adoptedPrompts }, enqueue }) => {
-    const formed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
-    const runs = [...formed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
+    const composed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
+    const runs = [...composed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
     if (runs.length > 0) enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
     enqueue.assign({ queue: [], prompt: undefined, adoptedPrompts: [], nextDeadline: undefined });
   },

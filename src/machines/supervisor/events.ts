@@ -6,12 +6,12 @@ import type { StoredSnapshot } from "../task/machine.ts";
 /** What tasks and outboxes want of each other: the supervisor passes it on itself. */
 type ForwardedEffect = "queueNotice" | "withdrawNotice" | "noticeComposed" | "noticeAcknowledged" | "noticeDropped";
 
-/** Everything that the services are asked to do. `actorFailed`: an actor threw, and was removed. */
+/** Everything that the services are asked to do. `actorFailed`: an actor threw and was removed. */
 export type Effect =
   | Exclude<TaskEffect | OutboxEffect, { type: ForwardedEffect }>
   | { type: "actorFailed"; id: string; message: string };
 
-/** Everything that can happen to the supervisor. `at` is epoch milliseconds. */
+/** Everything that can happen to the supervisor. `at` is the time of the event in epoch milliseconds. */
 export type SupervisorEvent =
   | { type: "LAUNCH"; at: number; task: TaskInput }
   | { type: "RESTORE"; snapshot: StoredSnapshot }
@@ -24,22 +24,22 @@ export type SupervisorEvent =
   | { type: "REAP_OUTBOX"; id: string }
   | { type: "CLOSE" };
 
-/** What each event of the supervisor means; the last is XState's own. Stands in the chart, at every transition that it takes. */
+/** What each event of the supervisor means; the last is XState's own. The chart shows it at each transition. */
 export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
-  LAUNCH: "A task begins: it gets an actor and a slot, and its parent an outbox.",
-  RESTORE: "A stored task is wanted again: its actor goes on from where its snapshot says.",
-  ADOPT_PROMPTS: "Notice prompts of a process that is gone go on in the parent's outbox here.",
+  LAUNCH: "A task is launched: it gets an actor and a slot, and its parent an outbox.",
+  RESTORE: "A stored task is needed again: its actor starts from its snapshot.",
+  ADOPT_PROMPTS: "The parent's outbox takes over the prompts of a process that has ended.",
   TASK: "An event for a task is passed on to its actor.",
   OUTBOX: "An event for an outbox is passed on to its actor.",
   HOST: "An event of the host goes to the task that runs in its session, and to the outbox of its session.",
-  EFFECT: "What tasks and outboxes want of each other is passed between them; the rest is for the services.",
+  EFFECT: "Effects that tasks and outboxes have on each other are routed between them; the others go to the services.",
   REAP_TASK: "A task is at rest, or removed: its actor is stopped.",
   REAP_OUTBOX: "An outbox has nothing to do: its actor is stopped.",
   CLOSE: "The plugin is disposed of.",
-  "xstate.error.actor.*": "An actor threw: it is removed, so that it cannot take its siblings with it.",
+  "xstate.error.actor.*": "An actor threw: it is removed, so that it does not take its siblings down.",
 };
 
-/** Whom the supervisor has under it. */
+/** The actors that the supervisor has. */
 export interface SupervisorContext {
   /** Live tasks: task id → parent session id. */
   tasks: Record<string, string>;

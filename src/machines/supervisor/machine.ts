@@ -9,7 +9,7 @@ import { toOutboxEvent, toTaskEvent } from "./routing.ts";
 
 const OUTBOX = "outbox:";
 
-/** The name of a parent's outbox among the supervisor's children. */
+/** Returns the id of a parent's outbox among the supervisor's actors. */
 export const outboxId = (parentSessionID: string): string => OUTBOX + parentSessionID;
 
 const emittingTask = taskMachine.provide({
@@ -23,8 +23,8 @@ const emittingTask = taskMachine.provide({
 });
 
 /**
- * A task as the supervisor's child: what it requests reaches the supervisor as an event.
- * It begins with a launch, or goes on from a stored snapshot, which takes no step and requests nothing.
+ * A task as the supervisor's child: its effects reach the supervisor as events. It begins with a launch, or from a stored
+ * snapshot, which takes no step and has no effects.
  */
 export const taskActor: typeof emittingTask = Object.assign(Object.create(emittingTask) as typeof emittingTask, {
   getInitialSnapshot: (
@@ -53,7 +53,7 @@ const supervisorSetup = setup({
   },
   actors: { task: taskActor, outbox: outboxActor },
   actions: {
-    /** Have a service do it; the engine provides what really happens. */
+    /** Has a service perform the effect. It does nothing here: the runtime provides what really happens. */
     perform: (_, _effect: Effect) => undefined,
   },
   guards: {
@@ -65,7 +65,7 @@ const supervisorSetup = setup({
 
 type Enqueue = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0]["enqueue"];
 
-/** Sees to it that the parent has an outbox. */
+/** Spawns the parent's outbox, unless there is one. */
 const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, enqueue: Enqueue) => {
   if (parentSessionID in outboxes) return;
   enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
@@ -86,7 +86,7 @@ const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) =
   if (event.type === "LAUNCH") enqueue.sendTo(sessionID, { type: "SLOT_GRANTED", at: event.at });
 });
 
-/** What puts a run, or leaves it, in the queue: there is a slot for each. */
+/** The events after which a run may be queued: it is granted a slot at once. */
 const TAKES_SLOT: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
 
 const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
@@ -104,7 +104,7 @@ const forward = supervisorSetup.enqueueActions(({ context, event, enqueue }) => 
   if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
 });
 
-/** One session can be a task's child session and the parent of other tasks: both hear of it. */
+/** One session can be a task's child session and the parent of other tasks: then both get the event. */
 const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "HOST") return;
   const { sessionID } = event.event;
@@ -114,7 +114,7 @@ const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue
   if (forOutbox) enqueue.sendTo(outboxId(sessionID), forOutbox);
 });
 
-/** What tasks and outboxes want of each other is passed between them; the rest is for the services. */
+/** Routes the effects that tasks and outboxes have on each other; the others go to the services. */
 const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "EFFECT") return;
   const { at, effect } = event;
@@ -163,7 +163,7 @@ const reapOutbox = supervisorSetup.enqueueActions(({ context: { outboxes }, even
   enqueue.assign({ outboxes: rest });
 });
 
-/** A child that threw is removed, so that it cannot take its siblings with it; the engine makes its end known. */
+/** Removes an actor that threw, so that it does not take its siblings down; the runtime reports its end. */
 const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
   if (event.type !== "xstate.error.actor.*" && !("actorId" in event)) return;
   const id = event.actorId;
@@ -179,7 +179,7 @@ export const supervisorMachine = supervisorSetup.createMachine(
   withEventDescriptions(supervisorEventDescriptions, {
     id: "supervisor",
     description:
-      "Spawns and reaps the actors of tasks and outboxes, and passes on what they want and what they are told.",
+      "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
     context: { tasks: {}, outboxes: {} },
     initial: "open",
     states: {
@@ -200,7 +200,7 @@ export const supervisorMachine = supervisorSetup.createMachine(
         },
       },
       closed: {
-        description: "The plugin was disposed of. Nothing is supervised any more.",
+        description: "The plugin was disposed of. Nothing is supervised any longer.",
         type: "final",
       },
     },

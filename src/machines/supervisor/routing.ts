@@ -2,7 +2,7 @@ import type { HostEvent } from "../host-events.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent } from "../task/events.ts";
 
-/** What a host event means to the task that runs in its session. */
+/** Translates a host event for the task that runs in its session; undefined when it means nothing to it. */
 export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined => {
   switch (event.type) {
     case "idle":
@@ -20,7 +20,7 @@ export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined
   }
 };
 
-/** What a host event means to the outbox of its session. */
+/** Translates a host event for the outbox of its session; undefined when it means nothing to it. */
 export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undefined => {
   switch (event.type) {
     case "busy":

@@ -1,7 +1,7 @@
 import { and, assign, not } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-const asked = [
+const onRequestAsked = [
   { guard: and(["live", "newQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
   { guard: and(["live", "newRequest"]), target: "#awaitingUser.permission", actions: "addUserRequest" },
 ] as const;
@@ -14,46 +14,50 @@ export const attention = taskSetup.createStateConfig({
     RUN_ENDED: { target: ".none", actions: assign({ userRequests: [], staleSince: undefined }) },
     ADOPTED: {
       target: ".none",
-      description: "What was asked went with the process that is gone.",
+      description: "The open requests were lost with the process that has ended.",
       actions: assign({ userRequests: [], staleSince: undefined }),
     },
   },
   states: {
     none: {
       description: "Nothing holds the task up.",
-      on: { REQUEST_ASKED: asked, BECAME_STALE: { guard: "live", target: "stale" } },
+      on: { REQUEST_ASKED: onRequestAsked, BECAME_STALE: { guard: "live", target: "stale" } },
     },
     stale: {
-      description: "The child has not been heard of for a while.",
+      description: "The host has reported nothing of the child for a while.",
       entry: assign({ staleSince: ({ event }) => event.at }),
       exit: assign({ staleSince: undefined }),
-      on: { REQUEST_ASKED: asked, ACTIVITY_SEEN: { target: "none" } },
+      on: { REQUEST_ASKED: onRequestAsked, ACTIVITY_SEEN: { target: "none" } },
     },
     awaitingUser: {
       id: "awaitingUser",
-      description: "The child asks something that only a person can answer. The oldest request is shown first.",
+      description: "The child waits for a person to answer. The oldest request is shown first.",
       initial: "permission",
       on: {
-        REQUEST_ASKED: { guard: "newRequest", description: "It waits for its turn.", actions: "addUserRequest" },
+        REQUEST_ASKED: {
+          guard: "newRequest",
+          description: "It is shown after the older ones.",
+          actions: "addUserRequest",
+        },
         REQUEST_ANSWERED: [
           { guard: "onlyRequest", target: "none", description: "It was the only one.", actions: "removeUserRequest" },
           {
             guard: and(["openRequest", "questionNext"]),
             target: ".question",
-            description: "A question is next.",
+            description: "The next request is a question.",
             actions: "removeUserRequest",
           },
           {
             guard: and(["openRequest", not("questionNext")]),
             target: ".permission",
-            description: "A permission is next.",
+            description: "The next request is a permission.",
             actions: "removeUserRequest",
           },
         ],
       },
       states: {
-        permission: { description: "It asks for a permission." },
-        question: { description: "It asks a question." },
+        permission: { description: "The child asks for a permission." },
+        question: { description: "The child asks a question." },
       },
     },
   },

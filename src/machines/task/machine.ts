@@ -8,11 +8,11 @@ import { notice } from "./notice.ts";
 import { run } from "./run.ts";
 import { taskSetup } from "./setup.ts";
 
-/** One background task. Pure: no clock, no randomness, no I/O; what it wants done leaves as the action `emitEffect`. */
+/** One background task. Pure: no clock, no randomness, no I/O. What it wants done leaves as the action `emitEffect`. */
 export const taskMachine = taskSetup.createMachine(
   withEventDescriptions(taskEventDescriptions, {
     id: "task",
-    description: "One background task: its runs, what is owed to its parent about them, and what holds it up.",
+    description: "One background task: its runs, the notices of their ends, and what holds it up.",
     type: "parallel",
     context: ({ input }) => ({
       facts: input.facts,
@@ -47,19 +47,19 @@ export const taskMachine = taskSetup.createMachine(
   }),
 );
 
-/** A task as it stands. */
+/** Where a task's chart stands. */
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
-/** What is stored of a task's machine. It has no actors and no history, so these two are all of it. */
+/** The part of a snapshot that is stored. The chart has no child actors and no history states, so this is all of it. */
 export type StoredSnapshot = Pick<TaskSnapshot, "value" | "context">;
 
-/** How a task with this input begins. */
+/** Returns the snapshot that a task with this input begins with. */
 export const initialSnapshot = (input: TaskInput): StoredSnapshot => {
   const [{ value, context }] = initialTransition(taskMachine, input);
   return { value, context };
 };
 
-/** False for a state that this version of the chart does not have. */
+/** Returns false for a snapshot in a state that this version of the chart does not have. */
 export const isCompatible = (snapshot: StoredSnapshot): boolean => {
   try {
     taskMachine.resolveState(snapshot);
@@ -69,10 +69,10 @@ export const isCompatible = (snapshot: StoredSnapshot): boolean => {
   }
 };
 
-/** The public status: the name of the lifecycle's state. */
+/** Returns the public status: the name of the lifecycle's state. */
 export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus => lifecycle;
 
-/** A region's state as text, such as `stopping.aborting`. */
+/** Formats a region's state, such as `stopping.aborting`. */
 export const statePath = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? Object.entries(value)
@@ -80,31 +80,31 @@ export const statePath = (value: unknown): string =>
         .join(" ")
     : String(value);
 
-/** The status, and while a run is under way where in it the task is, as text, such as `running.stopping.aborting`. */
+/** Formats the status, with the state of the run while one is under way, such as `running.stopping.aborting`. */
 export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): string =>
   run === "idle" ? lifecycle : `${lifecycle}.${statePath(run)}`;
 
-/** True while a session that runs is being stopped, in whichever state of that. */
+/** True while the task's session is being stopped. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
 
-/** True when the task has ended and its parent has been told: nothing will happen to it unless somebody asks. */
+/** True when the task has ended and its parent is owed nothing: nothing happens to it unless somebody asks. */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
 
-/** What may be asked of a task from outside. */
+/** The events that callers may send to a task. */
 const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
   { type: "RESULT_READ", at: 0 },
 ];
 
-/** Which of the events that may be asked of it the task would accept now, by name. */
+/** Returns the names of the callers' events that the task would accept now. */
 export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
   const now = taskMachine.resolveState(snapshot);
   return CALLER_EVENTS.flatMap((event) => (now.can(event) ? event.type : []));
 };
 
-/** Why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
+/** Says why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
   const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses[event.type]);

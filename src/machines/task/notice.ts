@@ -1,11 +1,11 @@
 import { and, enqueueActions } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-const refusesResume = { refuses: { RESUME: "has an end that is still being told" } };
+const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
 
-/** What is owed to the parent about the newest run. */
+/** Whether the parent is owed the notice of the newest run, and how far its delivery has come. */
 export const notice = taskSetup.createStateConfig({
-  description: "What is owed to the parent about the newest run.",
+  description: "Whether the parent is owed the notice of the newest run, and how far its delivery has come.",
   initial: "none",
   on: {
     WAIT_BEGAN: { actions: "addWaiter" },
@@ -15,40 +15,45 @@ export const notice = taskSetup.createStateConfig({
   states: {
     none: {
       id: "nothingOwed",
-      description: "Nothing is owed to the parent.",
+      description: "The parent is owed nothing.",
       on: {
         RUN_ENDED: [
-          { guard: "waitedFor", target: "held", description: "A tool call waits for it.", actions: "recordRunResult" },
+          {
+            guard: "waitedFor",
+            target: "held",
+            description: "A tool call waits for its result.",
+            actions: "recordRunResult",
+          },
           { target: "due", actions: "recordRunResult" },
         ],
       },
     },
     held: {
       meta: refusesResume,
-      description: "The run has ended, and a tool call waits for it. That call's answer will tell the parent.",
+      description: "The run has ended, and a tool call that waits for it is to deliver the result.",
       on: {
         WAIT_DELIVERED: { guard: "isWaiter", target: "none", actions: "removeWaiter" },
         WAIT_ABANDONED: {
           guard: and(["isWaiter", "isOnlyWaiter"]),
           target: "due",
-          description: "It was the last one.",
+          description: "It was the last one that waited.",
           actions: "removeWaiter",
         },
       },
     },
     due: {
       meta: refusesResume,
-      description: "The parent is owed the run's end.",
+      description: "The parent is owed the notice.",
       entry: enqueueActions(({ context: { lastRunResult }, enqueue }) => {
         if (lastRunResult) enqueue({ type: "emitEffect", params: { type: "queueNotice", end: lastRunResult } });
       }),
       on: {
         NOTICE_COMPOSED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },
-        ADOPTED: { target: "due", reenter: true, description: "Its outbox is told once more." },
+        ADOPTED: { target: "due", reenter: true, description: "The notice is queued in this process's outbox." },
         WAIT_BEGAN: {
           target: "held",
-          description: "The notice is not formed yet, and is withdrawn.",
+          description: "The notice is not composed yet, and is withdrawn.",
           actions: [
             "addWaiter",
             {
@@ -73,7 +78,7 @@ export const notice = taskSetup.createStateConfig({
         ADOPTED: {
           guard: "noNoticePending",
           target: "due",
-          description: "The prompt went with the process that is gone.",
+          description: "The prompt was lost with the process that has ended.",
         },
       },
     },

@@ -2,32 +2,32 @@ import { initialTransition, transition } from "xstate";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { refusalReason, type StoredSnapshot, statePath, type TaskSnapshot, taskMachine } from "./machine.ts";
 
-/** Where each region of the chart stands, as text: `run` may be `stopping.aborting`. */
+/** The state of each region as text: that of `run` may be `stopping.aborting`. */
 export type Regions = Record<keyof TaskSnapshot["value"], string>;
 
-/** One event of a journal, and what the machine made of it. */
+/** One event of a journal, and what it led to. */
 export interface ReplayStep {
   event: TaskEvent;
   from: Regions;
   to: Regions;
-  /** The events that the machine raised on the way, for its other regions. */
+  /** The events that the regions raised for each other. */
   raised: TaskEvent[];
-  /** What the machine wanted done. */
+  /** What the chart wanted done. */
   effects: TaskEffect[];
-  /** The names of what changed in the machine's context. */
+  /** The fields of the context that changed. */
   changed: (keyof TaskContext)[];
-  /** Why the machine takes no such event, in words that follow "task …"; undefined: it took it. */
+  /** Why the chart refused the event, in words that follow "task …"; undefined when it accepted it. */
   refused: string | undefined;
 }
 
-/** A journal as the machine goes through it. */
+/** A replayed journal. */
 export interface Replay {
   steps: ReplayStep[];
-  /** Where it leads. */
+  /** The snapshot that it leads to. */
   snapshot: StoredSnapshot;
 }
 
-/** The name that XState gives to an action that raises an event. */
+/** XState's name for an action that raises an event. */
 const RAISE = "xstate.raise";
 
 interface Action {
@@ -51,8 +51,8 @@ const changedFields = (before: TaskContext, after: TaskContext): ReplayStep["cha
   (Object.keys(after) as (keyof TaskContext)[]).filter((key) => before[key] !== after[key]);
 
 /**
- * The chart for `transition`, which makes an actor each time, and that asks for the chart's beginning. Without input it
- * throws, which is caught, and takes twice as long as all the rest.
+ * Returns the chart with a ready initial snapshot. `transition` makes an actor each time, which computes one: without
+ * input that throws, XState catches it, and it takes twice as long as all the rest.
  */
 const withKnownInitialSnapshot = (snapshot: TaskSnapshot): typeof taskMachine =>
   Object.assign(Object.create(taskMachine) as typeof taskMachine, { getInitialSnapshot: () => snapshot });
@@ -63,7 +63,7 @@ interface Applied {
   fault?: string;
 }
 
-/** A journal that another version wrote, or that somebody has edited, may have events that throw in here. */
+/** An event of a journal that another version wrote, or that somebody edited, may make the chart throw. */
 const applyEvent = (machine: typeof taskMachine, before: TaskSnapshot, event: TaskEvent): Applied => {
   try {
     const [after, actions] = transition(machine, before, event);
@@ -74,8 +74,8 @@ const applyEvent = (machine: typeof taskMachine, before: TaskSnapshot, event: Ta
 };
 
 /**
- * Takes a task through its journal: from what its machine began with, event by event. Nothing is done to the outside:
- * effects are data. A refused event changes nothing, as in life.
+ * Replays a task's journal event by event, from the chart's input on. Nothing is done outside: effects are data. As in a
+ * live task, a refused event changes nothing.
  */
 export const replay = (origin: TaskInput, events: readonly TaskEvent[]): Replay => {
   let [snapshot] = initialTransition(taskMachine, origin);

@@ -3,48 +3,48 @@ import type { TaskError } from "../../task.ts";
 import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 
 /**
- * The patience of a task: milliseconds and counts.
- * An answer may take hours; these only bound how long the host may stay silent or contradict itself.
+ * Pauses in milliseconds, and how often something is tried. An answer may take hours: these only bound how long the host
+ * may stay silent or contradict itself.
  */
 export const TASK_LIMITS = {
-  /** From a look that the host did not answer, or in which it did not find the session, to the next. */
+  /** From a check that the host did not answer, or in which it did not find the session, to the next one. */
   recheckAfter: 5_000,
-  /** From an error event without an idle to the look: the host needs under 500 ms to finish a failed run (measured). */
+  /** From an error event that no idle follows to the check: the host finishes a failed run within 500 ms (measured). */
   checkAfterError: 1_000,
-  /** From an aborted run to its cancellation: an OpenCode that ends disposes of its plugins meanwhile (measured: under 100). */
+  /** From an abort to the cancellation: an OpenCode that is ending disposes of its plugins within 100 ms (measured). */
   cancelAfterAbort: 500,
-  /** First pause before a prompt is sent again; doubled each time, up to `longestBackoff`. */
+  /** Before a prompt is sent for the second time; doubled each time, up to `longestBackoff`. */
   firstBackoff: 1_000,
   longestBackoff: 30_000,
-  /** A prompt that was sent this often without a sign of work is given up: after about a minute. */
+  /** How often a prompt is sent without a sign of work before the run is given up, after about a minute. */
   sendAttempts: 7,
-  /** Looks in a row that the host may leave unanswered: about a minute. */
+  /** How many checks in a row the host may leave unanswered: about a minute. */
   failedChecks: 12,
-  /** Between two attempts to stop a session whose prompt is still on its way in (up to 2 s on a cold start, measured). */
+  /** Between two attempts to stop a session whose prompt may still arrive (up to 2 s on a cold start, measured). */
   stopAgainAfter: 300,
   stopAttempts: 10,
   /**
-   * A run that was cut off this often without finishing a step in between is not continued once more: it may be what
-   * brings OpenCode down.
+   * How often in a row a run is continued after an interruption without finishing a step in between: it may itself be
+   * what makes OpenCode crash.
    */
   interruptions: 2,
 } as const;
 
 const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
 
-/** True when the run has finished a step since it was last cut off: then it is not what brings OpenCode down. */
+/** True when the run has finished a step since it was last interrupted: then it is not what makes OpenCode crash. */
 const hasProgressed = (context: TaskContext, event: TaskEvent): boolean =>
   (seenStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
 
-/** When the newest step was done that the run is known to have finished; undefined before the first. */
+/** When the run finished its newest known step, epoch milliseconds; undefined before the first one. */
 export const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
   hasProgressed(context, event) ? seenStepAt(event) : context.lastStepAt;
 
-/** The count of interruptions with one more, which is the first where the run has progressed. */
+/** The number of interruptions in a row, including this one. Progress in between starts the count anew. */
 export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
-/** What the notice of a run will say, taken when it ends. */
+/** Collects what the notice of a run will say. */
 const runResult = (
   { facts, run, completedAt, result, error }: TaskContext,
   outcome: RunResult["outcome"],
@@ -61,7 +61,7 @@ const runResult = (
   ...(outcome !== "completed" && error ? { error } : {}),
 });
 
-/** The vocabulary of the task chart: every guard and action it names. */
+/** The task chart's types, and every guard and action that it names. */
 export const taskSetup = setup({
   types: {
     context: {} as TaskContext,
@@ -71,12 +71,12 @@ export const taskSetup = setup({
     tags: {} as "working" | "stopping",
   },
   actions: {
-    /** The one way out. A pure machine does nothing; the engine provides what really happens. */
+    /** The only way out of the chart. It does nothing here: the supervisor provides what really happens. */
     emitEffect: (_, _effect: TaskEffect) => undefined,
     setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
     recordIdleHint: assign({
       idleHinted: true,
-      // The first error names the cause; what follows is how the host came down.
+      // The first error names the cause; later ones are its consequences.
       hostError: ({ context, event }) => context.hostError ?? (event.type === "HOST_ERROR" ? event.error : undefined),
     }),
     recordEnd: assign({
@@ -93,7 +93,7 @@ export const taskSetup = setup({
     addUserRequest: assign({
       userRequests: ({ context, event }) =>
         event.type === "REQUEST_ASKED" ? [...context.userRequests, event.request] : context.userRequests,
-      // Who asks is at work; and a child whose request is rejected may stop, and has to be sent its prompt again.
+      // A child that asks is at work. One whose request is rejected may stop, and must be sent its prompt again.
       sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),
     removeUserRequest: assign({

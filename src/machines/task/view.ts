@@ -14,7 +14,7 @@ const attentionOf = ({ userRequests, staleSince }: TaskContext): Attention | und
   return staleSince === undefined ? undefined : { kind: "stale", what: "", since: iso(staleSince) };
 };
 
-/** The first paragraph of a result. */
+/** Returns the first paragraph of a result. */
 const summaryOf = (result: string): string => result.trim().split(/\n\s*\n/, 1)[0] ?? "";
 
 const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -22,13 +22,13 @@ const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in ke
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 
-/** The task object of a snapshot. */
+/** Builds the task object that tools and the API show. */
 export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
   const { completedAt, resultRetrievedAt, result, error } = context;
   return {
     ...context.facts,
-    // Older versions stored it as it was given.
+    // Older versions stored the description as it was given.
     description: shortDescription(context.facts.description),
     status: statusOf(snapshot),
     state: lifecyclePath(snapshot),
