@@ -121,8 +121,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
     TICK: (_, before) => {
-      const wakeAt = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
-      return clock.advance(wakeAt - clock.now());
+      const nextDeadline = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
+      return clock.advance(nextDeadline - clock.now());
     },
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
@@ -183,12 +183,12 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
 export const comparable = ({ value, context }: StoredSnapshot) => {
   const {
     run,
-    sendAttempts: sends,
-    stopAttempts: stops,
+    sendAttempts,
+    stopAttempts,
     checkId,
-    failedChecks: misses,
-    idleHinted: hinted,
-    nextDeadline: wakeAt,
+    failedChecks,
+    idleHinted,
+    nextDeadline,
     userRequests: requests,
     waiters,
     interruptions,
@@ -198,10 +198,10 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
   return {
     value,
     state: lifecyclePath({ value, context }),
-    counts: { run: run.index, sends, stops, checkId, misses, interruptions },
-    hinted,
+    counts: { run: run.index, sendAttempts, stopAttempts, checkId, failedChecks, interruptions },
+    idleHinted,
     isMissing: context.missingSince !== undefined,
-    waits: wakeAt !== undefined,
+    waits: nextDeadline !== undefined,
     requests: requests.map(({ id }) => id),
     waiters,
     hasEnded: completedAt !== undefined,

@@ -19,11 +19,9 @@ const at = START;
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
 const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
 
-/** The answers to the newest look that the host can give now: one to each look. */
-const answersTo = ({
-  context: { checkId, hostError, nextDeadline: wakeAt, missingSince },
-}: TaskSnapshot): TaskEvent[] =>
-  wakeAt !== undefined
+/** The answers that the host can give to the newest check: one to each. */
+const answersTo = ({ context: { checkId, hostError, nextDeadline, missingSince } }: TaskSnapshot): TaskEvent[] =>
+  nextDeadline !== undefined
     ? []
     : [
         ...answersOf(checkId, hostError !== undefined),

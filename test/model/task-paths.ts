@@ -63,19 +63,19 @@ const SLICES: Slice[] = [
 const key = ({ value, context }: TaskSnapshot): string => {
   const {
     run,
-    sendAttempts: sends,
-    stopAttempts: stops,
-    failedChecks: misses,
-    idleHinted: hinted,
-    nextDeadline: wakeAt,
+    sendAttempts,
+    stopAttempts,
+    failedChecks,
+    idleHinted,
+    nextDeadline,
     hostError,
     userRequests: requests,
     waiters,
     interruptions,
     recovery,
   } = context;
-  const flags = [hinted, wakeAt !== undefined, hostError !== undefined, context.missingSince !== undefined];
-  const counts = [run.index, sends, stops, misses, interruptions, recovery];
+  const flags = [idleHinted, nextDeadline !== undefined, hostError !== undefined, context.missingSince !== undefined];
+  const counts = [run.index, sendAttempts, stopAttempts, failedChecks, interruptions, recovery];
   return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
 };
 

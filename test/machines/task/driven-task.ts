@@ -24,7 +24,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   REQUEST_ANSWERED: { id: "per_1" },
 };
 
-/** A task's chart; an answer to a look is to the newest one. */
+/** A task's chart; an answer to a check is to the newest one. */
 export type DrivenTask = Driven<TaskEvent, TaskSnapshot, TaskEffect>;
 
 /** A task that was launched, and waits for a slot. */
@@ -74,15 +74,15 @@ export const resume = (task: DrivenTask): DrivenTask => {
 };
 
 /** Has the host asked how the run stands, if it is not being asked already; returns what is requested for it. */
-export const look = (task: DrivenTask): TaskEffect[] => {
+export const check = (task: DrivenTask): TaskEffect[] => {
   if (task.snapshot.hasTag("working")) return task.take("HOST_IDLE");
   return task.snapshot.context.nextDeadline === undefined ? [] : task.take("TICK");
 };
 
 /** Has the host asked that often without an answer. */
-export const failLooks = (task: DrivenTask, times: number): void => {
+export const failChecks = (task: DrivenTask, times: number): void => {
   for (let time = 0; time < times; time += 1) {
-    look(task);
+    check(task);
     task.take("CHECK_FAILED");
   }
 };
@@ -95,7 +95,7 @@ export const cutOff = (task: DrivenTask, recovery: Recovery = "continue"): TaskE
 
 /** Has the prompt sent once more, because nobody works on it, and taken by the host. */
 export const resend = (task: DrivenTask): void => {
-  look(task);
+  check(task);
   task.take("CHECKED_UNANSWERED");
   task.take("TICK");
   task.take("PROMPT_ACCEPTED");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, cutOff, type DrivenTask, failLooks, resend, resume, workingTask } from "./driven-task.ts";
+import { completeAndTell, cutOff, type DrivenTask, failChecks, resend, resume, workingTask } from "./driven-task.ts";
 
 const told = (): DrivenTask => completeAndTell(workingTask());
 
@@ -42,11 +42,11 @@ test("a resumed run is not blamed for an error of the run before", () => {
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: undefined }]);
 });
 
-test("a resumed run counts the looks without an answer anew", () => {
+test("a resumed run counts the checks without an answer anew", () => {
   const task = workingTask();
-  failLooks(task, TASK_LIMITS.failedChecks - 1);
+  failChecks(task, TASK_LIMITS.failedChecks - 1);
   resume(completeAndTell(task));
-  failLooks(task, TASK_LIMITS.failedChecks - 1);
+  failChecks(task, TASK_LIMITS.failedChecks - 1);
   expect(lifecyclePath(task.snapshot)).toBe("resumed.working");
 });
 

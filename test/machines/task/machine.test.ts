@@ -17,7 +17,7 @@ const input = taskInput("ses_child");
 
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;
 
-const LOOKS = [1, 2, 3, 4];
+const CHECK_IDS = [1, 2, 3, 4];
 
 /** Events that the outside can bring, with payloads that fit or not; `at` is put in later. */
 const POOL: TaskEvent[] = [
@@ -49,7 +49,7 @@ const POOL: TaskEvent[] = [
   { type: "SUPERVISION_FAILED", at: 0, error: fault },
   { type: "NOT_STOPPED", at: 0, error: fault },
   { type: "HOST_ERROR", at: 0, error: { name: "APIError", message: "401" } },
-  ...LOOKS.flatMap((checkId): TaskEvent[] => [
+  ...CHECK_IDS.flatMap((checkId): TaskEvent[] => [
     { type: "CHECKED_BUSY", at: 0, checkId },
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "12" },
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "" },
@@ -209,8 +209,8 @@ always("a refused event changes nothing, requests nothing, and has a reason", (s
 
 always("a deadline is always kept: the tick that is due is accepted", (steps) => {
   for (const { after } of steps) {
-    const { nextDeadline: wakeAt } = after.context;
-    if (wakeAt !== undefined) expect(after.can({ type: "TICK", at: wakeAt })).toBe(true);
+    const { nextDeadline } = after.context;
+    if (nextDeadline !== undefined) expect(after.can({ type: "TICK", at: nextDeadline })).toBe(true);
   }
 });
 
@@ -303,11 +303,11 @@ test("a resumed task can be cancelled, and keeps its earlier result", () => {
   expect(snapshot.context).toMatchObject({ result: "12", lastRunResult: { run: 1, outcome: "cancelled" } });
 });
 
-test("the answer to an older look is refused", () => {
-  const looking = after({ type: "HOST_IDLE", at: 0 }, { type: "HOST_IDLE", at: 0 });
-  expect(looking.context.checkId).toBe(2);
-  expect(looking.can({ type: "CHECKED_BUSY", at: 0, checkId: 1 })).toBe(false);
-  expect(looking.can({ type: "CHECKED_BUSY", at: 0, checkId: 2 })).toBe(true);
+test("the answer to an older check is refused", () => {
+  const checking = after({ type: "HOST_IDLE", at: 0 }, { type: "HOST_IDLE", at: 0 });
+  expect(checking.context.checkId).toBe(2);
+  expect(checking.can({ type: "CHECKED_BUSY", at: 0, checkId: 1 })).toBe(false);
+  expect(checking.can({ type: "CHECKED_BUSY", at: 0, checkId: 2 })).toBe(true);
 });
 
 test("a task is at rest once it has ended and its parent was told", () => {

@@ -2,53 +2,53 @@ import { expect, test } from "vitest";
 import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { cutOff, failLooks, look, queuedTask, resend, workingTask } from "./driven-task.ts";
+import { check, cutOff, failChecks, queuedTask, resend, workingTask } from "./driven-task.ts";
 
 const FIRST = { name: "APIError", message: "401 invalid key" };
 const SECOND = { name: "UnknownError", message: "the run came down" };
 
 const ALL_BUT_ONE = TASK_LIMITS.failedChecks - 1;
 
-test("a host that does not say how the run stands is asked `patience.misses` times in a row, then the run is given up", () => {
+test("a host that does not say how the run stands is asked `failedChecks` times in a row, then the run is given up", () => {
   const task = workingTask();
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
-  look(task);
+  check(task);
   expect(task.take("CHECK_FAILED")).toMatchObject([
     { type: "stopSession" },
     { type: "queueNotice", end: { outcome: "error" } },
   ]);
 });
 
-test("looks without an answer are counted in a row: each time that the child is seen at work, anew", () => {
+test("checks without an answer are counted in a row: each time that the child is seen at work, anew", () => {
   const task = workingTask();
-  failLooks(task, ALL_BUT_ONE);
-  look(task);
+  failChecks(task, ALL_BUT_ONE);
+  check(task);
   task.take("CHECKED_BUSY");
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
-test("a look that finds the prompt unanswered is an answer of the host: those without one are counted anew", () => {
+test("a check that finds the prompt unanswered is an answer of the host: those without one are counted anew", () => {
   const task = workingTask();
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   resend(task);
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
-test("a process that takes over counts the looks without an answer anew", () => {
+test("a process that takes over counts the checks without an answer anew", () => {
   const task = workingTask();
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   task.take("ADOPTED");
-  failLooks(task, ALL_BUT_ONE);
+  failChecks(task, ALL_BUT_ONE);
   expect(lifecyclePath(task.snapshot)).toBe("running.recovering");
 });
 
-test("a prompt that is lost again and again is sent `patience.sends` times, then the run is given up", () => {
+test("a prompt that is lost again and again is sent `sendAttempts` times, then the run is given up", () => {
   const task = workingTask();
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
-  look(task);
+  check(task);
   expect(task.take("CHECKED_UNANSWERED")).toMatchObject([{ type: "stopSession" }, { type: "queueNotice" }]);
   expect(task.snapshot.context.error?.kind).toBe("unanswered");
 });
@@ -56,9 +56,9 @@ test("a prompt that is lost again and again is sent `patience.sends` times, then
 test("prompts that were lost are counted in a row: each time that the child is seen at work, anew", () => {
   const task = workingTask();
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
-  look(task);
+  check(task);
   task.take("CHECKED_BUSY");
-  look(task);
+  check(task);
   task.take("CHECKED_UNANSWERED");
   expect(task.take("TICK")).toMatchObject([{ type: "sendPrompt" }]);
 });
@@ -110,7 +110,7 @@ test.each(["sending", "backingOff", "working", "verifying"])(
   (state) => {
     const task = state === "sending" ? queuedTask() : workingTask();
     if (state === "sending") task.take("SLOT_GRANTED");
-    if (state === "backingOff" || state === "verifying") look(task);
+    if (state === "backingOff" || state === "verifying") check(task);
     if (state === "backingOff") task.take("CHECKED_UNANSWERED");
     expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
     task.take("HOST_ERROR", { error: FIRST });
@@ -125,7 +125,7 @@ test("of several errors that the host tells of, the first one names the cause", 
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: FIRST }]);
 });
 
-test("an error that no idle follows is looked into after `patience.afterError`", () => {
+test("an error that no idle follows is looked into after `checkAfterError`", () => {
   const task = workingTask();
   task.take("HOST_ERROR");
   expect(task.refuses("TICK", { at: START + TASK_LIMITS.checkAfterError - 1 })).toBe(true);
@@ -168,7 +168,7 @@ test("a run that was cut off and is not continued is stopped, for its session ma
   ]);
 });
 
-test("looks at a run that goes on after an abort know of that abort: it is behind the run", () => {
+test("checks of a run that goes on after an abort know of that abort: it is behind the run", () => {
   const task = workingTask();
   task.take("ADOPTED");
   task.take("CHECKED_ABORTED", { completedAt: START + 5 });
@@ -199,7 +199,7 @@ test("to stop a session names the run's message, and what the child asks", () =>
   ]);
 });
 
-test("a session that does not stop is asked `patience.stops` times, then the task is cancelled and says why", () => {
+test("a session that does not stop is asked `stopAttempts` times, then the task is cancelled and says why", () => {
   const task = workingTask();
   task.take("CANCEL");
   for (let stops = 1; stops < TASK_LIMITS.stopAttempts; stops += 1) {
@@ -223,7 +223,7 @@ test("a session that is deleted while its task is being cancelled has stopped: t
 
 test("what has ended has no deadline, whatever it was waiting for", () => {
   const task = workingTask();
-  failLooks(task, 1);
+  failChecks(task, 1);
   expect(task.snapshot.context.nextDeadline).toBeDefined();
   task.take("SESSION_DELETED");
   expect(task.snapshot.context.nextDeadline).toBeUndefined();
