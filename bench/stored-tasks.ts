@@ -1,4 +1,5 @@
-import type { Change, Store } from "../src/services/store/store.ts";
+import type { Change } from "../src/services/store/records.ts";
+import type { Store } from "../src/services/store/store.ts";
 import { type Story, tell } from "../test/services/store/story.ts";
 
 const PROMPT = "Look at each file. ".repeat(54);

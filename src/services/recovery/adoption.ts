@@ -10,7 +10,8 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
-import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
+import type { AbandonedWork, PendingLaunch, TaskRecord } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { DirectoryOpening } from "./reopened-directories.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */

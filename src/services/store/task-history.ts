@@ -1,6 +1,6 @@
 import type { TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { TaskRecord } from "./store.ts";
+import type { TaskRecord } from "./records.ts";
 
 /** Which tasks a page shows: those that fit everything that is given, of all parents and directories, newest first. */
 export interface PageFilter {
@@ -61,6 +61,15 @@ export interface CommandOutcome {
   /** Where it was not the task's state that stood against it, but OpenCode. */
   liesWith?: "host";
 }
+
+/**
+ * Milliseconds for which a command may be taken, and its outcome fetched. Callers stop waiting earlier: a command carried
+ * out later than that would surprise a person who has gone on to something else.
+ */
+export const COMMAND_LIFE_MS = 60_000;
+
+/** The outcome of a command for a task that no store has. */
+export const taskNotFound = (taskId: string): CommandOutcome => ({ refused: `task ${taskId} is not there any more` });
 
 /** What is asked of a store beyond its own process's tasks: all tasks of all processes, and what changed when. */
 export interface TaskHistory {

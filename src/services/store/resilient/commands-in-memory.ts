@@ -1,13 +1,4 @@
-import type { CommandOutcome, PendingCommand } from "../task-history.ts";
-
-/**
- * Milliseconds for which a request is given out, and its answer kept. Who asks waits for less: what comes later than
- * that would surprise a person who has gone on to something else.
- */
-export const COMMAND_LIFE_MS = 60_000;
-
-/** Why a request for a task that no store knows is refused. */
-export const nobodyHas = (taskId: string): CommandOutcome => ({ refused: `task ${taskId} is not there any more` });
+import { COMMAND_LIFE_MS, type CommandOutcome, type PendingCommand } from "../task-history.ts";
 
 /** Requests that have not been handed to another process, and answers that nobody has fetched. */
 export interface CommandsInMemory {

@@ -1,8 +1,8 @@
+import type { TaskRecord } from "../records.ts";
 import { createTaskQuery } from "../search/query.ts";
 import { type MatchedRecords, matchedRecords } from "../search/query-records.ts";
 import { createSummaryIndex } from "../search/summary-index.ts";
 import { mergeUnsaved, type TaskSummary } from "../search/task-summary.ts";
-import type { TaskRecord } from "../store.ts";
 import type { ChangedTask, TaskHistory } from "../task-history.ts";
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";

@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../store.ts";
+import type { TaskRecord } from "../records.ts";
 import type { TaskHistory } from "../task-history.ts";
 import type { TaskQuery } from "./query.ts";
 

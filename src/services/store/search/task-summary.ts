@@ -1,5 +1,5 @@
 import { hasEnded, type TaskStatus } from "../../../task.ts";
-import type { TaskRecord } from "../store.ts";
+import type { TaskRecord } from "../records.ts";
 
 /** As much of a task as it takes to choose and count it: some 200 bytes, where a record may have 10,000. */
 export interface TaskSummary {

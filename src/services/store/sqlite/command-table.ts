@@ -1,6 +1,11 @@
 import type { Owner } from "../ownership.ts";
-import { COMMAND_LIFE_MS, nobodyHas } from "../resilient/commands-in-memory.ts";
-import type { CommandOutcome, PendingCommand, RemoteCommand } from "../task-history.ts";
+import {
+  COMMAND_LIFE_MS,
+  type CommandOutcome,
+  type PendingCommand,
+  type RemoteCommand,
+  taskNotFound,
+} from "../task-history.ts";
 import type { Database } from "./database.ts";
 import type { RowReader } from "./rows.ts";
 
@@ -50,7 +55,7 @@ export const createCommandTable = (database: Database, me: Owner, rows: RowReade
     take: (now: number): PendingCommand[] =>
       waiting(now).flatMap(({ id, task, request, is_there }) => {
         if (!is_there) {
-          answer(id, nobodyHas(task));
+          answer(id, taskNotFound(task));
           return [];
         }
         const asked = rows.value<RemoteCommand>("request", id, request);

@@ -1,7 +1,7 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import { IN_MEMORY } from "../opencode-database.ts";
 import { isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
-import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
+import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../records.ts";
 import type { Database, Statement } from "./database.ts";
 import type { RecordRow, RowReader } from "./rows.ts";
 

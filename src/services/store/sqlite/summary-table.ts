@@ -1,8 +1,8 @@
 import type { TaskStatus } from "../../../task.ts";
+import type { TaskRecord } from "../records.ts";
 import { noStats } from "../search/query.ts";
 import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
-import type { TaskRecord } from "../store.ts";
 import type { ChangedTask, TaskStats } from "../task-history.ts";
 import type { Database, Value } from "./database.ts";
 import { parsed, type RecordRow, type RowReader } from "./rows.ts";
