@@ -1,183 +1,145 @@
-import type {
-  Recovery,
-  Run,
-  RunResult,
-  TaskContext,
-  TaskEvent,
-  TaskInput,
-  UserRequest,
-} from "../../machines/task/events.ts";
+import type { Run, RunResult, TaskContext, TaskEvent, TaskInput, UserRequest } from "../../machines/task/events.ts";
 import type { Journal } from "../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { type ModelRef, type Question, TaskError, type TaskFacts } from "../../task.ts";
+import { type ModelRef, OpenUserRequest, type Question, TaskError, type TaskFacts } from "../../task.ts";
 import { toJson } from "./differences.ts";
 
-/** Gives what takes the place of a text: the same for the same text. */
+/** Returns the replacement for a text: the same for the same text. */
 type Hide = (text: string) => string;
 
-/** What becomes of a field's value. */
-type Rule = (value: unknown, hide: Hide) => unknown;
-
-/** One rule for each field: one that has none does not compile. */
-type Rules<Fields extends PropertyKey> = Record<Fields, Rule>;
-
-/** Every field that any of the types in a union has. */
+/** Every field of any of the types in a union. */
 type FieldOf<Union> = Union extends unknown ? keyof Union : never;
 
-const hidden: Rule = (value, hide) => hide(typeof value === "string" ? value : JSON.stringify(value));
+/** Every field of a journal, at any depth. A name means the same wherever it occurs. */
+type Field = FieldOf<
+  | Journal
+  | StoredSnapshot
+  | TaskContext
+  | TaskEvent
+  | TaskInput
+  | TaskFacts
+  | ModelRef
+  | Run
+  | RunResult
+  | UserRequest
+  | Question
+  | TaskError
+>;
 
-/** A value of that form is kept, anything else is hidden. */
-const only =
-  (fits: (value: unknown) => boolean): Rule =>
-  (value, hide) =>
-    value === null || value === undefined || fits(value) ? value : hidden(value, hide);
+const oneOf = <Name extends string>(...names: Name[]): RegExp => new RegExp(`^(?:${names.join("|")})$`);
 
-const like = (form: RegExp): Rule => only((value) => typeof value === "string" && form.test(value));
+/** An id made by OpenCode, or by this plugin in the same form. Ids that a model or a person made up are text. */
+const ID = /^(?:ses|msg|prt|per|que|batch)_[0-9a-f]{12}[0-9A-Za-z]{14}$/;
+/** The name of an agent, a provider, a model or a variant. */
+const NAME = /^[\w./:@-]{1,100}$/;
+const ERROR_NAME = /^[A-Z][A-Za-z]{0,59}$/;
+const EVENT_TYPE = /^[A-Z_]{1,40}$/;
+const STATE = /^[A-Za-z]{1,40}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+/** Fits no string: whatever text the field has is hidden. */
+const PRIVATE = /(?!)/;
 
-const oneOf = <Name extends string>(...names: Name[]): Rule => only((value) => names.some((name) => name === value));
+/**
+ * The strings that each field may keep. A string is kept only if both its field and its form say that it is not private:
+ * a secret that looks like an id is hidden in a prompt, and a secret in the place of an id is hidden unless it has the
+ * 26 random-looking characters of one. A new field does not compile until it is listed here.
+ */
+const KEPT: Readonly<Record<Field, RegExp>> = {
+  taskId: ID,
+  sessionID: ID,
+  parentSessionID: ID,
+  parentMessageID: ID,
+  parentTaskId: ID,
+  messageID: ID,
+  partID: ID,
+  batchId: ID,
+  id: ID,
+  call: ID,
+  waiters: ID,
 
-const listOf =
-  (rule: Rule): Rule =>
-  (value, hide) =>
-    Array.isArray(value) ? value.map((item) => rule(item, hide)) : hidden(value, hide);
+  agent: NAME,
+  parentAgent: NAME,
+  author: NAME,
+  providerID: NAME,
+  modelID: NAME,
+  variant: NAME,
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  type: EVENT_TYPE,
+  value: STATE,
+  name: ERROR_NAME,
+  kind: oneOf(...TaskError.shape.kind.options, ...OpenUserRequest.shape.kind.options),
+  outcome: oneOf<RunResult["outcome"]>("completed", "error", "cancelled"),
+  recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
+  startedAt: TIME,
 
-/** An object of which the fields with a rule are named, and nothing else. */
-const objectOf =
-  <Fields extends string>(rules: Rules<Fields>): Rule =>
-  (value, hide) => {
-    if (value === null || value === undefined) return value;
-    if (!isRecord(value)) return hidden(value, hide);
-    const isKnown = (field: string): field is Fields => Object.hasOwn(rules, field);
-    return Object.fromEntries(
-      Object.entries(value).map(([field, inner]) =>
-        isKnown(field) ? [field, rules[field](inner, hide)] : [hide(field), hidden(inner, hide)],
-      ),
-    );
-  };
+  // Texts.
+  directory: PRIVATE,
+  description: PRIVATE,
+  prompt: PRIVATE,
+  result: PRIVATE,
+  message: PRIVATE,
+  what: PRIVATE,
+  always: PRIVATE,
+  question: PRIVATE,
+  options: PRIVATE,
 
-const text = hidden;
-const number = only((value) => typeof value === "number");
-const flag = only((value) => typeof value === "boolean");
-/** An id that OpenCode, or we in its manner, made. What a model or a person calls something is text. */
-const id = like(/^(?:ses|msg|prt|per|que|batch)_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
-/** What agents, providers and models are called. */
-const name = like(/^[\w./:@-]{1,100}$/);
-/** What errors are called. */
-const errorName = like(/^[A-Z][A-Za-z]{0,59}$/);
-/** What events and states are called in the charts. */
-const chartName = like(/^[A-Za-z_]{1,40}$/);
-const time = like(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
-const outcome = oneOf<RunResult["outcome"]>("completed", "error", "cancelled");
+  // Numbers, booleans, and objects whose fields are listed themselves.
+  origin: PRIVATE,
+  events: PRIVATE,
+  snapshot: PRIVATE,
+  context: PRIVATE,
+  facts: PRIVATE,
+  model: PRIVATE,
+  run: PRIVATE,
+  error: PRIVATE,
+  hostError: PRIVATE,
+  request: PRIVATE,
+  userRequests: PRIVATE,
+  questions: PRIVATE,
+  lastRunResult: PRIVATE,
+  index: PRIVATE,
+  at: PRIVATE,
+  since: PRIVATE,
+  endedAt: PRIVATE,
+  completedAt: PRIVATE,
+  abortedAt: PRIVATE,
+  resultRetrievedAt: PRIVATE,
+  missingSince: PRIVATE,
+  staleSince: PRIVATE,
+  lastStepAt: PRIVATE,
+  nextDeadline: PRIVATE,
+  checkId: PRIVATE,
+  sendAttempts: PRIVATE,
+  stopAttempts: PRIVATE,
+  failedChecks: PRIVATE,
+  interruptions: PRIVATE,
+  priority: PRIVATE,
+  isForked: PRIVATE,
+  isNoticePending: PRIVATE,
+  idleHinted: PRIVATE,
+  retryable: PRIVATE,
+  multiple: PRIVATE,
+  custom: PRIVATE,
+};
 
-const error = objectOf<keyof TaskError>({
-  name: errorName,
-  kind: oneOf(...TaskError.shape.kind.options),
-  message: text,
-});
+const isField = (name: string): name is Field => Object.hasOwn(KEPT, name);
 
-const run = objectOf<keyof Run>({ index: number, messageID: id, partID: id, prompt: text, startedAt: number });
+/** Hides each string that does not fit `kept`, and each field without an entry in `KEPT`, its name included. */
+const redact = (value: unknown, kept: RegExp, hide: Hide): unknown => {
+  if (typeof value === "string") return kept.test(value) ? value : hide(value);
+  if (Array.isArray(value)) return value.map((item) => redact(item, kept, hide));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      // The names of states are the keys of the states that are within others.
+      if (kept === STATE) return [STATE.test(name) ? name : hide(name), redact(inner, STATE, hide)];
+      return isField(name) ? [name, redact(inner, KEPT[name], hide)] : [hide(name), hide(JSON.stringify(inner))];
+    }),
+  );
+};
 
-const request = objectOf<keyof UserRequest>({
-  id,
-  kind: oneOf<UserRequest["kind"]>("permission", "question"),
-  what: text,
-  since: number,
-  always: listOf(text),
-  questions: listOf(objectOf<keyof Question>({ question: text, options: listOf(text), multiple: flag, custom: flag })),
-});
-
-const facts = objectOf<keyof TaskFacts>({
-  sessionID: id,
-  parentSessionID: id,
-  parentMessageID: id,
-  parentAgent: name,
-  parentTaskId: id,
-  author: name,
-  directory: text,
-  description: text,
-  prompt: text,
-  agent: name,
-  model: objectOf<keyof ModelRef>({ providerID: name, modelID: name, variant: name }),
-  startedAt: time,
-  batchId: id,
-  isForked: flag,
-  priority: number,
-});
-
-const end = objectOf<keyof RunResult>({
-  taskId: id,
-  run: number,
-  parentSessionID: id,
-  batchId: id,
-  description: text,
-  outcome,
-  startedAt: number,
-  endedAt: number,
-  result: text,
-  error,
-});
-
-const origin = objectOf<keyof TaskInput>({ facts, run });
-
-const event = objectOf<FieldOf<TaskEvent>>({
-  type: chartName,
-  at: number,
-  checkId: number,
-  completedAt: number,
-  lastStepAt: number,
-  result: text,
-  error,
-  retryable: flag,
-  messageID: id,
-  partID: id,
-  prompt: text,
-  recovery: oneOf<Recovery>("continue", "fail"),
-  isNoticePending: flag,
-  outcome,
-  call: id,
-  request,
-  id,
-});
-
-const context = objectOf<keyof TaskContext>({
-  facts,
-  run,
-  sendAttempts: number,
-  stopAttempts: number,
-  checkId: number,
-  failedChecks: number,
-  missingSince: number,
-  idleHinted: flag,
-  nextDeadline: number,
-  hostError: error,
-  abortedAt: number,
-  completedAt: number,
-  resultRetrievedAt: number,
-  result: text,
-  error,
-  lastRunResult: end,
-  userRequests: listOf(request),
-  staleSince: number,
-  waiters: listOf(id),
-  interruptions: number,
-  lastStepAt: number,
-  recovery: oneOf<Recovery>("continue", "fail"),
-});
-
-const state: Rule = (value, hide) =>
-  isRecord(value)
-    ? Object.fromEntries(Object.entries(value).map(([region, inner]) => [chartName(region, hide), state(inner, hide)]))
-    : chartName(value, hide);
-
-const snapshot = objectOf<keyof StoredSnapshot>({ value: state, context });
-
-const journal = objectOf<keyof Journal>({ taskId: id, origin, events: listOf(event), snapshot });
-
-/** Puts a numbered placeholder for each text, in the order in which they come. Those in `kept` stay as they are. */
+/** Numbers the texts in the order in which they come, and returns a placeholder for each. Texts in `kept` stay. */
 const createPlaceholders = (
   kept: ReadonlySet<string> = new Set(),
 ): { hide: Hide; placeholders: ReadonlySet<string> } => {
@@ -195,23 +157,27 @@ const createPlaceholders = (
   return { hide, placeholders };
 };
 
-/** What the machine says itself, such as the message of an error that it notes: it says so of a journal without text too. */
+/**
+ * The texts that the machine itself writes, such as the message of an error that it notes. They appear in the replay of a
+ * journal without text, so they are not private; hidden in the snapshot, they would differ from that replay.
+ */
 const machineTexts = (given: Journal): Set<string> => {
   const words = new Set<string>();
   if (!given.origin) return words;
   const { hide, placeholders } = createPlaceholders();
-  const bare = journal(given, hide) as Journal & { origin: TaskInput };
-  snapshot(toJson(replay(bare.origin, bare.events).snapshot), (said) => {
-    if (!placeholders.has(said)) words.add(said);
-    return said;
+  const bare = redact(given, PRIVATE, hide) as Journal & { origin: TaskInput };
+  redact(toJson(replay(bare.origin, bare.events).snapshot), PRIVATE, (text) => {
+    if (!placeholders.has(text)) words.add(text);
+    return text;
   });
   return words;
 };
 
 /**
- * The journal without what people, agents and models said in it: no prompt, result, description, request, message, path
- * or name that a person gave. What is kept is listed above, by field and by form; all else is hidden, also what no
- * version has had so far. The same text has the same placeholder everywhere, so the journal replays as before.
+ * Returns the journal without anything that people, agents or models said in it: no prompt, result, description, request,
+ * message, path, or name given by a person. Numbers, booleans and the strings allowed by `KEPT` stay; everything else is
+ * hidden, including fields that no version has had so far. A text has the same placeholder everywhere, so the redacted
+ * journal still replays to its snapshot.
  */
 export const redactJournal = (given: Journal): Journal =>
-  journal(given, createPlaceholders(machineTexts(given)).hide) as Journal;
+  redact(given, PRIVATE, createPlaceholders(machineTexts(given)).hide) as Journal;

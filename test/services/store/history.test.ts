@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { COMMAND_LIFE_MS } from "../../../src/services/store/resilient/commands-in-memory.ts";
+import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
 import { createTaskQuery } from "../../../src/services/store/search/query.ts";
 import { createSummaryIndex } from "../../../src/services/store/search/summary-index.ts";
 import { searchKey, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
