@@ -189,8 +189,8 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.commit(tell("ses_1").launch());
     expect([store.takeCommands(), store.takeOutcome("req_1")]).toEqual([[], undefined]);
     const asked = [
-      { id: "req_1", taskId: "ses_1", request: { kind: "cancel" as const } },
-      { id: "req_2", taskId: "ses_1", request: { kind: "resume" as const, prompt: "and %this" } },
+      { id: "req_1", taskId: "ses_1", command: { kind: "cancel" as const } },
+      { id: "req_2", taskId: "ses_1", command: { kind: "resume" as const, prompt: "and %this" } },
     ];
     for (const one of asked) store.submitCommand(one, Date.now());
     expect(store.takeCommands()).toEqual(asked);
@@ -209,8 +209,8 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     async () => {
       const store = await open();
       store.commit(tell("ses_1").whole());
-      store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, Date.now());
-      store.submitCommand({ id: "req_2", taskId: "ses_gone", request: { kind: "cancel" } }, Date.now());
+      store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, Date.now());
+      store.submitCommand({ id: "req_2", taskId: "ses_gone", command: { kind: "cancel" } }, Date.now());
       expect(store.takeCommands().map(({ id }) => id)).toEqual(["req_1"]);
       expect(store.takeOutcome("req_2")).toEqual({ refused: "task ses_gone is not there any more" });
     },
@@ -227,7 +227,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.newestEnded(9);
     store.latestChange();
     store.changedSince(0, 9);
-    store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, START);
+    store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, START);
     store.takeCommands();
     store.storeOutcome("req_1", {});
     store.takeOutcome("req_1");

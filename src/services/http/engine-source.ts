@@ -95,7 +95,7 @@ export const createEngineSource = (sites: OpenDirectories, clock: Clock, id: () 
 
   /** Has the process that supervises the task do it: this one, or another by way of the store. */
   const request = async (taskId: string, wanted: RemoteCommand): Promise<Done<ShownTask>> => {
-    const asked = { id: id(), taskId, request: wanted };
+    const asked = { id: id(), taskId, command: wanted };
     const until = clock.now() + ANSWERED_WITHIN;
     const { store } = siteOf(taskId);
     if (!store.isAttended(taskId)) return notDone(unattended(store.get(taskId)?.task.directory));
@@ -123,9 +123,9 @@ export const createEngineSource = (sites: OpenDirectories, clock: Clock, id: () 
       return { tasks, total };
     },
     task: get,
-    has: (taskId) => siteOf(taskId).store.idsFrom(taskId, 1)[0] === taskId,
+    has: (taskId) => siteOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
     idsFrom: (beginning, limit) =>
-      [...new Set(sites.all().flatMap(({ store }) => store.idsFrom(beginning, limit)))].slice(0, limit),
+      [...new Set(sites.all().flatMap(({ store }) => store.idsStartingWith(beginning, limit)))].slice(0, limit),
     batch: (batchId) => anySite().store.batch(batchId).map(brief),
     journal: (taskId) => {
       const { store } = siteOf(taskId);

@@ -27,20 +27,20 @@ const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome 
  * this process supervises, and stores their outcomes. It returns at once; the commands run in the background.
  */
 export const createRemoteCommands = ({ store, log, get, cancel, resume, answer }: RemoteCommandDeps) => {
-  const execute = async ({ taskId, request }: PendingCommand): Promise<CommandOutcome> => {
+  const execute = async ({ taskId, command }: PendingCommand): Promise<CommandOutcome> => {
     const task = get(taskId);
     if (!task) return { refused: `Task ${taskId} no longer exists.` };
-    if (request.kind === "cancel") {
+    if (command.kind === "cancel") {
       const [cancelled] = await cancel([taskId]);
       return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
     }
-    if (request.kind === "answer") {
-      const answered = await answer(taskId, request.answer);
+    if (command.kind === "answer") {
+      const answered = await answer(taskId, command.answer);
       return answered.ok ? {} : toCommandOutcome(answered);
     }
     const { signal } = new AbortController();
     const { parentSessionID } = task;
-    const resumed = await resume({ parentSessionID, taskId, prompt: request.prompt, agent: undefined, signal });
+    const resumed = await resume({ parentSessionID, taskId, prompt: command.prompt, agent: undefined, signal });
     return resumed.ok ? {} : toCommandOutcome(resumed);
   };
 

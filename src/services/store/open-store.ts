@@ -12,24 +12,24 @@ import { migrate } from "./sqlite/migrations.ts";
 import { createSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
-/** Where tasks are to be kept, and for whom. */
+/** Where tasks are kept, and for which owner. */
 export interface StoreOptions {
-  /** See `dataFolder`. Created when it is not there. */
+  /** See `dataFolder`. Created if it does not exist. */
   folder: string;
   owner: Owner;
   log: Log;
   clock?: Clock;
-  /** Loads the runtime's SQLite; only tests need another. */
+  /** Loads SQLite. Default: the runtime's; only tests need another. */
   load?: () => Promise<OpenDatabase>;
 }
 
-/** What does not pass while the process lives. Everything else is tried again. */
+/** The faults that do not pass while the process is alive. Opening is tried again after all others. */
 const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly", "unopenable"]);
 
 /**
- * Opens the store in `tasks.db` of a folder. Where there can be no such file, it says so in the log and keeps tasks in
- * memory for as long as the process lives. Rejects where the runtime has no SQLite: Bun and Node have one, without which
- * OpenCode itself would not start.
+ * Opens the store in `tasks.db` of a folder. If that file cannot be used for a reason that does not pass, logs it and
+ * keeps tasks in memory until the process ends. Rejects when the runtime has no SQLite; Bun and Node have one, and
+ * OpenCode itself does not start without.
  */
 export const openStore = async ({
   folder,
@@ -46,7 +46,7 @@ export const openStore = async ({
   });
 
   const inMemory = ({ kind, message: reason }: DatabaseError): Store => {
-    const message = "Tasks cannot be kept on disk: they go on in memory, and are gone when OpenCode ends.";
+    const message = "Tasks cannot be stored on disk. They are kept in memory, and are gone when OpenCode ends.";
     log.error(message, { file: path, reason, advice: ADVICE[kind] });
     const database = openDatabase(":memory:");
     migrate(database);

@@ -5,22 +5,22 @@ import { type ProcessIdentity, thisProcessIdentity } from "../platform/process-i
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The name of the database that OpenCode's releases use unless they are told otherwise. */
+/** The name of the database that OpenCode's releases use by default. */
 export const DEFAULT_DATABASE = "opencode.db";
 
-/** What the names of databases in memory begin with; each is gone with its process. */
+/** The prefix of the names of in-memory databases, each of which is gone with its process. */
 export const IN_MEMORY = ":memory:";
 
 const attempt = <T>(read: () => T, otherwise: T): T => {
   try {
     return read();
   } catch {
-    // It is not there, or not any more.
+    // It does not exist, or not any more.
     return otherwise;
   }
 };
 
-/** The files that this process has open, where its system lists them: Linux does. */
+/** Returns the files that this process has open, if the system lists them, as Linux does. */
 const openFiles = (): string[] =>
   attempt(() => readdirSync("/proc/self/fd"), []).flatMap((descriptor) =>
     attempt(() => [readlinkSync(`/proc/self/fd/${descriptor}`)], []),
@@ -28,7 +28,7 @@ const openFiles = (): string[] =>
 
 const real = (path: string): string => attempt(() => realpathSync(path), path);
 
-/** Builds of other release channels have files of their own. Which channel a build is of, only its open files tell. */
+/** Builds of other release channels use other files. Only a build's open files show which channel it is of. */
 const ofChannel = (folder: string, open: readonly string[]): string => {
   const names = open.filter((path) => dirname(path) === real(folder)).map((path) => basename(path));
   const databases = new Set(names.filter((name) => /^opencode(-[\w.-]+)?\.db$/.test(name)));
@@ -37,10 +37,10 @@ const ofChannel = (folder: string, open: readonly string[]): string => {
 };
 
 /**
- * Names the database in which this OpenCode keeps its sessions: an OpenCode with another one does not know them. Within
- * OpenCode's data folder it is the file's name, elsewhere its path, and for a database in memory one that no other
- * process has. OpenCode 1.18 chooses it so: `OPENCODE_DB`, `:memory:` or a path from the data folder; else the file of
- * its release channel there.
+ * Returns a name for the database in which this OpenCode keeps its sessions: an OpenCode with another database does not
+ * have them. The name is the file's name within OpenCode's data folder, its path elsewhere, and unique to the process for
+ * an in-memory database. OpenCode 1.18 uses `OPENCODE_DB` (`:memory:`, or a path relative to the data folder) if that is
+ * set, and else the file of its release channel in the data folder.
  */
 export const opencodeDatabase = (
   env: Environment = process.env,

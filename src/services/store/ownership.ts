@@ -1,34 +1,34 @@
 import { isRunning, type ProcessIdentity, thisProcessIdentity } from "../platform/process-identity.ts";
 import { opencodeDatabase } from "./opencode-database.ts";
 
-/** A process that supervises tasks of one directory, as others see it. */
+/** A process that supervises tasks of one directory. */
 export interface Owner extends ProcessIdentity {
-  /** Unique for each time that the plugin starts, be it in the same process. */
+  /** Unique for each start of the plugin, even within one process. */
   id: string;
   /** The directory whose tasks it supervises. */
   directory: string;
-  /** OpenCode's database that has the sessions of its tasks, see `opencodeDatabase`. No other owner can go on with them. */
+  /** The OpenCode database that has the sessions of its tasks, see `opencodeDatabase`. Only owners with the same can take them over. */
   database: string;
 }
 
-/** An owner and its last sign of life, epoch milliseconds. */
+/** An owner as stored, with the time of its last heartbeat. */
 export interface KnownOwner extends Omit<Owner, "database"> {
-  beatAt: number;
+  /** Epoch milliseconds. */
+  heartbeatAt: number;
 }
 
-/** Milliseconds from one sign of life to the next. */
+/** Milliseconds between two heartbeats. */
 export const HEARTBEAT_MS = 3_000;
 
 /**
- * Milliseconds without a sign of life after which an owner's tasks are free, be its process alive: it is stopped, or
- * stuck. Five beats: a busy host may miss some.
+ * Milliseconds without a heartbeat after which an owner's tasks are free, even if its process is alive: it is suspended or
+ * stuck. Five heartbeats, since a busy host may miss some.
  */
 export const LEASE_MS = 15_000;
 
 /**
- * Milliseconds for which a process has to have shown itself, beat for beat, before it takes leases for expired. Who has
- * slept, with the whole machine perhaps, or could not write, with all the others perhaps, gives them time to show that
- * they live.
+ * Milliseconds of heartbeats without a gap that a process needs before it judges the leases of others. After the whole
+ * machine slept, or nobody could write, every lease seems expired: this gives the other processes time to renew theirs.
  */
 export const STEADY_MS = 2 * HEARTBEAT_MS;
 
@@ -40,13 +40,13 @@ export const thisProcess = (id: string, directory: string): Owner => ({
   database: opencodeDatabase(),
 });
 
-/** When an owner looks at the others, and since when it has shown itself without a gap; epoch milliseconds. */
+/** When an owner checks the leases of others, and since when its own heartbeats had no gap; epoch milliseconds. */
 export interface LeaseCheck {
   now: number;
   since: number;
 }
 
-/** True when the owner is provably gone, as seen from `me`. */
+/** True when the owner is certainly dead, as seen by `me`. `running` returns whether a process of this machine is alive. */
 export const isGone = (
   owner: KnownOwner,
   me: Owner,
@@ -54,7 +54,7 @@ export const isGone = (
   running: (process: KnownOwner) => boolean = isRunning,
 ): boolean => {
   if (owner.id === me.id) return false;
-  if (now - owner.beatAt > LEASE_MS && now - since >= STEADY_MS) return true;
+  if (now - owner.heartbeatAt > LEASE_MS && now - since >= STEADY_MS) return true;
   if (owner.machine !== me.machine) return false;
   return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !running(owner);
 };

@@ -3,35 +3,35 @@ import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Task } from "../../task.ts";
 
-/** One event that a task's machine accepted, in the order of acceptance. */
+/** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
 export interface JournalEntry {
   taskId: string;
   event: TaskEvent;
 }
 
-/** A task as it stands after a change: what people see, and the snapshot that the machine goes on from. */
+/** A task at one moment: what people see, and the snapshot from which the machine goes on. */
 export interface TaskRecord {
   task: Task;
   snapshot: StoredSnapshot;
 }
 
-/** The prompts that are on their way to a parent: formed, and not acknowledged. */
+/** The notice prompts on their way to one parent: composed, and not acknowledged yet. */
 export interface PendingPrompts {
   parentSessionID: string;
   prompts: NoticePrompt[];
 }
 
-/** Everything that one round of events changed. Stored together or not at all. */
+/** Everything that one round of events changed. Stored in one transaction: all of it or nothing. */
 export interface Change {
   records: TaskRecord[];
   journal: JournalEntry[];
-  /** Each list takes the place of the one that was stored for that parent. */
+  /** Each list replaces the stored one of its parent. */
   prompts: PendingPrompts[];
 }
 
-/** A launch whose session is being made: should it be cut off, that session is found by this and removed. */
+/** A launch whose session is being created. After a crash, the session is found by this and deleted. */
 export interface PendingLaunch {
-  /** The launch key: id of the task's first prompt, kept in the session's metadata too. */
+  /** The launch key: the id of the task's first prompt, also kept in the session's metadata. */
   messageID: string;
   parentSessionID: string;
   /** Epoch milliseconds. */
@@ -39,28 +39,29 @@ export interface PendingLaunch {
   fork: boolean;
 }
 
-/** What was left behind by processes that are gone. */
+/** Work of processes that have ended or died, for another process to take over. */
 export interface AbandonedWork {
   tasks: TaskRecord[];
   prompts: PendingPrompts[];
   launches: PendingLaunch[];
 }
 
-/** Which tasks are meant: those that fit everything that is given. */
+/** Selects tasks. A task must match every field that is given. */
 export interface TaskFilter {
   parentSessionID?: string;
-  /** The nearest task above: its own session launched, or one below it that is no task. */
+  /** The nearest task above: the one whose session, or a session below it that is no task, launched this one. */
   parentTaskId?: string;
 }
 
-/** Which ended tasks stay; without a bound, all do. */
+/** Which ended tasks are kept; without either bound, all of them. */
 export interface Retention {
-  /** Days since a task's end. */
+  /** Keeps tasks for this many days after their end. */
   days?: number | undefined;
-  /** The newest so many. */
+  /** Keeps at most this many, the newest. */
   count?: number | undefined;
 }
 
+/** True when the task matches the filter. */
 export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
   (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId);

@@ -4,50 +4,50 @@ import type { AbandonedWork, Change, PendingLaunch, Retention, TaskFilter, TaskR
 import type { TaskHistory } from "./task-history.ts";
 
 /**
- * Where tasks are kept until they are cleared. One store may serve many processes: a task that is not at rest belongs to
- * the one that supervises it, for as long as that shows that it lives.
+ * Keeps tasks until they are cleared. Many processes may share one store: a task that is not at rest is owned by the
+ * process that supervises it, as long as that process shows that it is alive.
  */
 export interface Store extends TaskHistory {
   /**
-   * Stores a change. A task that is at rest after it belongs to nobody.
-   * Returns the tasks that another process has taken over or removed: nothing of those is stored.
+   * Stores a change. A task that is at rest after it has no owner any more.
+   * Returns the tasks that another process has taken over or removed: nothing is stored of those.
    */
   commit(change: Change): string[];
   get(taskId: string): TaskRecord | undefined;
-  /** Tasks in the order of their launch. */
+  /** Returns the matching tasks in the order of their launch. */
   list(filter: TaskFilter): Task[];
-  /** A task's events, oldest first. */
+  /** Returns a task's events, oldest first. */
   journal(taskId: string): TaskEvent[];
-  /** Removes tasks for good, whoever they belong to. */
+  /** Deletes tasks with their journals, even if another process owns them. */
   remove(taskIds: string[]): void;
-  /** What was counted since the last change, by task; those of other processes are left alone. */
+  /** Stores the latest progress by task. Tasks owned by other processes are left alone. */
   storeProgress(counted: ReadonlyMap<string, Progress>): void;
   /**
-   * Removes some of the directory's ended tasks that are not to be kept, at rest only. Returns how many: 0 when none is
-   * left to be removed. `now` is epoch milliseconds.
+   * Deletes some of the directory's tasks at rest that `retention` does not keep, and returns how many: 0 when none is
+   * left to delete. `now` is epoch milliseconds.
    */
   sweep(retention: Retention, now: number): number;
 
   /** True when another process supervises the task. */
   isOwnedElsewhere(taskId: string): boolean;
-  /** False when no living process could do anything with the task: none supervises it, and none has its directory open. */
+  /** True when a living process could act on the task: it supervises the task, or has the task's directory open. */
   isAttended(taskId: string): boolean;
-  /** Takes a task that is at rest. False when another process has it, or nobody knows it. */
+  /** Takes ownership of a task at rest. False when another process owns it, or it does not exist. */
   claim(taskId: string): boolean;
-  /** Gives back a claimed task to which nothing happened. */
+  /** Gives up ownership of a claimed task to which nothing happened. */
   release(taskId: string): void;
 
   beginLaunch(launch: PendingLaunch): void;
-  /** The launch led to a stored task, or to nothing. */
+  /** Ends a launch that failed, or whose task is stored. */
   endLaunch(messageID: string): void;
 
-  /** Shows that this process lives. Returns the tasks that it has lost to another meanwhile. `now` is epoch milliseconds. */
+  /** Shows that this process is alive. Returns the tasks it has lost to others meanwhile. `now` is epoch milliseconds. */
   heartbeat(now: number): string[];
   /**
-   * Takes over what processes left behind that are gone: in this owner's directory, with the same OpenCode's database,
-   * and of those parents that `wants` names.
+   * Takes over the work of dead processes: in this owner's directory, with the same OpenCode database, and of the
+   * parents for which `wants` returns true. `now` is epoch milliseconds.
    */
   adopt(now: number, wants: (parentSessionID: string) => boolean): AbandonedWork;
-  /** The process supervises nothing any more: what it has is free at once. Nothing is stored after that. */
+  /** Frees everything this process owns, at once. Nothing is stored after that. */
   close(): void;
 }

@@ -2,63 +2,65 @@ import type { TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { TaskRecord } from "./records.ts";
 
-/** Which tasks a page shows: those that fit everything that is given, of all parents and directories, newest first. */
+/** Selects tasks of all parents and directories, newest first. A task must match every field that is given. */
 export interface PageFilter {
   status?: TaskStatus | undefined;
   agent?: string | undefined;
   directory?: string | undefined;
   batchId?: string | undefined;
-  /** Part of the description, in whatever case, of every alphabet (É is é, and not e). No sign in it is special. */
+  /** Part of the description, ignoring case in every alphabet (É matches é, not e). No character is special. */
   search?: string | undefined;
   limit: number;
   offset: number;
 }
 
-/** A part of the tasks that fit, and how many fit in all. */
+/** One page of the tasks that match a filter. */
 export interface Page {
   records: TaskRecord[];
+  /** How many tasks match in all. */
   total: number;
 }
 
-/** Counts of all tasks. */
+/** Counts over all tasks. */
 export interface TaskStats {
   total: number;
   byStatus: Record<TaskStatus, number>;
   byAgent: Record<string, number>;
-  /** Milliseconds from the start of a run to its end, of the newest run of each ended task; all 0 when there is none. */
+  /** Milliseconds from start to end of the newest run of each ended task; all 0 when no task has ended. */
   duration: { avg: number; max: number; min: number };
 }
 
 /** A task that changed. */
 export interface ChangedTask {
   /**
-   * The number of its newest change. Numbers rise through the whole store, whichever process changes something, and no
-   * change gets a lower one than has been read. They are whole, but for changes that wait for a file: these lie between
-   * two numbers of the file, and are told again with whole ones when it has them. A removal has none.
+   * The number of its newest change. Numbers rise across all processes of a store, and a new change never gets a lower
+   * number than one that was read. They are whole, except for changes not yet written to the file: these lie between two
+   * whole numbers, and the task is listed again with a whole number once it is written. A removal has no number.
    */
   change: number;
-  /** The number of the change with which it was launched. */
+  /** The number of the change that created the task. */
   createdChange: number;
   record: TaskRecord;
 }
 
-/** Something that a process asks of the one that supervises a task. */
+/** A command to the process that supervises a task. */
 export type RemoteCommand =
   | { kind: "cancel" }
   | { kind: "resume"; prompt: string }
   | { kind: "answer"; answer: UserReply };
 
-/** A request with its number, for the process that is to fulfil it. */
+/** A command that waits for the supervising process. */
 export interface PendingCommand {
+  /** Identifies the command, and later its outcome. */
   id: string;
   taskId: string;
-  request: RemoteCommand;
+  command: RemoteCommand;
 }
 
-/** What became of a request: `refused` is a reason in words. */
+/** The outcome of a command: carried out, or refused for a reason in words. */
 export interface CommandOutcome {
   refused?: string;
-  /** Where it was not the task's state that stood against it, but OpenCode. */
+  /** Set when OpenCode refused it, and not the state of the task. */
   liesWith?: "host";
 }
 
@@ -71,33 +73,33 @@ export const COMMAND_LIFE_MS = 60_000;
 /** The outcome of a command for a task that no store has. */
 export const taskNotFound = (taskId: string): CommandOutcome => ({ refused: `task ${taskId} is not there any more` });
 
-/** What is asked of a store beyond its own process's tasks: all tasks of all processes, and what changed when. */
+/** The part of a store that reaches beyond its own process: all tasks of all processes, their changes, and commands. */
 export interface TaskHistory {
   page(filter: PageFilter): Page;
   stats(): TaskStats;
-  /** All tasks of a batch in the order of their launch, of whichever parents. */
+  /** Returns all tasks of a batch, of any parent, in the order of their launch. */
   batch(batchId: string): TaskRecord[];
-  /** Tasks that have not ended, in the order of their launch. */
+  /** Returns the tasks that have not ended, in the order of their launch. */
   live(): TaskRecord[];
-  /** The ended tasks that ended last, newest first, without the first `skip` of them. */
+  /** Returns ended tasks by their end, newest first, after skipping `skip` (default 0) of them. */
   newestEnded(count: number, skip?: number): TaskRecord[];
-  /** The ids that begin so, in the order of the alphabet, at most `limit`. */
-  idsFrom(beginning: string, limit: number): string[];
-  /** The number of the newest change, or a higher one that no other will have; 0 when there was none. */
+  /** Returns up to `limit` ids that start with `beginning`, in alphabetical order. */
+  idsStartingWith(beginning: string, limit: number): string[];
+  /** Returns the number of the newest change, or a higher one that no change will have; 0 before the first change. */
   latestChange(): number;
-  /** The tasks that changed after that change, each once, in the order of their newest changes; at most `limit`. */
+  /** Returns up to `limit` tasks that changed after `change`, each once, in the order of their newest changes. */
   changedSince(change: number, limit: number): ChangedTask[];
 
   /**
-   * Leaves a request for the process that supervises the task, or, when it is at rest, for any process of the directory
-   * that it was supervised in last, and of the same OpenCode's database. One that nobody takes within a minute (`REQUEST_LIFE`) is forgotten: who asks must
-   * stop waiting before that. One for a task that is not there is refused by whichever process looks first, and one that
-   * cannot be handed over, for want of a file, at once. `at` is epoch milliseconds.
+   * Leaves a command for the process that supervises the task. If the task is at rest, any process may take it that has
+   * the task's last directory open with the same OpenCode database. A command that nobody takes within `COMMAND_LIFE_MS`
+   * is dropped, so callers must stop waiting before that. The first process to see a command for an unknown task refuses
+   * it. Without a file, a command for another process's task is refused at once. `at` is epoch milliseconds.
    */
-  submitCommand(asked: PendingCommand, at: number): void;
-  /** The requests for tasks that this process supervises, or may claim; each is given out once. */
+  submitCommand(command: PendingCommand, at: number): void;
+  /** Takes the commands for tasks that this process supervises, or may claim. Each command is returned once. */
   takeCommands(): PendingCommand[];
-  storeOutcome(id: string, answer: CommandOutcome): void;
-  /** The answer to a request, once; undefined while there is none. */
+  storeOutcome(id: string, outcome: CommandOutcome): void;
+  /** Takes the outcome of a command: returned once, and undefined until there is one. */
   takeOutcome(id: string): CommandOutcome | undefined;
 }

@@ -36,10 +36,10 @@ test("a task is attended while a living process supervises it, or has its direct
 test("ids are found by how they begin, and ended tasks a part at a time", () => {
   const { store } = createHouse().move("one");
   for (const id of ["ses_b", "ses_a2", "ses_a1", "ses_A", "ses_a%"]) launchToRest(store, id);
-  expect(store.idsFrom("ses_a", 10)).toEqual(["ses_a%", "ses_a1", "ses_a2"]);
-  expect(store.idsFrom("ses_a", 2)).toEqual(["ses_a%", "ses_a1"]);
-  expect(store.idsFrom("ses_b", 10)).toEqual(["ses_b"]);
-  expect(store.idsFrom("ses_bb", 10)).toEqual([]);
+  expect(store.idsStartingWith("ses_a", 10)).toEqual(["ses_a%", "ses_a1", "ses_a2"]);
+  expect(store.idsStartingWith("ses_a", 2)).toEqual(["ses_a%", "ses_a1"]);
+  expect(store.idsStartingWith("ses_b", 10)).toEqual(["ses_b"]);
+  expect(store.idsStartingWith("ses_bb", 10)).toEqual([]);
   const ids = (count: number, skip?: number) => store.newestEnded(count, skip).map(({ task }) => task.sessionID);
   const all = ids(10);
   expect(all).toHaveLength(5);

@@ -316,7 +316,7 @@ describe("in mid-life", () => {
   });
 });
 
-describe("the log of changes", () => {
+describe("the write-ahead log", () => {
   const begun = async (folder = temporaryFolder(), id = "me") => {
     const kept = await openKept({ folder, owner: ownerOf(id) });
     const [live, rested] = [tell(`ses_live_${id}`), tell(`ses_rested_${id}`)];
@@ -365,7 +365,7 @@ describe("the log of changes", () => {
       expect(readFile(a.path, (file) => file.journal(live.id))).toEqual(live.events());
     }
     expect([a.log.errors.length, b.log.errors.length]).toEqual([1, 0]);
-    expect(a.log.errors[0]).toContain("its log of changes");
+    expect(a.log.errors[0]).toContain("its write-ahead log");
   });
 
   test("that another process has begun anew is not written over", async () => {
@@ -392,7 +392,7 @@ describe("the log of changes", () => {
     const { store, log } = await openKept({ folder });
     works(store);
     expect(log.errors).toHaveLength(1);
-    expect(log.errors[0]).toContain("lacks its log of changes");
+    expect(log.errors[0]).toContain("lacks its write-ahead log");
     expect(log.errors[0]).toContain("tasks.db-wal");
   });
 });
@@ -412,7 +412,7 @@ test("a data folder that is removed comes back with the next beat, and what goes
   });
   expect(["", "tasks.db"].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o700, 0o600]);
   expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
-  expect(log.infos[0]).toContain("ended tasks of before are not listed");
+  expect(log.infos[0]).toContain("tasks that ended before are no longer listed");
 });
 
 describe("a damaged row", () => {
@@ -527,17 +527,17 @@ describe("a damaged row", () => {
     expect(log.errors).toHaveLength(2);
   });
 
-  test("of a request, or of its answer, is a refusal: whoever asked may ask again", async () => {
+  test("of a command, or of its outcome, is a refusal that says to try again", async () => {
     const { store, log, change, clock, folder } = await filled();
     const asking = await openKept({ folder, owner: ownerOf("asking"), clock });
     for (const id of ["req_1", "req_2"]) {
-      asking.store.submitCommand({ id, taskId: "ses_a", request: { kind: "cancel" } }, clock.now());
+      asking.store.submitCommand({ id, taskId: "ses_a", command: { kind: "cancel" } }, clock.now());
     }
     change("UPDATE request SET request = '{' WHERE id = 'req_1'");
     expect(store.takeCommands().map(({ id }) => id)).toEqual(["req_2"]);
     store.storeOutcome("req_2", {});
     change("UPDATE request SET answer = '{' WHERE id = 'req_2'");
-    for (const id of ["req_1", "req_2"]) expect(asking.store.takeOutcome(id)?.refused).toContain("ask again");
+    for (const id of ["req_1", "req_2"]) expect(asking.store.takeOutcome(id)?.refused).toContain("try again");
     expect([log.errors.length, asking.log.errors.length]).toEqual([1, 1]);
   });
 });
@@ -584,7 +584,7 @@ describe("setting aside", () => {
     expect(file.identity()).toBeUndefined();
   });
 
-  test("takes the log of changes along", () => {
+  test("takes the write-ahead log along", () => {
     const folder = temporaryFolder();
     const path = join(folder, "tasks.db");
     for (const suffix of ["", "-wal", "-shm"]) writeFileSync(path + suffix, suffix);

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
 import { createTaskQuery } from "../../../src/services/store/search/query.ts";
 import { createSummaryIndex } from "../../../src/services/store/search/summary-index.ts";
 import { searchKey, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import type { Store } from "../../../src/services/store/store.ts";
+import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
 import { noProgress } from "../../../src/task.ts";
 import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
@@ -26,7 +26,7 @@ const pageOf = (store: Store, filter: { search?: string; offset?: number; limit?
 const changesOf = (store: Store, since: number) =>
   store.changedSince(since, 100).map(({ change, record }) => ({ change, id: record.task.sessionID }));
 
-const cancel = (id: string, taskId: string) => ({ id, taskId, request: { kind: "cancel" as const } });
+const cancel = (id: string, taskId: string) => ({ id, taskId, command: { kind: "cancel" as const } });
 
 test("two processes see each other's tasks, changes and removals; numbers rise through both", () => {
   const house = createHouse();
@@ -221,7 +221,7 @@ test("where there is no file, a request for a task of another process is refused
   other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
   const { store } = await openKept({ folder });
   store.submitCommand(cancel("req_1", "ses_elsewhere"), START);
-  expect(store.takeOutcome("req_1")?.refused).toContain("the file of tasks cannot be reached");
+  expect(store.takeOutcome("req_1")?.refused).toContain("the task database cannot be reached");
   other.close();
 });
 
@@ -298,16 +298,25 @@ test("a listing of any order and size finds what a plain look through all tasks 
   });
   const run = (rows: { startedAt: number; text: string; isDropped: boolean }[], offset: number, search: string) => {
     const of = ({ startedAt, text }: (typeof rows)[number], born: number): TaskSummary => ({
-      ...{ id: `ses_${born}`, born, startedAt, text, status: "running", agent: "a", directory: "/", batchId: "b" },
+      ...{
+        id: `ses_${born}`,
+        createdChange: born,
+        startedAt,
+        text,
+        status: "running",
+        agent: "a",
+        directory: "/",
+        batchId: "b",
+      },
     });
     const all = rows.map(of);
     const half = Math.floor(all.length / 2);
     const listing = createSummaryIndex(all.slice(0, half));
-    all.slice(half).forEach(listing.put);
-    all.filter((_, born) => rows[born]?.isDropped).forEach(listing.drop);
+    all.slice(half).forEach(listing.upsert);
+    all.filter((_, born) => rows[born]?.isDropped).forEach(listing.remove);
     const left = all
       .filter((_, born) => !rows[born]?.isDropped)
-      .sort((a, b) => b.startedAt - a.startedAt || b.born - a.born);
+      .sort((a, b) => b.startedAt - a.startedAt || b.createdChange - a.createdChange);
     expect(listing.entries()).toEqual(left.toReversed());
     const fitting = left.filter(({ text }) => text.includes(search)).map(({ id }) => id);
     const found = { ids: fitting.slice(offset, offset + 5), total: fitting.length };

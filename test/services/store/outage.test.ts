@@ -346,7 +346,7 @@ test("a request that was left in an outage is written when the process ends, for
   const other = await openKept({ folder, owner: ownerOf("other"), clock });
   other.store.commit(tell("ses_1").launch());
   disk.failWrites("busy");
-  store.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "cancel" } }, clock.now());
+  store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, clock.now());
   expect(other.store.takeCommands()).toEqual([]);
   disk.heal();
   store.close();

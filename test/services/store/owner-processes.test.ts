@@ -11,7 +11,7 @@ const me = thisProcess("me", "/project");
 /** A pid that no process has: one that had it has just ended. */
 const deadPid = () => spawnSync(process.execPath, ["--version"]).pid;
 
-const seen = (given: Partial<KnownOwner> = {}): KnownOwner => ({ ...me, id: "other", beatAt: START, ...given });
+const seen = (given: Partial<KnownOwner> = {}): KnownOwner => ({ ...me, id: "other", heartbeatAt: START, ...given });
 
 /** When a process started, as Linux counts it: clock ticks since the boot. Elsewhere nobody compares it. */
 const startOf = (pid: number): number => {

@@ -318,7 +318,7 @@ test("a request for a task at rest waits for a process that has the task's sessi
   a.store.commit(tell("ses_1").whole());
   a.store.close();
   const b = house.move("b").store;
-  b.submitCommand({ id: "req_1", taskId: "ses_1", request: { kind: "resume", prompt: "more" } }, START);
+  b.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "resume", prompt: "more" } }, START);
   expect(b.takeCommands()).toEqual([]);
   expect(house.move("c", { database: "other.db" }).store.takeCommands()).toHaveLength(1);
 });

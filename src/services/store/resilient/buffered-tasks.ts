@@ -5,51 +5,53 @@ import { type Change, type JournalEntry, matches, type TaskFilter, type TaskReco
 
 interface Entry {
   record: TaskRecord;
-  /** What the events here follow; null when the first of them are not here. */
+  /** What the machine began with, so that `events` replay from it; null when the buffer lacks the first events. */
   origin: TaskInput | null;
   events: TaskEvent[];
   isUnsaved: boolean;
 }
 
-/** Which of the tasks in hand are meant: those that the file does not have as they are, or those that go on as well. */
-export type Which = "unsaved" | "any";
+/** `unsaved`: the tasks whose record in the file is missing or outdated. `any`: all tasks in the buffer. */
+export type Scope = "unsaved" | "any";
 
-/** The tasks that a process has in hand: those that go on, and those whose end the file does not have yet. */
+/** The tasks in the write buffer: all live tasks of this process, and ended ones that the file does not have yet. */
 export interface BufferedTasks {
   commit(change: Pick<Change, "records" | "journal">): void;
-  /** Returns the progress that is not part of an unsaved record: it has to be written by itself. */
-  noteProgress(counted: ReadonlyMap<string, Progress>): Map<string, Progress>;
-  /** A task that is this process's from now on, and is in the file as it is. */
-  hold(record: TaskRecord): void;
-  /** A held task to which nothing happened; one that is unsaved stays. */
+  /** Returns the progress that no unsaved record includes: it must be written separately. */
+  storeProgress(counted: ReadonlyMap<string, Progress>): Map<string, Progress>;
+  /** Adds a task that this process owns from now on, and that the file has as it is. */
+  own(record: TaskRecord): void;
+  /** Removes an owned task to which nothing happened. An unsaved one stays. */
   release(taskId: string): void;
-  /** A task that is gone, or another process's. */
-  drop(taskId: string): void;
-  /** The file does not have the record any more, though it has the journal. Returns what is in hand of it. */
+  /** Removes a task that was deleted, or that another process owns now. */
+  remove(taskId: string): void;
+  /** Marks a task's record as unsaved, since the file's copy is damaged, and returns it. Its journal is intact. */
   rewrite(taskId: string): TaskRecord | undefined;
 
-  get(taskId: string, which: Which): TaskRecord | undefined;
-  /** The events that the file does not have, of one task or of all; `any`: all that are in hand of that task. */
-  journal(taskId: string, which: Which): TaskEvent[];
-  /** In the order of their launch. */
-  list(filter: TaskFilter, which: Which): Task[];
+  get(taskId: string, scope: Scope): TaskRecord | undefined;
+  /** `unsaved`: the task's events that the file lacks. `any`: all its events in the buffer. */
+  journal(taskId: string, scope: Scope): TaskEvent[];
+  /** Returns the matching tasks in the order of their launch. */
+  list(filter: TaskFilter, scope: Scope): Task[];
 
+  /** Returns everything that the file lacks. `origins` has an entry for each record. */
   unsaved(): { records: TaskRecord[]; journal: JournalEntry[]; origins: Map<string, TaskInput | null> };
-  /** The file has everything now. */
-  saved(): void;
-  /** The file has nothing any more. */
+  /** Marks everything as saved, and forgets the tasks that are at rest. */
+  markSaved(): void;
+  /** Marks everything as unsaved: the file was lost. */
   startOver(): void;
 }
 
-/** Tasks by the order of their launch; those of the same millisecond stay as they are. */
-export const inOrder = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+/** Sorts tasks by their launch. Tasks of the same millisecond keep their order. */
+export const byLaunch = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 
 export const createBufferedTasks = (): BufferedTasks => {
   const entries = new Map<string, Entry>();
+  /** The events that the file lacks, of all tasks, in the order of acceptance. */
   let journal: JournalEntry[] = [];
 
-  const isMeant = (entry: Entry | undefined, which: Which): entry is Entry =>
-    entry !== undefined && (entry.isUnsaved || which === "any");
+  const isInScope = (entry: Entry | undefined, scope: Scope): entry is Entry =>
+    entry !== undefined && (entry.isUnsaved || scope === "any");
 
   return {
     commit: ({ records, journal: more }) => {
@@ -61,21 +63,21 @@ export const createBufferedTasks = (): BufferedTasks => {
       for (const entry of more) entries.get(entry.taskId)?.events.push(entry.event);
       journal.push(...more);
     },
-    noteProgress: (counted) => {
+    storeProgress: (counted) => {
       for (const [taskId, progress] of counted) {
         const entry = entries.get(taskId);
         if (entry) entry.record = { ...entry.record, task: { ...entry.record.task, progress } };
       }
       return new Map([...counted].filter(([taskId]) => !entries.get(taskId)?.isUnsaved));
     },
-    hold: (record) => {
+    own: (record) => {
       if (entries.has(record.task.sessionID)) return;
       entries.set(record.task.sessionID, { record, origin: null, events: [], isUnsaved: false });
     },
     release: (taskId) => {
       if (!entries.get(taskId)?.isUnsaved) entries.delete(taskId);
     },
-    drop: (taskId) => {
+    remove: (taskId) => {
       entries.delete(taskId);
       journal = journal.filter((entry) => entry.taskId !== taskId);
     },
@@ -86,18 +88,18 @@ export const createBufferedTasks = (): BufferedTasks => {
       return entry?.record;
     },
 
-    get: (taskId, which) => {
+    get: (taskId, scope) => {
       const entry = entries.get(taskId);
-      return isMeant(entry, which) ? entry.record : undefined;
+      return isInScope(entry, scope) ? entry.record : undefined;
     },
-    journal: (taskId, which) =>
-      which === "any"
+    journal: (taskId, scope) =>
+      scope === "any"
         ? (entries.get(taskId)?.events ?? [])
         : journal.filter((entry) => entry.taskId === taskId).map(({ event }) => event),
-    list: (filter, which) =>
-      inOrder(
+    list: (filter, scope) =>
+      byLaunch(
         [...entries.values()]
-          .filter((entry) => isMeant(entry, which) && matches(entry.record.task, filter))
+          .filter((entry) => isInScope(entry, scope) && matches(entry.record.task, filter))
           .map(({ record }) => record.task),
       ),
 
@@ -109,7 +111,7 @@ export const createBufferedTasks = (): BufferedTasks => {
         origins: new Map(unsaved.map(([taskId, { origin }]) => [taskId, origin])),
       };
     },
-    saved: () => {
+    markSaved: () => {
       journal = [];
       for (const [taskId, entry] of entries) {
         if (entry.isUnsaved && isAtRest(entry.record.snapshot)) entries.delete(taskId);
@@ -120,5 +122,60 @@ export const createBufferedTasks = (): BufferedTasks => {
       for (const entry of entries.values()) entry.isUnsaved = true;
       journal = [...entries].flatMap(([taskId, { events }]) => events.map((event) => ({ taskId, event })));
     },
+  };
+};
+
+/** A change that the file does not have yet. */
+export interface NumberedChange {
+  taskId: string;
+  change: number;
+  /** The number of the task's first unsaved change. */
+  first: number;
+}
+
+/**
+ * Numbers the changes that the file does not have yet. Their numbers lie between the newest number known to be in the
+ * file and the next whole one: every later change of any process has a higher number, so whoever reads changes by number
+ * misses none.
+ */
+export interface BufferedChanges {
+  /** Notes a change of a task. It gets its number when somebody reads it. */
+  add(taskId: string): void;
+  remove(taskId: string): void;
+  /** Forgets all changes: the file has them, under whole numbers. */
+  clear(): void;
+  /** Returns each task's newest change, in order. `newest` is the newest number known to be in the file. */
+  numbered(newest: number): NumberedChange[];
+  /** Returns the highest number that was given to a change here, or passed as `newest`. */
+  highest(): number;
+}
+
+/** The distance between two numbers: exact up to 2^33 whole numbers, with room for a million between two of them. */
+const STEP = 2 ** -20;
+
+export const createBufferedChanges = (): BufferedChanges => {
+  /** In the order of the newest changes. */
+  const tasks = new Map<string, { change?: number; first?: number }>();
+  let highest = 0;
+
+  return {
+    add: (taskId) => {
+      const { first } = tasks.get(taskId) ?? {};
+      tasks.delete(taskId);
+      tasks.set(taskId, first === undefined ? {} : { first });
+    },
+    remove: (taskId) => void tasks.delete(taskId),
+    clear: () => tasks.clear(),
+    numbered: (newest) => {
+      highest = Math.max(highest, newest);
+      return [...tasks].map(([taskId, known]) => {
+        if (known.change === undefined) highest += STEP;
+        const change = known.change ?? highest;
+        const first = known.first ?? change;
+        tasks.set(taskId, { change, first });
+        return { taskId, change, first };
+      });
+    },
+    highest: () => highest,
   };
 };

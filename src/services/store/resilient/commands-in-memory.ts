@@ -1,60 +1,59 @@
 import { COMMAND_LIFE_MS, type CommandOutcome, type PendingCommand } from "../task-history.ts";
 
-/** Requests that have not been handed to another process, and answers that nobody has fetched. */
+/** Commands that are not in the file: those of this process for its own tasks, and those to be written later. */
 export interface CommandsInMemory {
-  /** `at` is epoch milliseconds. What is too old by then is forgotten. */
-  ask(asked: PendingCommand, at: number): void;
-  /** The requests for those tasks that `isMine` names, each once. They are answered here. */
+  /** `at` is epoch milliseconds. Drops the commands that have outlived `COMMAND_LIFE_MS` by then. */
+  submit(command: PendingCommand, at: number): void;
+  /** Takes the commands for the tasks for which `isMine` returns true, each once. Their outcomes are kept here. */
   take(isMine: (taskId: string) => boolean): PendingCommand[];
-  /** False when the request is not one that was taken here. */
-  answer(id: string, answer: CommandOutcome): boolean;
-  takeAnswer(id: string): CommandOutcome | undefined;
-  /** True while requests wait to be taken. */
-  isWaiting(): boolean;
-  /** Gives all that were not taken to `to`, one by one, oldest first; when that throws, the rest stays. */
-  handOver(to: (asked: PendingCommand, at: number) => void): void;
+  /** False when the command was not taken here. */
+  storeOutcome(id: string, outcome: CommandOutcome): boolean;
+  takeOutcome(id: string): CommandOutcome | undefined;
+  /** True while there are commands that nobody has taken. */
+  hasWaiting(): boolean;
+  /** Passes all commands that nobody has taken to `to`, oldest first. When that throws, the rest stays. */
+  handOver(to: (command: PendingCommand, at: number) => void): void;
 }
 
-/** Holds requests within a process. */
 export const createCommandsInMemory = (): CommandsInMemory => {
-  const waiting = new Map<string, { asked: PendingCommand; at: number }>();
-  /** Of requests that were taken here; undefined while there is none. */
-  const answers = new Map<string, { answer: CommandOutcome | undefined; at: number }>();
+  const waiting = new Map<string, { command: PendingCommand; at: number }>();
+  /** Of each command taken here; undefined until it was carried out. */
+  const outcomes = new Map<string, { outcome: CommandOutcome | undefined; at: number }>();
 
-  const forgetOlder = (than: number) => {
-    for (const entries of [waiting, answers]) {
+  const dropOlder = (than: number) => {
+    for (const entries of [waiting, outcomes]) {
       for (const [id, { at }] of entries) if (at < than) entries.delete(id);
     }
   };
 
   return {
-    ask: (asked, at) => {
-      forgetOlder(at - COMMAND_LIFE_MS);
-      waiting.set(asked.id, { asked, at });
+    submit: (command, at) => {
+      dropOlder(at - COMMAND_LIFE_MS);
+      waiting.set(command.id, { command, at });
     },
     take: (isMine) => {
-      const taken = [...waiting.values()].filter(({ asked }) => isMine(asked.taskId));
-      for (const { asked, at } of taken) {
-        waiting.delete(asked.id);
-        answers.set(asked.id, { answer: undefined, at });
+      const taken = [...waiting.values()].filter(({ command }) => isMine(command.taskId));
+      for (const { command, at } of taken) {
+        waiting.delete(command.id);
+        outcomes.set(command.id, { outcome: undefined, at });
       }
-      return taken.map(({ asked }) => asked);
+      return taken.map(({ command }) => command);
     },
-    answer: (id, answer) => {
-      const taken = answers.get(id);
+    storeOutcome: (id, outcome) => {
+      const taken = outcomes.get(id);
       if (!taken) return false;
-      answers.set(id, { ...taken, answer });
+      outcomes.set(id, { ...taken, outcome });
       return true;
     },
-    takeAnswer: (id) => {
-      const answer = answers.get(id)?.answer;
-      if (answer) answers.delete(id);
-      return answer;
+    takeOutcome: (id) => {
+      const outcome = outcomes.get(id)?.outcome;
+      if (outcome) outcomes.delete(id);
+      return outcome;
     },
-    isWaiting: () => waiting.size > 0,
+    hasWaiting: () => waiting.size > 0,
     handOver: (to) => {
-      for (const [id, { asked, at }] of waiting) {
-        to(asked, at);
+      for (const [id, { command, at }] of waiting) {
+        to(command, at);
         waiting.delete(id);
       }
     },

@@ -5,74 +5,74 @@ import { DatabaseError, databaseError, type FaultKind } from "../sqlite/database
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** What a lifeline works with. */
+/** Dependencies of a reconnection. */
 export interface ReconnectionDeps {
-  ledger: WriteBuffer;
+  buffer: WriteBuffer;
   connector: Connector;
   /** Undefined when the file could not be opened yet. */
   connection: OpenFile | undefined;
   clock: Clock;
   log: Log;
-  /** Where the file is, for people. */
+  /** Where the file is, for log messages. */
   path: string;
 }
 
-/** The file behind a ledger, as far as it can be reached. Nothing here throws. */
+/** The connection to the file, reopened when it fails. Its methods never throw. */
 export interface Reconnection {
   /**
-   * Writes what the file does not have. True when it has everything then. While it cannot be written, most calls are
-   * answered without a try; one that is urgent is not.
+   * Writes everything unsaved, and returns true when the file has everything. During an outage it tries at most once per
+   * `RETRY_PAUSE_MS`, unless the call is urgent.
    */
   flush(urgency?: "urgent"): boolean;
-  /** Asks the file; where that cannot answer, `otherwise` does. */
-  readOr<T>(question: (store: SqliteStore) => T, otherwise: () => T): T;
-  /** Goes on in a new file when the old one was moved or removed by somebody, and with a new log when that was. */
+  /** Reads from the file, or returns what `fallback` does when the file cannot be read. */
+  readOr<T>(read: (store: SqliteStore) => T, fallback: () => T): T;
+  /** Continues in a new file when the old one was moved or removed, and with a new write-ahead log when that was. */
   reopenIfMoved(): void;
   isConnected(): boolean;
-  /** Writes what is left to be written, and lets go of the file. */
+  /** Writes what is unsaved, and closes the file. */
   close(): void;
 }
 
 /**
- * Milliseconds from a write that failed to the next try that is not urgent. A locked file takes a tenth of a second to
- * say so, in which the host stands still.
+ * Milliseconds between a failed write and the next try that is not urgent. A locked file takes a tenth of a second to
+ * fail, and blocks the host for that time.
  */
-const PAUSE = 1_000;
+const RETRY_PAUSE_MS = 1_000;
 
-/** What a person can do about it. */
+/** What a person can do about each kind of fault. */
 export const ADVICE: Readonly<Record<FaultKind, string>> = {
   damaged: "Check the disk.",
   newer: "Restart OpenCode, so that it uses the newest opencode-taskchart that is installed.",
   full: "Make room on the disk.",
   readonly: "Make the file and its folder writable, and restart OpenCode.",
   unopenable: "Make the file and its folder readable and writable, and restart OpenCode.",
-  busy: "Another process holds the file; end it, if this does not pass.",
+  busy: "Another process has locked the file; end it if this does not pass.",
   other: "Check the disk.",
 };
 
 const MOVED =
-  "The file of tasks was moved or removed. What is at work goes on in the one in its place; ended tasks of before are not listed.";
+  "The task database was moved or removed. Running tasks continue in a new one; tasks that ended before are no longer listed.";
 
 const LOG_SHARED =
-  "its log of changes (-wal, -shm) was removed while several processes had it open; what they had stored is in the file";
+  "its write-ahead log (-wal, -shm) was removed while several processes had it open; everything they had stored is in the file";
 
 export const createReconnection = ({
-  ledger,
+  buffer,
   connector,
   connection: first,
   clock,
   log,
   path,
 }: ReconnectionDeps): Reconnection => {
-  connector.standIn(ledger.rewrite);
+  connector.setRecordFallback(buffer.rewrite);
   let connection = first;
-  /** While the file cannot be used: when it was tried last. Said once when it begins, and once when it is over. */
+  /** Set while the file cannot be used: the time of the last try. Its begin and its end are logged once each. */
   let outage: { triedAt: number } | undefined;
   let isClosed = false;
 
   const beginOutage = ({ kind, message }: DatabaseError) => {
     if (!outage) {
-      log.error("The file of tasks cannot be used for now. Tasks go on in memory, and are written once it can.", {
+      log.error("The task database cannot be used for now. Tasks go on in memory, and are written once it can.", {
         file: path,
         reason: message,
         advice: ADVICE[kind],
@@ -82,22 +82,22 @@ export const createReconnection = ({
   };
 
   const endOutage = () => {
-    if (outage) log.info("The file of tasks can be used again, and has everything.", { file: path });
+    if (outage) log.info("The task database can be used again, and has everything.", { file: path });
     outage = undefined;
   };
 
   const save = () => {
     connection ??= connector.connect();
-    ledger.save(connection.store);
-    // There may have been nothing to save: it is over once something was written.
-    if (outage) ledger.lose(connection.store.heartbeat(clock.now()));
+    buffer.save(connection.store);
+    // There may have been nothing to save: only a write that succeeds ends the outage.
+    if (outage) buffer.disown(connection.store.heartbeat(clock.now()));
     endOutage();
   };
 
-  /** The file is not what it was: what goes on here goes into a new one. */
+  /** Leaves a file that is damaged (`fault`) or was moved away, and continues in a new one. */
   const startOver = (old: OpenFile, fault: DatabaseError | undefined) => {
     connection = undefined;
-    ledger.startOver();
+    buffer.startOver();
     try {
       old.store.abandon();
       if (fault) connector.setAside(old.identity, fault.message);
@@ -108,16 +108,17 @@ export const createReconnection = ({
     }
   };
 
-  /** The log of changes is gone. Who has it open still knows what stands in it. */
+  /** Replaces a removed write-ahead log. Connections that have the old one open can still read it. */
   const renewLog = (old: OpenFile) => {
     try {
       const renewed = connector.reconnect(old);
       if (!renewed) return startOver(old, new DatabaseError("damaged", LOG_SHARED));
       connection = renewed;
-      const message = "The log of changes of the file of tasks was removed. A new one was begun, and nothing is lost.";
+      const message =
+        "The write-ahead log of the task database was removed. A new one was created, and nothing is lost.";
       log.info(message, { file: path });
     } catch (error) {
-      suffer(error);
+      onDatabaseError(error);
     }
   };
 
@@ -125,12 +126,12 @@ export const createReconnection = ({
     try {
       return connector.conditionOf(current);
     } catch {
-      // As long as the file itself can be used, nothing is wrong; and if it cannot, that shows.
+      // The state of the folder does not matter while the file can be used; if it cannot, the next read or write fails.
       return "whole";
     }
   };
 
-  const suffer = (error: unknown) => {
+  const onDatabaseError = (error: unknown) => {
     const fault = databaseError(error);
     if (connection && fault.kind === "damaged") startOver(connection, fault);
     else beginOutage(fault);
@@ -138,44 +139,44 @@ export const createReconnection = ({
 
   const flush: Reconnection["flush"] = (urgency) => {
     if (isClosed) return false;
-    if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < PAUSE) return false;
+    if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < RETRY_PAUSE_MS) return false;
     try {
       save();
     } catch (error) {
-      suffer(error);
+      onDatabaseError(error);
     }
     return outage === undefined;
   };
 
   return {
     flush,
-    readOr: (question, otherwise) => {
-      if (!connection || isClosed) return otherwise();
+    readOr: (read, fallback) => {
+      if (!connection || isClosed) return fallback();
       try {
-        return question(connection.store);
+        return read(connection.store);
       } catch (error) {
-        suffer(error);
-        return otherwise();
+        onDatabaseError(error);
+        return fallback();
       }
     },
     reopenIfMoved: () => {
       if (!connection || isClosed) return;
       const condition = conditionOf(connection);
       if (condition === "replaced") startOver(connection, undefined);
-      if (condition === "cutOff") renewLog(connection);
+      if (condition === "logReplaced") renewLog(connection);
     },
     isConnected: () => connection !== undefined,
     close: () => {
       if (isClosed) return;
-      if (!ledger.isSaved() && !flush("urgent")) {
-        const message = "OpenCode ends, and the newest changes of tasks could not be written: they are lost.";
+      if (!buffer.isSaved() && !flush("urgent")) {
+        const message = "OpenCode ends, and the newest changes to tasks could not be written: they are lost.";
         log.error(message, { file: path });
       }
       isClosed = true;
       try {
         connection?.store.close();
       } catch {
-        // Who comes next sees that the process is gone.
+        // Other processes find out by themselves that this one has ended.
       }
     },
   };

@@ -1,114 +1,112 @@
 import type { TaskRecord } from "../records.ts";
-import { createTaskQuery } from "../search/query.ts";
-import { type MatchedRecords, matchedRecords } from "../search/query-records.ts";
+import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";
 import { createSummaryIndex } from "../search/summary-index.ts";
 import { mergeUnsaved, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskHistory } from "../task-history.ts";
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** What the history of a kept store works with. */
+/** Dependencies of a resilient history. */
 export interface ResilientHistoryDeps {
-  ledger: WriteBuffer;
-  lifeline: Reconnection;
-  /** A task as it stands, be it in the file yet or not. */
+  buffer: WriteBuffer;
+  reconnection: Reconnection;
+  /** Returns the current record of a task, stored or not. */
   get: (taskId: string) => TaskRecord | undefined;
   isClosed: () => boolean;
 }
 
-const UNREACHABLE = "the file of tasks cannot be reached, by which requests go to the process that supervises the task";
+const UNREACHABLE = "the task database cannot be reached, and commands to other processes go through it";
 
 /**
- * The history of a store in a file, whatever becomes of the file: what it does not have yet is added, and without it, the
- * tasks in hand are all there is. Never throws.
+ * Creates the history of a resilient store: the file's history with all unsaved changes; without a file, the tasks in the
+ * buffer. Its methods never throw.
  */
-export const createResilientHistory = ({ ledger, lifeline, get, isClosed }: ResilientHistoryDeps): TaskHistory => {
-  const { readOr: ask, flush, isConnected } = lifeline;
+export const createResilientHistory = ({ buffer, reconnection, get, isClosed }: ResilientHistoryDeps): TaskHistory => {
+  const { readOr, flush, isConnected } = reconnection;
 
-  /** What there is when these are listed, and those have changed since. */
-  const laidOver = (entries: readonly TaskSummary[], changed: TaskRecord[]): MatchedRecords =>
-    matchedRecords(createTaskQuery(createSummaryIndex(mergeUnsaved(entries, changed, ledger.isRemoved))), get);
+  const withUnsaved = (stored: readonly TaskSummary[], unsaved: TaskRecord[]): RecordQuery =>
+    createRecordQuery(createTaskQuery(createSummaryIndex(mergeUnsaved(stored, unsaved, buffer.isRemoved))), get);
 
-  const read = <T>(question: (history: MatchedRecords) => T): T =>
-    ask(
-      (store) => question(ledger.isSaved() ? store : laidOver(store.entries(), ledger.records("unsaved"))),
-      () => question(laidOver([], ledger.records("any"))),
+  const query = <T>(run: (query: RecordQuery) => T): T =>
+    readOr(
+      (store) => run(buffer.isSaved() ? store : withUnsaved(store.summaries(), buffer.records("unsaved"))),
+      () => run(withUnsaved([], buffer.records("any"))),
     );
 
-  /** The changes that the file does not have, numbered from where it stands. */
-  const unsaved = () => {
-    const newest = ask(
+  /** Numbers the unsaved changes, starting above the newest change in the file. */
+  const unsavedChanges = () => {
+    const newest = readOr(
       (store) => store.latestChange(),
       () => 0,
     );
-    return ledger.changes.numbered(newest);
+    return buffer.changes.numbered(newest);
   };
 
-  const changedInHand = (since: number): ChangedTask[] =>
-    unsaved()
+  const unsavedSince = (since: number): ChangedTask[] =>
+    unsavedChanges()
       .filter(({ change }) => change > since)
       .flatMap(({ taskId, change, first }) => {
         const record = get(taskId);
-        const born = ask(
-          (store) => store.bornOf(taskId),
+        const createdChange = readOr(
+          (store) => store.createdChangeOf(taskId),
           () => undefined,
         );
-        return record ? [{ change, createdChange: born ?? first, record }] : [];
+        return record ? [{ change, createdChange: createdChange ?? first, record }] : [];
       });
 
   return {
-    page: (filter) => read(({ page }) => page(filter)),
-    stats: () => read(({ stats }) => stats()),
-    batch: (batchId) => read(({ batch }) => batch(batchId)),
-    live: () => read(({ live }) => live()),
-    newestEnded: (count, skip) => read(({ newestEnded }) => newestEnded(count, skip)),
-    idsFrom: (beginning, limit) => read(({ idsFrom }) => idsFrom(beginning, limit)),
+    page: (filter) => query(({ page }) => page(filter)),
+    stats: () => query(({ stats }) => stats()),
+    batch: (batchId) => query(({ batch }) => batch(batchId)),
+    live: () => query(({ live }) => live()),
+    newestEnded: (count, skip) => query(({ newestEnded }) => newestEnded(count, skip)),
+    idsStartingWith: (beginning, limit) => query(({ idsStartingWith }) => idsStartingWith(beginning, limit)),
     latestChange: () => {
-      unsaved();
-      return ledger.changes.highest();
+      unsavedChanges();
+      return buffer.changes.highest();
     },
     changedSince: (since, limit) => {
-      const inHand = changedInHand(since);
-      const isNewer = new Set(inHand.map(({ record }) => record.task.sessionID));
-      // Those of the file that have changed again do not count.
-      const most = limit + inHand.length;
-      const stored = ask(
-        (store) => store.changedSince(since, most),
+      const unsaved = unsavedSince(since);
+      const isUnsaved = new Set(unsaved.map(({ record }) => record.task.sessionID));
+      // Stored changes of tasks that have changed again are left out below, so more are read than wanted.
+      const readLimit = limit + unsaved.length;
+      const stored = readOr(
+        (store) => store.changedSince(since, readLimit),
         () => [],
       );
-      const last = stored.length === most ? stored.at(-1)?.change : undefined;
+      const last = stored.length === readLimit ? stored.at(-1)?.change : undefined;
       const others = stored.filter(
-        ({ record: { task } }) => !isNewer.has(task.sessionID) && !ledger.isRemoved(task.sessionID),
+        ({ record: { task } }) => !isUnsaved.has(task.sessionID) && !buffer.isRemoved(task.sessionID),
       );
-      return [...others, ...inHand.filter(({ change }) => last === undefined || change < last)]
+      return [...others, ...unsaved.filter(({ change }) => last === undefined || change < last)]
         .sort((a, b) => a.change - b.change)
         .slice(0, limit);
     },
 
-    submitCommand: (asked, at) => {
+    submitCommand: (command, at) => {
       if (isClosed()) return;
-      ledger.ask(asked, at);
+      buffer.submitCommand(command, at);
       flush();
-      if (!isConnected()) ledger.refuse(asked, UNREACHABLE);
+      if (!isConnected()) buffer.refuseCommand(command, UNREACHABLE);
     },
     takeCommands: () => {
       if (isClosed()) return [];
       const isSaved = flush();
-      const inHand = ledger.takeRequests();
-      if (!isSaved) return inHand;
-      return ask(
+      const inMemory = buffer.takeCommands();
+      if (!isSaved) return inMemory;
+      return readOr(
         (store) => store.takeCommands(),
         () => [],
       );
     },
-    storeOutcome: (id, answer) => {
+    storeOutcome: (id, outcome) => {
       if (isClosed()) return;
-      ledger.answer(id, answer);
+      buffer.storeOutcome(id, outcome);
       flush();
     },
     takeOutcome: (id) =>
-      ledger.takeAnswer(id) ??
-      ask(
+      buffer.takeOutcome(id) ??
+      readOr(
         (store) => store.takeOutcome(id),
         () => undefined,
       ),

@@ -7,17 +7,17 @@ import { createWriteBuffer } from "./write-buffer.ts";
 const nothing = (): AbandonedWork => ({ tasks: [], prompts: [], launches: [] });
 
 /**
- * A store in a file, whatever becomes of the file: what cannot be written is kept in memory, and written as soon as that
- * works again. Never throws.
+ * Creates a store in a file that survives faults of the file: changes that cannot be written are kept in memory, and
+ * written as soon as that works again. Its methods never throw. See `write-buffer.ts` for how it works.
  */
-export const createResilientStore = (parts: Omit<ReconnectionDeps, "ledger">): Store => {
-  const ledger = createWriteBuffer();
-  const lifeline = createReconnection({ ...parts, ledger });
-  const { flush, readOr: ask, reopenIfMoved: follow, isConnected, close } = lifeline;
+export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): Store => {
+  const buffer = createWriteBuffer();
+  const reconnection = createReconnection({ ...deps, buffer });
+  const { flush, readOr, reopenIfMoved, isConnected, close } = reconnection;
   let isClosed = false;
 
-  /** Notes what has to be written, and writes it if that is possible. */
-  const noting =
+  /** Wraps a method of the buffer so that what it notes is written at once, if possible. */
+  const buffered =
     <Given>(note: (given: Given) => void) =>
     (given: Given): void => {
       if (isClosed) return;
@@ -26,29 +26,29 @@ export const createResilientStore = (parts: Omit<ReconnectionDeps, "ledger">): S
     };
 
   const get = (taskId: string): TaskRecord | undefined => {
-    if (ledger.isRemoved(taskId)) return undefined;
-    const unsaved = ledger.get(taskId, "unsaved");
+    if (buffer.isRemoved(taskId)) return undefined;
+    const unsaved = buffer.get(taskId, "unsaved");
     if (unsaved) return unsaved;
-    return ask(
+    return readOr(
       (store) => {
         const record = store.get(taskId);
-        return record && { ...record, task: ledger.progressed(record.task) };
+        return record && { ...record, task: buffer.withLatestProgress(record.task) };
       },
-      () => ledger.get(taskId, "any"),
+      () => buffer.get(taskId, "any"),
     );
   };
 
-  const isElsewhere = (taskId: string): boolean =>
-    !ledger.isRemoved(taskId) &&
-    ask(
+  const isOwnedElsewhere = (taskId: string): boolean =>
+    !buffer.isRemoved(taskId) &&
+    readOr(
       (store) => store.isOwnedElsewhere(taskId),
       () => false,
     );
 
-  /** What the file says of a claim; undefined when it cannot say. */
+  /** Claims the task in the file. Undefined when the file cannot be used. */
   const claimInFile = (taskId: string): boolean | undefined =>
     flush()
-      ? ask<boolean | undefined>(
+      ? readOr<boolean | undefined>(
           (store) => store.claim(taskId),
           () => undefined,
         )
@@ -56,37 +56,37 @@ export const createResilientStore = (parts: Omit<ReconnectionDeps, "ledger">): S
 
   if (!isConnected()) flush();
   return {
-    ...createResilientHistory({ ledger, lifeline, get, isClosed: () => isClosed }),
+    ...createResilientHistory({ buffer, reconnection, get, isClosed: () => isClosed }),
     commit: (change) => {
-      noting(ledger.commit)(change);
-      return ledger.takeLost();
+      buffered(buffer.commit)(change);
+      return buffer.takeDisowned();
     },
     get,
     list: (filter) =>
-      ask(
-        (store) => ledger.completed(store.list(filter), filter),
-        () => ledger.list(filter),
+      readOr(
+        (store) => buffer.mergeUnsaved(store.list(filter), filter),
+        () => buffer.list(filter),
       ),
     journal: (taskId) => {
-      if (ledger.isRemoved(taskId)) return [];
-      return ask(
-        (store) => [...store.journal(taskId), ...ledger.journal(taskId, "unsaved")],
-        () => ledger.journal(taskId, "any"),
+      if (buffer.isRemoved(taskId)) return [];
+      return readOr(
+        (store) => [...store.journal(taskId), ...buffer.journal(taskId, "unsaved")],
+        () => buffer.journal(taskId, "any"),
       );
     },
-    remove: noting(ledger.remove),
-    storeProgress: noting(ledger.noteProgress),
+    remove: buffered(buffer.remove),
+    storeProgress: buffered(buffer.storeProgress),
     sweep: (retention, now) => {
       if (!flush()) return 0;
-      return ask(
+      return readOr(
         (store) => store.sweep(retention, now),
         () => 0,
       );
     },
 
-    isOwnedElsewhere: isElsewhere,
+    isOwnedElsewhere,
     isAttended: (taskId) =>
-      ask(
+      readOr(
         (store) => store.isAttended(taskId),
         () => true,
       ),
@@ -95,33 +95,33 @@ export const createResilientStore = (parts: Omit<ReconnectionDeps, "ledger">): S
       const isMine = claimInFile(taskId);
       const record = isMine === false ? undefined : get(taskId);
       if (!record) return false;
-      if (isMine) ledger.hold({ tasks: [record] });
-      // As far as is known; should another process claim it meanwhile, it is lost to that when this is written.
-      else if (isElsewhere(taskId)) return false;
-      else ledger.claim(record);
+      if (isMine) buffer.own({ tasks: [record] });
+      else if (isOwnedElsewhere(taskId)) return false;
+      // If another process claims the task before this can be written, this process loses it then.
+      else buffer.claim(record);
       return true;
     },
-    release: noting(ledger.letGo),
+    release: buffered(buffer.release),
 
-    beginLaunch: noting(ledger.beginLaunch),
-    endLaunch: noting(ledger.endLaunch),
+    beginLaunch: buffered(buffer.beginLaunch),
+    endLaunch: buffered(buffer.endLaunch),
 
     heartbeat: (now) => {
       if (isClosed) return [];
-      follow();
-      const lost = ask<string[] | undefined>(
+      reopenIfMoved();
+      const lost = readOr<string[] | undefined>(
         (store) => store.heartbeat(now),
         () => undefined,
       );
-      ledger.lose(lost ?? []);
+      buffer.disown(lost ?? []);
       if (lost || !isConnected()) flush("urgent");
-      return ledger.takeLost();
+      return buffer.takeDisowned();
     },
     adopt: (now, wants) => {
       if (!flush()) return nothing();
-      const estate = ask((store) => store.adopt(now, wants), nothing);
-      ledger.hold(estate);
-      return estate;
+      const adopted = readOr((store) => store.adopt(now, wants), nothing);
+      buffer.own(adopted);
+      return adopted;
     },
     close: () => {
       close();

@@ -1,105 +1,123 @@
+/**
+ * What the write buffer is for: tasks go on while their file cannot be used (disk full, locked, damaged, removed), and
+ * nothing is lost when it can be used again. How the pieces fit:
+ *
+ * - `resilient-store.ts` is the `Store`. It notes each change here first, then has `reconnect.ts` write what is unsaved.
+ *   Normally that is the one change, so the buffer is empty again at once except for the live tasks.
+ * - While writing fails, unsaved changes pile up here. Reads take what the file has and put the unsaved part over it
+ *   (`resilient-history.ts` for pages, counts and changes). Without a file, the buffer alone is the store.
+ * - `save` writes it all, in the order that keeps the file consistent. Records and events are one transaction; the rest
+ *   are single writes that are forgotten one by one, so a failure in between repeats nothing.
+ * - Live tasks, pending prompts and launches stay here after they are saved, marked as saved. If the file is lost,
+ *   `startOver` marks them as unsaved, and `save` rebuilds them in a new file. Ended tasks cannot be rebuilt.
+ * - `buffered-tasks.ts` holds tasks, their events and the numbers of their changes, `commands-in-memory.ts` commands.
+ */
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Progress, Task } from "../../../task.ts";
 import type { AbandonedWork, Change, PendingLaunch, PendingPrompts, TaskFilter, TaskRecord } from "../records.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { CommandOutcome, PendingCommand } from "../task-history.ts";
-import { type BufferedChanges, createBufferedChanges } from "./buffered-changes.ts";
-import { createBufferedTasks, inOrder, type Which } from "./buffered-tasks.ts";
+import {
+  type BufferedChanges,
+  byLaunch,
+  createBufferedChanges,
+  createBufferedTasks,
+  type Scope,
+} from "./buffered-tasks.ts";
 import { createCommandsInMemory } from "./commands-in-memory.ts";
 
 /**
- * How far the numbers of a new file are ahead of what this process knew of the lost one. Others, who will store in it
- * too, may have known of some more.
+ * How far the change numbers of a new file start above those that this process knew of the lost one. Other processes
+ * that go on in the new file may have known some more.
  */
 const CHANGE_GAP = 1_000;
 
 type Unsaved<T> = T & { isUnsaved: boolean };
 
 /**
- * What a process has in hand of its store: all that the file does not have yet, and, should the file be lost, all that
- * goes on. Each of the changing methods takes note of what the method of the same name in `Store` is told.
+ * An in-memory copy of all changes not yet in the file, and of all live work, from which a lost file is rebuilt. Methods
+ * named as in `Store` note what that method is given.
  */
 export interface WriteBuffer {
-  /** Nothing is noted of tasks that were removed before. */
+  /** Ignores tasks that were removed before; they are returned by `takeDisowned`. */
   commit(change: Change): void;
   remove(taskIds: string[]): void;
-  noteProgress(counted: ReadonlyMap<string, Progress>): void;
+  storeProgress(counted: ReadonlyMap<string, Progress>): void;
   beginLaunch(launch: PendingLaunch): void;
   endLaunch(messageID: string): void;
   claim(record: TaskRecord): void;
-  letGo(taskId: string): void;
-  /** The file's record of a task is damaged: it gets the one that is in hand, if there is one. Returns that. */
+  release(taskId: string): void;
+  /** Has a damaged record in the file replaced by the one in the buffer, if there is one. Returns that. */
   rewrite(taskId: string): TaskRecord | undefined;
-  /** What is this process's from now on, and stands in the file already. */
-  hold(estate: Partial<AbandonedWork>): void;
-  /** Tasks that are another process's, or gone. */
-  lose(taskIds: string[]): void;
-  /** The tasks that were lost since this was asked last. */
-  takeLost(): string[];
-  ask(asked: PendingCommand, at: number): void;
-  answer(id: string, answer: CommandOutcome): void;
+  /** Adds work that this process owns from now on, and that the file has already. */
+  own(work: Partial<AbandonedWork>): void;
+  /** Drops tasks that another process owns, or that are gone. */
+  disown(taskIds: string[]): void;
+  /** Returns the tasks disowned since the last call. */
+  takeDisowned(): string[];
+  submitCommand(command: PendingCommand, at: number): void;
+  storeOutcome(id: string, outcome: CommandOutcome): void;
 
-  /** The requests that the file does not have, for tasks that are in hand; each once. */
-  takeRequests(): PendingCommand[];
-  /** Refuses the request that the file does not have, unless its task is in hand. */
-  refuse(asked: PendingCommand, reason: string): void;
-  /** An answer that was given without the file. */
-  takeAnswer(id: string): CommandOutcome | undefined;
+  /** Takes the commands in memory for tasks in the buffer, each once. */
+  takeCommands(): PendingCommand[];
+  /** Refuses a command that is still in memory, unless its task is in the buffer. */
+  refuseCommand(command: PendingCommand, reason: string): void;
+  /** Takes the outcome of a command that was taken from memory. */
+  takeOutcome(id: string): CommandOutcome | undefined;
   changes: BufferedChanges;
 
-  get(taskId: string, which: Which): TaskRecord | undefined;
-  /** What a task from the file would be if the file had everything. */
-  progressed(task: Task): Task;
-  journal(taskId: string, which: Which): TaskEvent[];
-  /** What a list from the file would be if the file had everything. */
-  completed(listed: Task[], filter: TaskFilter): Task[];
-  /** The tasks that are known without the file. */
+  get(taskId: string, scope: Scope): TaskRecord | undefined;
+  /** Returns a task read from the file with its unsaved progress. */
+  withLatestProgress(task: Task): Task;
+  journal(taskId: string, scope: Scope): TaskEvent[];
+  /** Returns a list read from the file with all unsaved changes. */
+  mergeUnsaved(listed: Task[], filter: TaskFilter): Task[];
+  /** Returns the matching tasks in the buffer. */
   list(filter: TaskFilter): Task[];
   isRemoved(taskId: string): boolean;
-  /** In the order of their launch. */
-  records(which: Which): TaskRecord[];
+  /** Returns the records in the order of their launch. */
+  records(scope: Scope): TaskRecord[];
 
   /** True when the file has everything. */
   isSaved(): boolean;
-  /** Writes what the file does not have. When that throws, what was written is not written again. */
+  /** Writes everything unsaved. When that throws, a repeated call writes only what is left. */
   save(store: SqliteStore): void;
-  /** The file was lost: the new one has nothing yet of what goes on. */
+  /** Marks all live work as unsaved: the file was lost, and a new one takes its place. */
   startOver(): void;
 }
 
-/** A ledger with nothing in it. */
 export const createWriteBuffer = (): WriteBuffer => {
   const tasks = createBufferedTasks();
   const prompts = new Map<string, Unsaved<PendingPrompts>>();
   const launches = new Map<string, Unsaved<PendingLaunch>>();
-  // Each of these holds only what the file has to be told yet.
+  // Each of these holds unsaved changes only.
   const progress = new Map<string, Progress>();
   const removed = new Set<string>();
   const claimed = new Set<string>();
   const released = new Set<string>();
-  const ended = new Set<string>();
-  const lost = new Set<string>();
+  const endedLaunches = new Set<string>();
+  const outcomes = new Map<string, CommandOutcome>();
   const changes = createBufferedChanges();
-  const requests = createCommandsInMemory();
-  const answers = new Map<string, CommandOutcome>();
-  /** True when the file's numbers may be lower than those that were read from the one before it. */
+  const commands = createCommandsInMemory();
+  const disowned = new Set<string>();
+  /** True when the numbers of a new file may be lower than those read from the lost one. */
   let isNew = false;
 
-  /** A record, or its absence, says all that was to be said of the task. */
-  const forget = (taskId: string) => {
+  /** Drops the smaller changes of a task: its new record, or its removal, includes them. */
+  const forgetPending = (taskId: string) => {
     for (const pending of [progress, claimed, released]) pending.delete(taskId);
   };
 
   const drop = (taskId: string) => {
-    forget(taskId);
-    tasks.drop(taskId);
-    changes.drop(taskId);
+    forgetPending(taskId);
+    tasks.remove(taskId);
+    changes.remove(taskId);
   };
 
-  const lose = (taskIds: string[]) => {
+  const disown = (taskIds: string[]) => {
     for (const taskId of taskIds) {
       drop(taskId);
-      lost.add(taskId);
+      disowned.add(taskId);
     }
   };
 
@@ -107,19 +125,20 @@ export const createWriteBuffer = (): WriteBuffer => {
     const { records, journal, origins } = tasks.unsaved();
     const lists = [...prompts.values()].filter(({ isUnsaved }) => isUnsaved);
     if (records.length === 0 && lists.length === 0) return;
-    lose(store.commit({ records, journal, prompts: lists }, origins));
-    tasks.saved();
+    disown(store.commit({ records, journal, prompts: lists }, origins));
+    tasks.markSaved();
     for (const list of lists) {
       if (list.prompts.length === 0) prompts.delete(list.parentSessionID);
       else list.isUnsaved = false;
     }
   };
 
-  const progressed = (task: Task): Task => {
+  const withLatestProgress = (task: Task): Task => {
     const latest = progress.get(task.sessionID);
     return latest ? { ...task, progress: latest } : task;
   };
 
+  /** Writes each id, and forgets it once it is written. */
   const drain = (pending: Set<string>, write: (id: string) => void) => {
     for (const id of pending) {
       write(id);
@@ -131,12 +150,12 @@ export const createWriteBuffer = (): WriteBuffer => {
     commit: (change) => {
       const records = change.records.filter(({ task }) => !removed.has(task.sessionID));
       for (const { task } of records) {
-        forget(task.sessionID);
-        changes.changed(task.sessionID);
+        forgetPending(task.sessionID);
+        changes.add(task.sessionID);
       }
       tasks.commit({ records, journal: change.journal.filter(({ taskId }) => !removed.has(taskId)) });
       for (const list of change.prompts) prompts.set(list.parentSessionID, { ...list, isUnsaved: true });
-      lose(change.records.map(({ task }) => task.sessionID).filter((taskId) => removed.has(taskId)));
+      disown(change.records.map(({ task }) => task.sessionID).filter((taskId) => removed.has(taskId)));
     },
     remove: (taskIds) => {
       for (const taskId of taskIds) {
@@ -144,72 +163,72 @@ export const createWriteBuffer = (): WriteBuffer => {
         removed.add(taskId);
       }
     },
-    noteProgress: (counted) => {
-      for (const taskId of counted.keys()) changes.changed(taskId);
-      for (const [taskId, latest] of tasks.noteProgress(counted)) progress.set(taskId, latest);
+    storeProgress: (counted) => {
+      for (const taskId of counted.keys()) changes.add(taskId);
+      for (const [taskId, latest] of tasks.storeProgress(counted)) progress.set(taskId, latest);
     },
     beginLaunch: (launch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
     endLaunch: (messageID) => {
-      if (!launches.get(messageID)?.isUnsaved) ended.add(messageID);
+      if (!launches.get(messageID)?.isUnsaved) endedLaunches.add(messageID);
       launches.delete(messageID);
     },
     claim: (record) => {
-      tasks.hold(record);
+      tasks.own(record);
       if (!released.delete(record.task.sessionID)) claimed.add(record.task.sessionID);
     },
-    letGo: (taskId) => {
+    release: (taskId) => {
       tasks.release(taskId);
       if (!claimed.delete(taskId)) released.add(taskId);
     },
-    hold: (estate) => {
-      estate.tasks?.forEach(tasks.hold);
-      for (const { parentSessionID, prompts: more } of estate.prompts ?? []) {
-        const own = prompts.get(parentSessionID) ?? { parentSessionID, prompts: [], isUnsaved: false };
-        prompts.set(parentSessionID, { ...own, prompts: [...own.prompts, ...more] });
+    own: (work) => {
+      work.tasks?.forEach(tasks.own);
+      for (const { parentSessionID, prompts: more } of work.prompts ?? []) {
+        const known = prompts.get(parentSessionID) ?? { parentSessionID, prompts: [], isUnsaved: false };
+        prompts.set(parentSessionID, { ...known, prompts: [...known.prompts, ...more] });
       }
-      for (const launch of estate.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
+      for (const launch of work.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
     },
     rewrite: tasks.rewrite,
-    lose,
-    takeLost: () => {
-      const taken = [...lost];
-      lost.clear();
+    disown,
+    takeDisowned: () => {
+      const taken = [...disowned];
+      disowned.clear();
       return taken;
     },
-    ask: requests.ask,
-    answer: (id, answer) => {
-      if (!requests.answer(id, answer)) answers.set(id, answer);
+    submitCommand: commands.submit,
+    storeOutcome: (id, outcome) => {
+      if (!commands.storeOutcome(id, outcome)) outcomes.set(id, outcome);
     },
 
-    takeRequests: () => requests.take((taskId) => tasks.get(taskId, "any") !== undefined),
-    refuse: ({ taskId }, reason) => {
-      const mine = tasks.get(taskId, "any") === undefined ? requests.take((other) => other === taskId) : [];
-      for (const refused of mine) requests.answer(refused.id, { refused: reason });
+    takeCommands: () => commands.take((taskId) => tasks.get(taskId, "any") !== undefined),
+    refuseCommand: ({ taskId }, reason) => {
+      if (tasks.get(taskId, "any")) return;
+      for (const { id } of commands.take((other) => other === taskId)) commands.storeOutcome(id, { refused: reason });
     },
-    takeAnswer: requests.takeAnswer,
+    takeOutcome: commands.takeOutcome,
     changes,
 
     get: tasks.get,
-    progressed,
+    withLatestProgress,
     journal: tasks.journal,
-    completed: (listed, filter) => {
-      const fresh = tasks.list(filter, "unsaved");
-      const kept = listed
+    mergeUnsaved: (listed, filter) => {
+      const unsaved = tasks.list(filter, "unsaved");
+      const saved = listed
         .filter(({ sessionID }) => !removed.has(sessionID) && !tasks.get(sessionID, "unsaved"))
-        .map(progressed);
-      return fresh.length === 0 ? kept : inOrder([...kept, ...fresh]);
+        .map(withLatestProgress);
+      return unsaved.length === 0 ? saved : byLaunch([...saved, ...unsaved]);
     },
     list: (filter) => tasks.list(filter, "any"),
     isRemoved: (taskId) => removed.has(taskId),
-    records: (which) => tasks.list({}, which).flatMap(({ sessionID }) => tasks.get(sessionID, which) ?? []),
+    records: (scope) => tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
 
     isSaved: () =>
-      [progress, removed, claimed, released, ended, answers].every(({ size }) => size === 0) &&
-      !requests.isWaiting() &&
+      [progress, removed, claimed, released, endedLaunches, outcomes].every(({ size }) => size === 0) &&
+      !commands.hasWaiting() &&
       [...prompts.values(), ...launches.values()].every(({ isUnsaved }) => !isUnsaved) &&
       tasks.list({}, "unsaved").length === 0,
     save: (store) => {
-      if (isNew && changes.highest() > 0) store.raise(Math.ceil(changes.highest()) + CHANGE_GAP);
+      if (isNew && changes.highest() > 0) store.raiseChangeNumber(Math.ceil(changes.highest()) + CHANGE_GAP);
       isNew = false;
       if (removed.size > 0) store.remove([...removed]);
       removed.clear();
@@ -221,22 +240,22 @@ export const createWriteBuffer = (): WriteBuffer => {
       if (progress.size > 0) store.storeProgress(progress);
       progress.clear();
       drain(claimed, (taskId) => {
-        if (!store.claim(taskId)) lose([taskId]);
+        if (!store.claim(taskId)) disown([taskId]);
       });
       drain(released, store.release);
-      drain(ended, store.endLaunch);
-      changes.saved();
-      requests.handOver(store.submitCommand);
-      for (const [id, answer] of answers) {
-        store.storeOutcome(id, answer);
-        answers.delete(id);
+      drain(endedLaunches, store.endLaunch);
+      changes.clear();
+      commands.handOver(store.submitCommand);
+      for (const [id, outcome] of outcomes) {
+        store.storeOutcome(id, outcome);
+        outcomes.delete(id);
       }
     },
     startOver: () => {
       isNew = true;
       tasks.startOver();
       for (const item of [...prompts.values(), ...launches.values()]) item.isUnsaved = true;
-      for (const pending of [progress, removed, claimed, released, ended, answers]) pending.clear();
+      for (const pending of [progress, removed, claimed, released, endedLaunches, outcomes]) pending.clear();
     },
   };
 };

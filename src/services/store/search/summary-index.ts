@@ -1,18 +1,21 @@
 import { byLaunch, type SortKey, type TaskSummary } from "./task-summary.ts";
 
-/** Some tasks that follow each other, and their texts as one: a search through that is five times as quick. */
+/**
+ * Consecutive summaries with their texts joined, so that one `indexOf` searches them all: five times as fast as searching
+ * each text (bench/history.ts).
+ */
 export interface IndexBlock {
   readonly entries: readonly TaskSummary[];
-  /** Where the tasks are whose text has that part, which is not empty. */
+  /** Returns the positions of the tasks whose text contains `text`, which must not be empty. */
   search(text: string): number[];
-  put(listed: TaskSummary): void;
-  drop(place: SortKey): void;
-  /** How its first task stands to a place in the order of launch. */
-  compareFirst(place: SortKey): number;
+  upsert(summary: TaskSummary): void;
+  remove(key: SortKey): void;
+  /** Compares the block's first task with a key by the order of launch. */
+  compareFirst(key: SortKey): number;
 }
 
-/** The lowest number below `end` from which on all fit; `end` when none does. */
-const firstFrom = (end: number, fits: (index: number) => boolean): number => {
+/** Binary search: returns the lowest index below `end` from which on `fits` is true, or `end`. */
+const lowestIndex = (end: number, fits: (index: number) => boolean): number => {
   let [low, high] = [0, end];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -23,7 +26,7 @@ const firstFrom = (end: number, fits: (index: number) => boolean): number => {
 };
 
 const createBlock = (entries: TaskSummary[]): IndexBlock => {
-  /** No text has the end of a line in it. `ends` are where the texts end, each with the end of its line. */
+  /** The texts, one per line: no text contains the end of a line. `ends` has the index after each line. Made when needed. */
   let joined: { text: string; ends: number[] } | undefined;
 
   const join = () => {
@@ -35,10 +38,10 @@ const createBlock = (entries: TaskSummary[]): IndexBlock => {
     return { text: entries.map(({ text }) => `${text}\n`).join(""), ends };
   };
 
-  const indexOf = (place: SortKey) =>
-    firstFrom(entries.length, (index) => {
-      const listed = entries[index];
-      return listed !== undefined && byLaunch(listed, place) >= 0;
+  const indexOf = (key: SortKey) =>
+    lowestIndex(entries.length, (index) => {
+      const summary = entries[index];
+      return summary !== undefined && byLaunch(summary, key) >= 0;
     });
 
   return {
@@ -55,63 +58,64 @@ const createBlock = (entries: TaskSummary[]): IndexBlock => {
       }
       return found;
     },
-    put: (listed) => {
-      const index = indexOf(listed);
-      const known = entries[index]?.born === listed.born ? entries[index] : undefined;
-      entries.splice(index, known ? 1 : 0, listed);
-      if (known?.text !== listed.text) joined = undefined;
+    upsert: (summary) => {
+      const index = indexOf(summary);
+      const known = entries[index]?.createdChange === summary.createdChange ? entries[index] : undefined;
+      entries.splice(index, known ? 1 : 0, summary);
+      if (known?.text !== summary.text) joined = undefined;
     },
-    drop: (place) => {
-      const index = indexOf(place);
-      if (entries[index]?.born !== place.born) return;
+    remove: (key) => {
+      const index = indexOf(key);
+      if (entries[index]?.createdChange !== key.createdChange) return;
       entries.splice(index, 1);
       joined = undefined;
     },
-    compareFirst: (place) => (entries[0] ? byLaunch(entries[0], place) : 0),
+    compareFirst: (key) => (entries[0] ? byLaunch(entries[0], key) : 0),
   };
 };
 
-/** Tasks in the order of their launch, kept up to date one by one. */
+/** The summaries of all tasks in the order of launch, updated one by one. */
 export interface SummaryIndex {
-  /** All tasks, in order: so many on a shelf. */
-  shelves(): readonly IndexBlock[];
+  /** The blocks that the index consists of, in order. */
+  blocks(): readonly IndexBlock[];
+  /** All summaries in order. */
   entries(): TaskSummary[];
-  /** Adds a task, or takes the place of what was listed of it. */
-  put(listed: TaskSummary): void;
-  drop(place: SortKey): void;
+  /** Adds a task, or replaces its summary. */
+  upsert(summary: TaskSummary): void;
+  remove(key: SortKey): void;
 }
 
-/** Tasks on a shelf: enough that a search of their joined texts is quick, and few enough to join them again. */
+/** Tasks in a new block, half of the most that it may hold: many enough to search fast, few enough to join again fast. */
 const BLOCK_SIZE = 512;
 
-/** A listing of what is given, in whatever order that is. */
+/** Creates an index of summaries given in any order. */
 export const createSummaryIndex = (given: TaskSummary[] = []): SummaryIndex => {
   const sorted = given.toSorted(byLaunch);
-  const shelves: IndexBlock[] = [];
+  const blocks: IndexBlock[] = [];
   for (let index = 0; index < sorted.length; index += BLOCK_SIZE) {
-    shelves.push(createBlock(sorted.slice(index, index + BLOCK_SIZE)));
+    blocks.push(createBlock(sorted.slice(index, index + BLOCK_SIZE)));
   }
 
-  /** The shelf where it is, or would be. */
-  const shelfOf = (place: SortKey): number =>
-    Math.max(0, firstFrom(shelves.length, (index) => (shelves[index]?.compareFirst(place) ?? 0) > 0) - 1);
+  /** The index of the block in which the key is, or belongs. */
+  const blockIndexOf = (key: SortKey): number =>
+    Math.max(0, lowestIndex(blocks.length, (index) => (blocks[index]?.compareFirst(key) ?? 0) > 0) - 1);
 
   return {
-    shelves: () => shelves,
-    entries: () => shelves.flatMap(({ entries }) => entries),
-    put: (listed) => {
-      const index = shelfOf(listed);
-      const shelf = shelves[index];
-      if (!shelf) return void shelves.push(createBlock([listed]));
-      shelf.put(listed);
-      const { entries } = shelf;
+    blocks: () => blocks,
+    entries: () => blocks.flatMap(({ entries }) => entries),
+    upsert: (summary) => {
+      const index = blockIndexOf(summary);
+      const block = blocks[index];
+      if (!block) return void blocks.push(createBlock([summary]));
+      block.upsert(summary);
+      const { entries } = block;
       if (entries.length <= 2 * BLOCK_SIZE) return;
-      shelves.splice(index, 1, createBlock(entries.slice(0, BLOCK_SIZE)), createBlock(entries.slice(BLOCK_SIZE)));
+      blocks.splice(index, 1, createBlock(entries.slice(0, BLOCK_SIZE)), createBlock(entries.slice(BLOCK_SIZE)));
     },
-    drop: (place) => {
-      const index = shelfOf(place);
-      shelves[index]?.drop(place);
-      if (shelves[index]?.entries.length === 0) shelves.splice(index, 1);
+    remove: (key) => {
+      const index = blockIndexOf(key);
+      blocks[index]?.remove(key);
+      if (blocks[index]?.entries.length === 0) blocks.splice(index, 1);
     },
   };
 };

@@ -1,38 +1,39 @@
 import { hasEnded, type TaskStatus } from "../../../task.ts";
 import type { TaskRecord } from "../records.ts";
 
-/** As much of a task as it takes to choose and count it: some 200 bytes, where a record may have 10,000. */
+/** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
 export interface TaskSummary {
   id: string;
-  /** The number of the change that it came with. Tells tasks of the same millisecond apart: later ones have higher ones. */
-  born: number;
+  /** The number of the change that created the task. Sorts tasks of the same millisecond: later ones have higher numbers. */
+  createdChange: number;
   /** Epoch milliseconds of its launch. */
   startedAt: number;
   status: TaskStatus;
   agent: string;
   directory: string;
   batchId: string;
-  /** The description as searches see it, see `folded`. */
+  /** The description in the form in which it is searched, see `searchKey`. */
   text: string;
-  /** Epoch milliseconds. Undefined while it has not ended, as is `duration`, the milliseconds of its newest run. */
+  /** Epoch milliseconds. Undefined until the task ends. */
   endedAt?: number | undefined;
+  /** Milliseconds of the newest run. Undefined until the task ends. */
   duration?: number | undefined;
 }
 
 /**
- * A text as searches compare it: small letters of every alphabet, so that É is é, and a letter with an accent is the
- * same whether it is written as one character or as two. É is not e. Nothing in it has a special meaning; the end of a
- * line is a space.
+ * Normalizes a text for searching: lower case in every alphabet, so that É matches é, and composed characters, so that a
+ * letter with an accent matches whether it is written as one character or two. É does not match e. No character is
+ * special; the end of a line becomes a space.
  */
 export const searchKey = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("\n", " ");
 
-/** What is listed of a record. */
-export const summaryOf = ({ task, snapshot }: TaskRecord, born: number): TaskSummary => {
+/** Summarizes a record. */
+export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number): TaskSummary => {
   const { completedAt, run } = snapshot.context;
   const endedAt = hasEnded(task) ? completedAt : undefined;
   return {
     id: task.sessionID,
-    born,
+    createdChange,
     startedAt: Date.parse(task.startedAt),
     status: task.status,
     agent: task.agent,
@@ -44,31 +45,35 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, born: number): TaskSum
   };
 };
 
-/** Where a task stands in the order of launch. */
-export type SortKey = Pick<TaskSummary, "startedAt" | "born">;
+/** What the order of launch is sorted by. */
+export type SortKey = Pick<TaskSummary, "startedAt" | "createdChange">;
 
-/** Compares by the order of launch. */
-export const byLaunch = (a: SortKey, b: SortKey): number => a.startedAt - b.startedAt || a.born - b.born;
+/** Compares two tasks by the order of their launch. */
+export const byLaunch = (a: SortKey, b: SortKey): number =>
+  a.startedAt - b.startedAt || a.createdChange - b.createdChange;
 
-/** The tasks as they stand, in no order, when some of them have changed, or are new, and others are gone. */
+/**
+ * Merges records that are not stored yet into the stored summaries, and leaves out removed tasks. The result is not
+ * sorted.
+ */
 export const mergeUnsaved = (
-  entries: readonly TaskSummary[],
-  changed: readonly TaskRecord[],
-  isGone: (taskId: string) => boolean,
+  stored: readonly TaskSummary[],
+  unsaved: readonly TaskRecord[],
+  isRemoved: (taskId: string) => boolean,
 ): TaskSummary[] => {
-  // New ones come after all others of their millisecond, in their own order.
+  // New tasks come after all stored ones of the same millisecond, in their own order.
   const fresh = new Map(
-    changed.map((record, index) => [
+    unsaved.map((record, index) => [
       record.task.sessionID,
-      summaryOf(record, Number.MAX_SAFE_INTEGER - changed.length + index),
+      summaryOf(record, Number.MAX_SAFE_INTEGER - unsaved.length + index),
     ]),
   );
-  const kept = entries
-    .filter(({ id }) => !isGone(id))
-    .map((listed) => {
-      const newer = fresh.get(listed.id);
-      fresh.delete(listed.id);
-      return newer ? { ...newer, born: listed.born } : listed;
+  const kept = stored
+    .filter(({ id }) => !isRemoved(id))
+    .map((summary) => {
+      const newer = fresh.get(summary.id);
+      fresh.delete(summary.id);
+      return newer ? { ...newer, createdChange: summary.createdChange } : summary;
     });
-  return [...kept, ...[...fresh.values()].filter(({ id }) => !isGone(id))];
+  return [...kept, ...[...fresh.values()].filter(({ id }) => !isRemoved(id))];
 };

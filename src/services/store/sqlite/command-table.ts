@@ -16,10 +16,10 @@ interface WaitingRow {
   is_there: number;
 }
 
-/** What became of a request whose row is damaged: whoever asked may ask again. */
-const UNREADABLE: CommandOutcome = { refused: "the request, or its answer, was damaged on its way: ask again" };
+/** The outcome of a command whose row is damaged. */
+const UNREADABLE: CommandOutcome = { refused: "the command, or its outcome, was damaged in the database: try again" };
 
-/** Reads and writes the table `request`. All but `isFor` and `isAnswered` is to be done inside a transaction. */
+/** Reads and writes the table `request`. All methods but `isForMe` and `hasOutcome` need a transaction. */
 export const createCommandTable = (database: Database, me: Owner, rows: RowReader) => {
   const insert = database.prepare("INSERT OR IGNORE INTO request (id, task, request, at) VALUES (?, ?, ?, ?)");
   const deleteOld = database.prepare("DELETE FROM request WHERE at < ?");
@@ -30,48 +30,48 @@ export const createCommandTable = (database: Database, me: Owner, rows: RowReade
        AND (task.id IS NULL OR owner = ?1 OR (owner IS NULL AND directory = ?2 AND database = ?4))
      ORDER BY request.rowid`,
   );
-  const take = database.prepare("UPDATE request SET is_taken = 1 WHERE id = ?");
-  const setAnswer = database.prepare("UPDATE request SET is_taken = 1, answer = ? WHERE id = ?");
-  const selectAnswer = database.prepare<{ answer: string }>(
+  const markTaken = database.prepare("UPDATE request SET is_taken = 1 WHERE id = ?");
+  const updateOutcome = database.prepare("UPDATE request SET is_taken = 1, answer = ? WHERE id = ?");
+  const selectOutcome = database.prepare<{ answer: string }>(
     "SELECT answer FROM request WHERE id = ? AND answer IS NOT NULL",
   );
-  const deleteRequest = database.prepare("DELETE FROM request WHERE id = ?");
+  const deleteCommand = database.prepare("DELETE FROM request WHERE id = ?");
 
   const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - COMMAND_LIFE_MS, me.database);
-  const answer = (id: string, given: CommandOutcome) => void setAnswer.run(JSON.stringify(given), id);
-  const answerOf = (id: string): CommandOutcome | undefined => {
-    const row = selectAnswer.get(id);
+  const storeOutcome = (id: string, outcome: CommandOutcome) => void updateOutcome.run(JSON.stringify(outcome), id);
+  const outcomeOf = (id: string): CommandOutcome | undefined => {
+    const row = selectOutcome.get(id);
     return row && (rows.value<CommandOutcome>("request", id, row.answer) ?? UNREADABLE);
   };
 
   return {
-    ask: ({ id, taskId, request }: PendingCommand, at: number) => {
+    submit: ({ id, taskId, command }: PendingCommand, at: number) => {
       deleteOld.run(at - COMMAND_LIFE_MS);
-      insert.run(id, taskId, JSON.stringify(request), at);
+      insert.run(id, taskId, JSON.stringify(command), at);
     },
-    /** True when `take` has something to do. Most of the time it has not, and need not wait for the write lock. */
+    /** True when `take` has something to do. Asked first, since mostly it has not, and would wait for the write lock. */
     isForMe: (now: number): boolean => waiting(now).length > 0,
-    /** Those for tasks that nobody has any more are answered at once, whoever looks first. */
+    /** Takes the commands for this owner, and refuses those for tasks that no longer exist. */
     take: (now: number): PendingCommand[] =>
       waiting(now).flatMap(({ id, task, request, is_there }) => {
         if (!is_there) {
-          answer(id, taskNotFound(task));
+          storeOutcome(id, taskNotFound(task));
           return [];
         }
-        const asked = rows.value<RemoteCommand>("request", id, request);
-        if (!asked) {
-          answer(id, UNREADABLE);
+        const command = rows.value<RemoteCommand>("request", id, request);
+        if (!command) {
+          storeOutcome(id, UNREADABLE);
           return [];
         }
-        take.run(id);
-        return [{ id, taskId: task, request: asked }];
+        markTaken.run(id);
+        return [{ id, taskId: task, command }];
       }),
-    answer,
-    isAnswered: (id: string): boolean => answerOf(id) !== undefined,
-    takeAnswer: (id: string): CommandOutcome | undefined => {
-      const given = answerOf(id);
-      if (given) deleteRequest.run(id);
-      return given;
+    storeOutcome,
+    hasOutcome: (id: string): boolean => outcomeOf(id) !== undefined,
+    takeOutcome: (id: string): CommandOutcome | undefined => {
+      const outcome = outcomeOf(id);
+      if (outcome) deleteCommand.run(id);
+      return outcome;
     },
   };
 };

@@ -8,34 +8,35 @@ import { migrate } from "./migrations.ts";
 import type { OnDamaged } from "./rows.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
-/** A store, and the file that it is in. */
+/** An open file with the store in it. */
 export interface OpenFile {
   store: SqliteStore;
+  /** See `StoreFile.identity`. */
   identity: string | undefined;
-  /** The log of changes that the store writes to. */
+  /** The write-ahead log that the store writes to. */
   log: LogIdentity;
 }
 
 /**
- * What has become of a file that is open: it is `whole`; it was `replaced`, which is moved or removed too; or its log of
- * changes was, without which nobody else reads what was written last (`cutOff`).
+ * The condition of an open file: `whole`; `replaced`, which includes moved and removed; or `logReplaced`: its write-ahead
+ * log was replaced or removed, so that other processes cannot read what this one writes.
  */
-export type Condition = "whole" | "replaced" | "cutOff";
+export type Condition = "whole" | "replaced" | "logReplaced";
 
-/** The way to the file. Its methods throw `DatabaseError`. */
+/** Opens and reopens the file. Its methods throw `DatabaseError`. */
 export interface Connector {
-  /** Opens the file, up to date. A damaged one is set aside first, and a new one begun. */
+  /** Opens the file and migrates it. Sets a damaged file aside first, and starts a new one. */
   connect(): OpenFile;
-  /** Sets the file aside as damaged, unless it is another than that by now. `reason` says what is wrong with it. */
+  /** Renames the file as damaged, unless it is not the one of that identity any more. `reason` is for the log. */
   setAside(identity: string | undefined, reason: string): void;
-  /** Says who knows tasks without their rows: what a damaged row of the file is to be read as. */
-  standIn(recordOf: (taskId: string) => TaskRecord | undefined): void;
+  /** Sets where to find the record of a task whose row is damaged. */
+  setRecordFallback(recordOf: (taskId: string) => TaskRecord | undefined): void;
   conditionOf(connection: OpenFile): Condition;
-  /** Begins a new log of changes for a file that is cut off. Undefined when other processes have to let go of it first. */
+  /** Starts a new log for a file in condition `logReplaced`. Undefined when other processes have the file open. */
   reconnect(connection: OpenFile): OpenFile | undefined;
 }
 
-/** What a connector works with. */
+/** Dependencies of a connector. */
 export interface ConnectorDeps {
   file: StoreFile;
   openDatabase: OpenDatabase;
@@ -44,36 +45,36 @@ export interface ConnectorDeps {
   log: Log;
 }
 
-/** Files that are set aside in the life of a process. New files that are damaged again and again are the disk's fault. */
-const MOST_DAMAGED = 3;
+/** The most files that a process sets aside. If new files are damaged again and again, the disk is broken. */
+const MAX_DAMAGED_FILES = 3;
 
 export const createConnector = ({ file, openDatabase, owner, clock, log }: ConnectorDeps): Connector => {
   let damaged = 0;
-  let recordInHand: (taskId: string) => TaskRecord | undefined = () => undefined;
-  /** Each damaged row is said once. */
+  let recordInMemory: (taskId: string) => TaskRecord | undefined = () => undefined;
+  /** The damaged rows that were logged: each is logged once. */
   const reported = new Set<string>();
 
   const onDamaged: OnDamaged = ({ table, id, reason }) => {
     const row = `${table} ${id}`;
-    const inHand = table === "task" ? recordInHand(id) : undefined;
-    if (reported.has(row)) return inHand;
+    const inMemory = table === "task" ? recordInMemory(id) : undefined;
+    if (reported.has(row)) return inMemory;
     reported.add(row);
-    const message = inHand
-      ? `A row in the file of tasks is damaged (${row}). It is written anew from memory: nothing is lost.`
-      : `A row in the file of tasks is damaged (${row}). It is left out, and stays in the file; all other rows go on.`;
+    const message = inMemory
+      ? `A row of the task database is damaged (${row}). It is rewritten from memory: nothing is lost.`
+      : `A row of the task database is damaged (${row}). It is ignored, and stays in the file; all other rows are used.`;
     log.error(message, { file: file.path, table, id, reason });
-    return inHand;
+    return inMemory;
   };
 
   const setAside = (identity: string | undefined, reason: string) => {
     damaged += 1;
-    if (damaged > MOST_DAMAGED) {
-      throw new DatabaseError("other", `${MOST_DAMAGED} files have been damaged one after the other: ${reason}`);
+    if (damaged > MAX_DAMAGED_FILES) {
+      throw new DatabaseError("other", `${MAX_DAMAGED_FILES} files were damaged one after another: ${reason}`);
     }
     const name = file.setAside(identity, clock.now());
     if (name === undefined) return;
     log.error(
-      "The file of tasks is damaged. It was set aside, and a new one begun: ended tasks of before are not listed.",
+      "The task database is damaged. It was set aside, and a new one started: tasks that ended before are no longer listed.",
       {
         file: file.path,
         setAside: name,
@@ -95,12 +96,12 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
     }
   };
 
-  /** A process that was killed leaves both files of its log; when it is closed, both are removed. */
+  /** A killed process leaves both files of the log, a closed one neither. With one only, the other was removed. */
   const reportLostLog = () => {
     const { wal, shm } = file.log();
     if (shm === undefined || wal !== undefined) return;
     log.error(
-      "The file of tasks lacks its log of changes: what was stored last before OpenCode was ended is lost, and tasks go on from what the file has.",
+      "The task database lacks its write-ahead log: the changes stored last before OpenCode ended are lost, and tasks go on from what the file has.",
       { file: file.path, missing: `${file.path}-wal` },
     );
   };
@@ -108,21 +109,21 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
   const tighten = () => {
     const { tightened, refused } = file.tighten();
     if (tightened.length > 0) {
-      log.info("Other users of this machine could read tasks: that is over.", { tightened });
+      log.info("Other users of this machine could read the tasks. Now they cannot.", { tightened });
     }
     if (refused.length > 0) {
-      const advice = "Make the folder and its files their user's alone (chmod 700, chmod 600).";
-      log.error("Other users of this machine may be able to read tasks.", { refused, advice });
+      const advice = "Give only yourself access to the folder and its files (chmod 700, chmod 600).";
+      log.error("Other users of this machine may be able to read the tasks.", { refused, advice });
     }
   };
 
   const conditionOf: Connector["conditionOf"] = (connection) => {
     if (file.identity() !== connection.identity) return "replaced";
     const known = connection.log;
-    // Where there is no log, changes go into the file at once.
+    // Without a log, changes go directly into the file.
     if (known.wal === undefined && known.shm === undefined) return "whole";
     const { wal, shm } = file.log();
-    return wal === known.wal && shm === known.shm ? "whole" : "cutOff";
+    return wal === known.wal && shm === known.shm ? "whole" : "logReplaced";
   };
 
   return {
@@ -142,13 +143,13 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
       }
     },
     setAside,
-    standIn: (recordOf) => {
-      recordInHand = recordOf;
+    setRecordFallback: (recordOf) => {
+      recordInMemory = recordOf;
     },
     conditionOf,
     reconnect: (connection) => {
       const { wal } = file.log();
-      // What another process has begun to write to must not be written over, nor removed.
+      // A new log that another process writes to must be neither overwritten nor removed.
       if (wal !== undefined && wal !== connection.log.wal) return undefined;
       return connection.store.renewLog() ? { ...connection, log: file.log() } : undefined;
     },

@@ -7,44 +7,44 @@ import { type PermissionChanges, restrictToOwner } from "./file-permissions.ts";
 /** The folder of the plugin's data: `$XDG_DATA_HOME/opencode-taskchart`, or `~/.local/share/opencode-taskchart`. */
 export const dataFolder = (env: Readonly<Record<string, string | undefined>> = process.env): string => {
   const given = env.XDG_DATA_HOME;
-  // The XDG base directory specification: a relative path is invalid, and to be ignored.
+  // By the XDG base directory specification, a relative path is invalid and must be ignored.
   const base = given && isAbsolute(given) ? given : join(homedir(), ".local", "share");
   return join(base, "opencode-taskchart");
 };
 
-/** A database file as the file system knows it. Its methods throw `DatabaseError`. */
+/** A database file in the file system. Its methods throw `DatabaseError`. */
 export interface StoreFile {
   path: string;
-  /** Makes the folder (mode 0700) and the file (mode 0600) where they are not there. */
+  /** Creates the folder (mode 0700) and the file (mode 0600) if they do not exist. */
   prepare(): void;
-  /** Takes folder and files away from other users, see `tighten`. */
+  /** Removes other users' access to the folder and the files, see `restrictToOwner`. */
   tighten(): PermissionChanges;
-  /** Tells this file from another of the same name. Undefined: there is none. */
+  /** Identifies the file, as opposed to others of the same name over time. Undefined when there is none. */
   identity(): string | undefined;
   /**
-   * What has not been written into the file itself yet stands in `-wal`, found by `-shm`: all who have the file open share
-   * both. Tells these from others of the same names.
+   * Identifies the files of the write-ahead log: `-wal` has the changes that are not in the file itself yet, `-shm` is its
+   * index. All processes that have the file open share both.
    */
   log(): LogIdentity;
   /**
-   * Gives the file, with what belongs to it, a new name that no file has. Returns that, or undefined when the file is
-   * not the one of that identity: another process has been here.
+   * Renames the file and its log to an unused name, and returns that name. Does nothing and returns undefined when the
+   * file's identity is another: another process has replaced it already.
    */
   setAside(identity: string | undefined, now: number): string | undefined;
 }
 
-/** The two files of a log of changes; undefined where one is not there. */
+/** The identities of the two files of a write-ahead log; undefined for one that does not exist. */
 export interface LogIdentity {
   wal: string | undefined;
   shm: string | undefined;
 }
 
-/** Milliseconds after which a process that was setting the file aside must have died of it: it takes a few. */
-const STUCK = 10_000;
+/** Milliseconds after which a process that was setting the file aside must have died: it takes a few. */
+const STALE_LOCK_MS = 10_000;
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
-/** A disk without room, or a user without any left on it: that may pass. */
+/** A full disk or quota, which may pass. */
 const FULL: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
 const unopenable = (error: unknown): DatabaseError =>
@@ -79,7 +79,7 @@ export const createStoreFile = (path: string): StoreFile => {
   const lockedByAnother = (): boolean => {
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
     if (since === undefined) return false;
-    if (Date.now() - since < STUCK) return true;
+    if (Date.now() - since < STALE_LOCK_MS) return true;
     rmdirSync(lock);
     return false;
   };
@@ -103,8 +103,8 @@ export const createStoreFile = (path: string): StoreFile => {
         try {
           closeSync(openSync(path, "wx", 0o600));
         } catch (error) {
-          // A file that is there must not be opened past SQLite: closing it would end the locks that this process holds
-          // on it, see https://sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close
+          // An existing file must not be opened other than by SQLite: closing it would release the locks that this process
+          // holds on it, see https://sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close
           if (codeOf(error) !== "EEXIST") throw error;
         }
       }),
@@ -122,7 +122,7 @@ export const createStoreFile = (path: string): StoreFile => {
         try {
           if (identity() !== expected) return undefined;
           const name = unusedName(now);
-          // The file last: whoever opens it in between must not find the log of another.
+          // The file last: a process that opens it in between must not find the log of another file.
           for (const suffix of ["-wal", "-shm", ""]) renameIfThere(path + suffix, name + suffix);
           return name;
         } finally {

@@ -1,4 +1,4 @@
-/** What a column holds. */
+/** The value of a column. */
 export type Value = string | number | null;
 
 /** A prepared statement. Each method runs it, and throws `DatabaseError`. */
@@ -9,37 +9,37 @@ export interface Statement<Row> {
   all(...values: Value[]): Row[];
 }
 
-/** An SQL database in a file, the same under Bun and Node. Every method throws `DatabaseError`. */
+/** A SQLite database, with the same interface under Bun and Node. Every method throws `DatabaseError`. */
 export interface Database {
   /** Runs statements that return nothing. */
   exec(sql: string): void;
-  /** Prepares a statement, once for each text. `Row` is what the caller knows of its columns. */
+  /** Prepares a statement, once for each text. `Row` is the type of its rows, which is not checked. */
   prepare<Row = never>(sql: string): Statement<Row>;
   /**
-   * Runs `work` with the file's write lock: all of it is stored, or nothing when it throws. Not to be nested.
-   * Nobody else can write meanwhile.
+   * Runs `work` in a transaction that holds the file's write lock. Stores all of it, or nothing when it throws. Must not
+   * be nested.
    */
   transaction<T>(work: () => T): T;
-  /** Closes the file. A second time does nothing. */
+  /** Closes the file. Does nothing when called again. */
   close(): void;
 }
 
-/** Opens a database file, and creates it when it is not there. Throws `DatabaseError`. */
+/** Opens a database file, creating it if necessary. Throws `DatabaseError`. */
 export type OpenDatabase = (path: string) => Database;
 
 /**
- * What went wrong, as far as it matters to what is done about it:
- * - `damaged`: the file is no database, or a broken one
- * - `newer`: a newer version of this plugin has written it
- * - `full`: no room on the disk, or none allowed
- * - `readonly`: the file may not be written
- * - `unopenable`: the file, or its folder, may not be opened or created
- * - `busy`: another process holds it
- * - `other`: anything else, a failing disk among it
+ * The kinds of faults that are handled differently:
+ * - `damaged`: the file is not a database, or a corrupt one
+ * - `newer`: the file was written by a newer version of this plugin
+ * - `full`: the disk or the quota is full
+ * - `readonly`: the file cannot be written
+ * - `unopenable`: the file or its folder cannot be opened or created
+ * - `busy`: another process has locked the file
+ * - `other`: anything else, such as a failing disk
  */
 export type FaultKind = "damaged" | "newer" | "full" | "readonly" | "unopenable" | "busy" | "other";
 
-/** The one error of a database. */
+/** The error that all database code throws. */
 export class DatabaseError extends Error {
   override name = "DatabaseError";
   readonly kind: FaultKind;
@@ -63,13 +63,13 @@ const KINDS: Readonly<Record<number, FaultKind>> = {
   26: "damaged", // SQLITE_NOTADB
 };
 
-/** Node gives the result code as `errcode`, Bun as `errno`; both with more detail in the higher bytes. */
+/** The result code is `errcode` in Node, `errno` in Bun. Its higher bytes have more detail. */
 const codeOf = (error: object): number | undefined => {
   const code = "errcode" in error ? error.errcode : "errno" in error ? error.errno : undefined;
   return typeof code === "number" ? code & 0xff : undefined;
 };
 
-/** What a runtime's SQLite threw, as the one error. */
+/** Converts whatever a runtime's SQLite threw. */
 export const databaseError = (thrown: unknown): DatabaseError => {
   if (thrown instanceof DatabaseError) return thrown;
   if (!(thrown instanceof Error)) return new DatabaseError("other", String(thrown));

@@ -1,15 +1,15 @@
 import { type Database, databaseError, type OpenDatabase, type Statement, type Value } from "./database.ts";
 
-/** As much as both runtimes' statements have in common. */
+/** The part that both runtimes' statements have in common. */
 interface NativeStatement {
   run(...values: Value[]): { changes: number | bigint };
   get(...values: Value[]): unknown;
   all(...values: Value[]): unknown[];
-  /** Bun's only: a connection with open statements is not closed there. Node sees to it itself. */
+  /** Bun only: it does not close a database with open statements. Node finalizes them itself. */
   finalize?(): void;
 }
 
-/** As much as both runtimes' databases have in common. */
+/** The part that both runtimes' databases have in common. */
 interface NativeDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): NativeStatement;
@@ -17,14 +17,15 @@ interface NativeDatabase {
 }
 
 /**
- * Milliseconds to wait for another process's lock, in which the host stands still. Ours hold it for about one; where
- * that long does not do, the change is kept in memory and written later.
+ * Milliseconds to wait for another process's lock, during which the host is blocked. This plugin holds the lock for about
+ * one millisecond; if the wait is not enough, the change is kept in memory and written later.
  */
 const LOCK_TIMEOUT_MS = 100;
 
 /**
- * - NORMAL: nothing is lost when the process is killed. A power cut can take the newest changes, and damages nothing.
- * - trusted_schema off: what stands in the file's schema may not call functions with side effects.
+ * - synchronous NORMAL: nothing is lost when the process is killed. A power cut may lose the newest changes, but damages
+ *   nothing.
+ * - trusted_schema OFF: the file's schema may not call functions with side effects.
  */
 const SETTINGS = `
   PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS};
@@ -43,7 +44,7 @@ const attempt = <T>(work: () => T): T => {
 
 const statementOf = <Row>(native: NativeStatement): Statement<Row> => ({
   run: (...values) => attempt(() => Number(native.run(...values).changes)),
-  // Without a row, Bun says null.
+  // Without a row, Bun returns null.
   get: (...values) => attempt(() => (native.get(...values) as Row | null | undefined) ?? undefined),
   all: (...values) => attempt(() => native.all(...values) as Row[]),
 });
@@ -65,7 +66,7 @@ const databaseOf = (native: NativeDatabase): Database => {
     try {
       prepare("ROLLBACK").run();
     } catch {
-      // After some errors, such as a full disk, SQLite has rolled back already.
+      // After some errors, such as a full disk, SQLite has rolled back by itself.
     }
   };
 
@@ -94,7 +95,7 @@ const databaseOf = (native: NativeDatabase): Database => {
   };
 };
 
-const opener =
+const openWith =
   (connect: (path: string) => NativeDatabase): OpenDatabase =>
   (path) => {
     const database = databaseOf(attempt(() => connect(path)));
@@ -108,14 +109,14 @@ const opener =
   };
 
 /**
- * Loads the SQLite of the runtime: Bun's, or Node's (22.5 or newer). Rejects where there is none. With `readonly`, a file
- * is neither created nor changed.
+ * Loads the runtime's SQLite: Bun's, or Node's (22.5 or newer). Rejects when it has none. With `readonly`, files are
+ * neither created nor changed.
  */
 export const loadSqlite = async ({ readonly = false } = {}): Promise<OpenDatabase> => {
   if (process.versions.bun) {
     const { Database: BunDatabase } = await import("bun:sqlite");
-    return opener((path) => new BunDatabase(path, readonly ? { readonly } : { create: true, readwrite: true }));
+    return openWith((path) => new BunDatabase(path, readonly ? { readonly } : { create: true, readwrite: true }));
   }
   const { DatabaseSync } = await import("node:sqlite");
-  return opener((path) => new DatabaseSync(path, { readOnly: readonly }));
+  return openWith((path) => new DatabaseSync(path, { readOnly: readonly }));
 };

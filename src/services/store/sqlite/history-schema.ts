@@ -1,14 +1,14 @@
 import type { Database } from "./database.ts";
 
 /**
- * - `listed` has for each task as little of it as it takes to choose and count it; the rows of `task` are large.
+ * - `listed` has a summary of each task, to find, sort and count tasks by; the rows of `task` are large.
  * - `change` is the number of a task's newest change, `born` that of its first. Numbers come from `newest_change`, under
- *   the write lock: whoever reads one has all lower ones before it. They are never given out again.
+ *   the write lock: a reader who sees a number can see all lower ones too. No number is used twice.
  * - `directory` is the one that the task was launched in.
- * - `duration` is that of the newest run, in milliseconds; NULL, as `ended_at` is, while the task has not ended.
- * - `removal` tells those who keep a copy of `listed` what to drop from it. Its newest rows do.
- * - `tally` counts tasks, so that nobody has to.
- * - A `request` waits for the process that supervises a task. `answer` is NULL until there is one.
+ * - `duration` is that of the newest run, in milliseconds; NULL until the task ends, like `ended_at`.
+ * - `removal` lists removed tasks, for processes that keep a copy of `listed`. Only the newest are kept.
+ * - `tally` has the counts of tasks by status and agent, kept up to date by triggers.
+ * - `request` has the commands for processes that supervise tasks. `answer` is the outcome, NULL until there is one.
  */
 const tables = `
   CREATE TABLE newest_change (number INTEGER NOT NULL) STRICT;
@@ -66,7 +66,7 @@ const uncounted = `
   UPDATE tally SET tasks = tasks - 1, ended = ended - (old.duration IS NOT NULL), duration = duration - ifnull(old.duration, 0)
     WHERE status = old.status AND agent = old.agent;`;
 
-/** How many removals a reader may be behind before it has to read everything anew. */
+/** The number of removals that are kept. A process that is further behind must read `listed` again as a whole. */
 const REMOVALS = 1_000;
 
 const triggers = `
@@ -83,7 +83,7 @@ const triggers = `
   END;
 `;
 
-/** The tasks that the file has already, in the order in which they came. A row that is not JSON shows when it is read. */
+/** Fills the tables from the tasks in the file, in the order of insertion. Damaged rows are reported when they are read. */
 const fill = `
   INSERT INTO listed
   SELECT
@@ -96,7 +96,7 @@ const fill = `
   UPDATE newest_change SET number = (SELECT ifnull(max(change), 0) FROM listed);
 `;
 
-/** What it takes to look through all tasks, to follow their changes, and to hand requests from process to process. */
+/** Adds the tables for searching all tasks, following their changes, and passing commands between processes. */
 export const addHistory = (database: Database): void => {
   for (const part of [tables, triggers, fill]) database.exec(part);
 };

@@ -5,9 +5,9 @@ import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { TaskStatus } from "../../../task.ts";
 import { DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
-import { parsed } from "./rows.ts";
+import { parseStored } from "./rows.ts";
 
-/** As much of a task as it takes to tell it from others. */
+/** The fields by which a person recognizes a task. */
 export interface NamedTask {
   id: string;
   status: TaskStatus;
@@ -16,31 +16,34 @@ export interface NamedTask {
   description: string;
 }
 
-/** The journals in a file that belongs to others, who may be writing in it. Nothing is changed. Throws `DatabaseError`. */
+/** Reads journals from a file that other processes may be writing. Changes nothing. Its methods throw `DatabaseError`. */
 export interface JournalReader {
-  /** The version of the file. */
+  /** The version of the file's schema. */
   schema: number;
-  /** The task of that id alone; else those whose ids begin so, newest first. */
+  /** Returns the task with exactly this id, or else all whose ids start with it, newest first. */
   find(id: string): NamedTask[];
-  /** The tasks that were launched last, newest first. */
+  /** Returns the tasks launched last, newest first. */
   newest(count: number): NamedTask[];
-  /** Journal and snapshot of one moment; undefined when there is no such task. */
+  /** Returns journal and snapshot of the same moment; undefined when the task does not exist. */
   journal(taskId: string): Journal | undefined;
   close(): void;
 }
 
-/** Milliseconds to wait for a lock: nobody stands still meanwhile, as the host would. */
+/** Milliseconds to wait for a lock. Longer than in the plugin, where the wait blocks the host. */
 const LOCK_TIMEOUT_MS = 2_000;
 
 const COLUMNS = "id, status, started_at AS startedAt, description";
 
-/** `openDatabase` opens for reading only. Throws `DatabaseError`, of an older file and of one that is not there too. */
+/**
+ * Opens a file for reading; `openDatabase` must open it read-only. Throws `DatabaseError`, also when the file does not
+ * exist, or its version is older or newer than this plugin's.
+ */
 export const openJournalReader = (path: string, openDatabase: OpenDatabase): JournalReader => {
   if (!existsSync(path)) throw new DatabaseError("unopenable", "there is no such file");
   const database = openDatabase(path);
 
-  /** What is read in `work` is all of one moment. */
-  const atOnce = <T>(work: () => T): T => {
+  /** Runs `work` in a read transaction: everything it reads is of the same moment. */
+  const inOneTransaction = <T>(work: () => T): T => {
     database.exec("BEGIN");
     try {
       return work();
@@ -77,7 +80,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
     newest: (count) =>
       database.prepare<NamedTask>(`SELECT ${COLUMNS} FROM listed ORDER BY born DESC LIMIT ?`).all(count),
     journal: (taskId) =>
-      atOnce(() => {
+      inOneTransaction(() => {
         const row = database
           .prepare<{ snapshot: string; origin: string | null }>("SELECT snapshot, origin FROM task WHERE id = ?")
           .get(taskId);
@@ -87,9 +90,9 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
           .all(taskId);
         return {
           taskId,
-          origin: row.origin === null ? null : parsed<TaskInput>(row.origin),
-          events: events.map(({ event }) => parsed<TaskEvent>(event)),
-          snapshot: parsed<StoredSnapshot>(row.snapshot),
+          origin: row.origin === null ? null : parseStored<TaskInput>(row.origin),
+          events: events.map(({ event }) => parseStored<TaskEvent>(event)),
+          snapshot: parseStored<StoredSnapshot>(row.snapshot),
         };
       }),
     close: database.close,

@@ -7,11 +7,11 @@ import { renameChartTerms } from "./rename-chart-terms.ts";
 export type Migration = (database: Database) => void;
 
 /**
- * - `owner` is NULL of a task at rest. An id that the table `owner` does not have is one of a process that has ended.
- * - `directory` is that of the newest owner: its successors there take over.
- * - `origin` is what the task's machine began with, `{ facts, run }`: the journal replays from it. NULL when the journal
- *   does not go back that far, since an earlier file was damaged.
- * - `seq` tells the order in which rows came: of tasks launched in the same millisecond, of events, of prompts.
+ * - `owner` is NULL for a task at rest. An id that is not in the table `owner` is that of an ended process.
+ * - `directory` is that of the last owner: later processes there may take over.
+ * - `origin` is the input of the task's machine, `{ facts, run }`, from which the journal replays. NULL when the journal
+ *   does not go back to the launch, since an earlier file was damaged.
+ * - `seq` is the order of insertion: of tasks launched in the same millisecond, of events, of prompts.
  * - Times are epoch milliseconds.
  */
 const first = `
@@ -69,7 +69,7 @@ const first = `
   ) STRICT;
 `;
 
-/** - `lead` is the nearest task above, of which this is a task; NULL where there is none. */
+/** - `lead` is the parent task, whose session or one below it launched this one; NULL when there is none. */
 const addParentTask = `
   ALTER TABLE task ADD COLUMN lead TEXT;
   UPDATE task SET lead = json_extract(snapshot, '$.context.facts.parentTaskId') WHERE json_valid(snapshot);
@@ -77,21 +77,21 @@ const addParentTask = `
 `;
 
 /**
- * - `database` names OpenCode's database that has the sessions. Before it was noted, most had the one that is used
- *   unless another is asked for.
+ * - `database` names the OpenCode database that has the sessions. Rows from before it was stored get the default one,
+ *   which most had.
  */
 const addDatabase = ["task", "prompt", "launch"]
   .map((table) => `ALTER TABLE ${table} ADD COLUMN database TEXT NOT NULL DEFAULT '${DEFAULT_DATABASE}';`)
   .join("\n");
 
-/** What nobody reads: `listed` has the agents and batches. */
+/** Drops what nothing reads: `listed` has agents and batches. */
 const dropUnread = `
   DROP INDEX task_by_status;
   ALTER TABLE task DROP COLUMN agent;
   ALTER TABLE task DROP COLUMN batch;
 `;
 
-/** - `damaged` has rows that were not the JSON that had been written, as they were before a task's owner wrote it anew. */
+/** - `damaged` keeps rows that were not valid JSON, as they were before the task's owner rewrote them. */
 const keepDamaged = `
   CREATE TABLE damaged (
     seq INTEGER PRIMARY KEY,
@@ -109,7 +109,10 @@ const keepDamaged = `
     .join("")}
 `;
 
-/** Oldest first. Never changed once released: a new one is added, whether tables or the JSON in them take a new shape. */
+/**
+ * All migrations, oldest first. A released one is never changed: when tables, or the JSON in them, take a new shape, a new
+ * migration is added.
+ */
 export const migrations: readonly Migration[] = [
   (database) => database.exec(first),
   addHistory,
@@ -120,11 +123,11 @@ export const migrations: readonly Migration[] = [
   renameChartTerms,
 ];
 
-/** The version of everything in the file, the snapshots included; 0 in a new file. */
+/** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */
 export const versionOf = (database: Database): number =>
   database.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
 
-/** Throws `DatabaseError` of kind `newer` when the file is of a version that this plugin does not know. */
+/** Throws `DatabaseError` of kind `newer` when the file has a version that this plugin does not know. */
 export const refuseNewer = (database: Database, known: number = migrations.length): void => {
   const version = versionOf(database);
   if (version <= known) return;
@@ -132,8 +135,9 @@ export const refuseNewer = (database: Database, known: number = migrations.lengt
 };
 
 /**
- * Brings a file up to date, each step in a transaction of its own, and makes it one that many may read while one writes.
- * Two processes may do so at once: each step is done by one of them. A newer file is refused before anything is written.
+ * Migrates a file to the newest version, each step in its own transaction, and switches it to a write-ahead log, so that
+ * many may read while one writes. Processes may migrate a file concurrently: each step is done by one of them. Throws
+ * `DatabaseError` for a newer file before anything is written.
  */
 export const migrate = (database: Database, steps: readonly Migration[] = migrations): void => {
   refuseNewer(database, steps.length);

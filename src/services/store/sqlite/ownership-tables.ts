@@ -22,31 +22,31 @@ interface LaunchRow {
   fork: number;
 }
 
-const seenOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
+const toKnownOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
   ...row,
   startedAt: started_at,
-  beatAt: beat_at,
+  heartbeatAt: beat_at,
 });
 
-/** A row that belongs to a process which is gone. `?1` are the living owners as JSON. */
+/** Matches a row whose owner is dead. `?1` has the ids of the living owners as JSON. */
 const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";
 
-/** Such a row that this owner can go on with. `?2` is its directory, `?3` its OpenCode's database. */
+/** Matches such a row that this owner can take over. `?2` is its directory, `?3` its OpenCode database. */
 const FREE = `${ORPHANED} AND directory = ?2 AND database = ?3`;
 
-/** Such a row that nobody can go on with: the sessions were in the memory of a process that is gone. */
+/** Matches such a row that nobody can take over: its sessions were in the memory of a dead process. */
 const LOST = `${ORPHANED} AND substr(database, 1, ${IN_MEMORY.length}) = '${IN_MEMORY}'`;
 
-/** Prompts by parent, each parent's in the order in which they were stored. */
-const grouped = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingPrompts[] =>
+/** Groups prompts by parent. Each parent's prompts keep their order. */
+const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingPrompts[] =>
   Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({
     parentSessionID,
     prompts: of.map(({ prompt }) => prompt),
   }));
 
 /**
- * Reads and writes the tables `owner`, `prompt` and `launch`, and hands over what is left behind. All but `hasOrphans` is
- * to be done inside a transaction. `running` tells whether a process of this machine still runs.
+ * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
+ * `hasOrphans` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
   database: Database,
@@ -58,7 +58,7 @@ export const createOwnershipTables = (
     `INSERT INTO owner (id, pid, machine, started_at, directory, beat_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
   );
-  const deleteOwner = database.prepare("DELETE FROM owner WHERE id = ?");
+  const deleteMe = database.prepare("DELETE FROM owner WHERE id = ?");
   const deleteSpentOwners = database.prepare(
     `DELETE FROM owner WHERE id NOT IN (SELECT value FROM json_each(?))
        AND id NOT IN (SELECT owner FROM task WHERE owner IS NOT NULL)
@@ -87,7 +87,7 @@ export const createOwnershipTables = (
   const freeLaunches = database.prepare<LaunchRow>(
     `SELECT message, parent, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
   );
-  // What has not ended would seem to go on for ever. What has stays, for whoever looks back.
+  // Live tasks are deleted, since they would seem to run for ever. Ended ones stay in the history.
   const clearLost = [
     `DELETE FROM task WHERE owner IS NOT NULL AND status IN ('running', 'resumed') AND ${LOST}`,
     `UPDATE task SET owner = NULL WHERE owner IS NOT NULL AND ${LOST}`,
@@ -103,19 +103,19 @@ export const createOwnershipTables = (
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
 
-  const living = (watch: LeaseCheck): string[] => [
+  const livingOwners = (check: LeaseCheck): string[] => [
     me.id,
     ...selectOwners
       .all()
-      .map(seenOwner)
-      .filter((owner) => !isGone(owner, me, watch, running))
+      .map(toKnownOwner)
+      .filter((owner) => !isGone(owner, me, check, running))
       .map(({ id }) => id),
   ];
 
   return {
-    /** Shows that the owner lives at `now`, epoch milliseconds. */
-    sign: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
-    resign: () => void deleteOwner.run(me.id),
+    /** Stores that this owner is alive at `now`, epoch milliseconds. */
+    heartbeat: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
+    deleteOwner: () => void deleteMe.run(me.id),
     replacePrompts: ({ parentSessionID, prompts }: PendingPrompts) => {
       deletePrompts.run(parentSessionID, me.id);
       for (const prompt of prompts)
@@ -125,21 +125,21 @@ export const createOwnershipTables = (
       void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
-    /** True for a task that is not there, too. */
-    isAttended: (taskId: string, watch: LeaseCheck): boolean =>
-      attendedBy.get(taskId, JSON.stringify(living(watch)))?.is_attended !== 0,
+    /** See `Store`. True for a task that does not exist, too. */
+    isAttended: (taskId: string, check: LeaseCheck): boolean =>
+      attendedBy.get(taskId, JSON.stringify(livingOwners(check)))?.is_attended !== 0,
 
-    /** True when `takeOver` may have something to do. Most of the time it has not, and need not wait for the write lock. */
-    hasOrphans: (watch: LeaseCheck): boolean => {
-      const alive = new Set(living(watch));
+    /** True when `takeOver` may have something to do. Asked first, since mostly it has not, and would wait for the write lock. */
+    hasOrphans: (check: LeaseCheck): boolean => {
+      const alive = new Set(livingOwners(check));
       return selectHolders.all().some(({ id }) => !alive.has(id));
     },
     /**
-     * Takes what is free in this owner's directory and OpenCode's database, of the wanted parents, and forgets what
-     * nobody can take, and the owners that have nothing left. A damaged row stays where it is.
+     * Takes over the free work in this owner's directory and OpenCode database, of the wanted parents. Deletes work that
+     * nobody can take over, and owners without work. Leaves damaged rows as they are.
      */
-    takeOver: (watch: LeaseCheck, wants: (parentSessionID: string) => boolean): AbandonedWork => {
-      const alive = JSON.stringify(living(watch));
+    takeOver: (check: LeaseCheck, wants: (parentSessionID: string) => boolean): AbandonedWork => {
+      const alive = JSON.stringify(livingOwners(check));
       const free = <Row extends { parent: string }>(select: Statement<Row>) =>
         select.all(alive, me.directory, me.database).filter(({ parent }) => wants(parent));
       const tasks = free(freeTasks).flatMap((row) => rows.record(row) ?? []);
@@ -155,7 +155,7 @@ export const createOwnershipTables = (
       deleteSpentOwners.run(alive);
       return {
         tasks,
-        prompts: grouped(prompts),
+        prompts: byParent(prompts),
         launches: launches.map(({ message, parent, at, fork }) => ({
           messageID: message,
           parentSessionID: parent,

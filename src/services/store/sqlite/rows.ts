@@ -5,33 +5,34 @@ import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../records.ts";
 import { DatabaseError } from "./database.ts";
 
-/** What a record is read back from. The task object itself is not stored: it follows from these. */
+/** The columns that a record is read from. The task itself is not stored: it is derived from these. */
 export interface RecordRow {
   id: string;
   snapshot: string;
   progress: string;
 }
 
-/** A row whose text is not what was written. SQLite notices when its own structures break, and not when a text does. */
+/** A row whose text is not what was written. SQLite detects damage to its own structures, but not to a text. */
 export interface DamagedRow {
   table: "task" | "journal" | "prompt" | "request";
-  /** The task's id, or the number of the row with what it belongs to. */
+  /** The task's id; of other tables, the row's number and what it belongs to. */
   id: string;
   reason: string;
 }
 
-/** Is told of a damaged row each time that it is read. Returns what is known of a task without it. */
+/** Called each time a damaged row is read. Returns the record of a task if it is known without its row. */
 export type OnDamaged = (row: DamagedRow) => TaskRecord | undefined;
 
-/** Reads rows one by one: a damaged one is left out, and the others are not. */
+/** Reads single rows, so that a damaged one does not affect the others. */
 export interface RowReader {
-  /** What was written as JSON; undefined when it is damaged. */
+  /** Parses a stored JSON text. Undefined when it is damaged. */
   value<T>(table: DamagedRow["table"], id: string, json: string): T | undefined;
+  /** Reads a record. Undefined when its row is damaged and the record not known otherwise. */
   record(row: RecordRow): TaskRecord | undefined;
 }
 
-/** What was written as JSON. Throws `DatabaseError` of kind `damaged` when it is something else. */
-export const parsed = <T>(json: string): T => {
+/** Parses a stored JSON text. Throws `DatabaseError` of kind `damaged` when it is not JSON. */
+export const parseStored = <T>(json: string): T => {
   try {
     return JSON.parse(json) as T;
   } catch (cause) {
@@ -39,7 +40,7 @@ export const parsed = <T>(json: string): T => {
   }
 };
 
-/** Where nobody takes care of damaged rows, they are a fault of the whole file. */
+/** Treats a damaged row as damage of the whole file: throws `DatabaseError` of kind `damaged`. */
 export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {
   throw new DatabaseError("damaged", `row ${id} of the table "${table}": ${reason}`);
 };
@@ -55,7 +56,7 @@ export const createRowReader = (onDamaged: OnDamaged): RowReader => {
   return {
     value: <T>(table: DamagedRow["table"], id: string, json: string) =>
       attempt(
-        () => parsed<T>(json),
+        () => parseStored<T>(json),
         (reason) => {
           onDamaged({ table, id, reason });
           return undefined;
@@ -64,8 +65,8 @@ export const createRowReader = (onDamaged: OnDamaged): RowReader => {
     record: ({ id, snapshot, progress }) =>
       attempt(
         () => {
-          const stored = parsed<StoredSnapshot>(snapshot);
-          return { task: toTask(stored, parsed<Progress>(progress)), snapshot: stored };
+          const stored = parseStored<StoredSnapshot>(snapshot);
+          return { task: toTask(stored, parseStored<Progress>(progress)), snapshot: stored };
         },
         (reason) => onDamaged({ table: "task", id, reason }),
       ),

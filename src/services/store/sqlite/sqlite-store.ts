@@ -11,38 +11,38 @@ import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
 import { createTaskTables } from "./task-tables.ts";
 
-/** A store in a file. Every method throws `DatabaseError`, until it is closed. */
+/** A store in a file. Every method throws `DatabaseError` until it is closed, and does nothing after that. */
 export interface SqliteStore extends Store, FileHistory {
   /**
-   * `origins` says what tasks began with whose first record here is not that of their launch: null when their journal
-   * here does not go back to it.
+   * `origins` has the inputs of tasks whose first record in this file is not that of their launch; null when the journal
+   * does not go back to the launch either.
    */
   commit(change: Change, origins?: ReadonlyMap<string, TaskInput | null>): string[];
-  /** Lets the file go as it is. What this process has in it stays its own. */
+  /** Closes the file without freeing what this process owns in it. */
   abandon(): void;
   /**
-   * Writes all that stands in the log of changes into the file itself, and begins a new log. False when other processes
-   * have the file open, and perhaps another log: then the file has everything, and the log stays as it is.
+   * Writes the whole write-ahead log into the file, and starts a new log. False when other processes have the file open,
+   * perhaps with another log: the file then has everything, but the log stays the same.
    */
   renewLog(): boolean;
 }
 
-/** What a store in a file works with. */
+/** Dependencies of a store in a file. */
 export interface SqliteStoreDeps {
-  /** Up to date, see `migrate`. */
+  /** Of the newest version, see `migrate`. */
   database: Database;
   owner: Owner;
   /** Epoch milliseconds. */
   now: () => number;
-  /** Tells whether a process of this machine still runs; only tests need another than the system's. */
+  /** Returns whether a process of this machine is alive. Default: asks the system; only tests need another. */
   running?: (process: KnownOwner) => boolean;
-  /** Takes care of damaged rows. Default: the first one is a fault of the whole file. */
+  /** Handles damaged rows. Default: treats the first one as damage of the whole file. */
   onDamaged?: OnDamaged;
 }
 
 const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts: context.facts, run: context.run });
 
-/** Keeps tasks in a file that many processes share, on behalf of one of its owners. Throws `DatabaseError`. */
+/** Creates the store of one owner in a file that many processes share. Throws `DatabaseError`. */
 export const createSqliteStore = ({
   database,
   owner: me,
@@ -52,37 +52,37 @@ export const createSqliteStore = ({
 }: SqliteStoreDeps): SqliteStore => {
   const rows = createRowReader(onDamaged);
   const tasks = createTaskTables(database, me, rows);
-  const listing = createSummaryTables(database, rows);
-  const estate = createOwnershipTables(database, me, rows, running);
-  /** Tasks that are live here. */
-  const held = new Set<string>();
-  /** Tasks that this store has written or removed: when the file does not have them, they were removed. */
+  const summaries = createSummaryTables(database, rows);
+  const ownership = createOwnershipTables(database, me, rows, running);
+  /** The tasks that this owner supervises. */
+  const owned = new Set<string>();
+  /** Tasks that this store has written or removed. If the file does not have one, it was removed, and is not inserted again. */
   const known = new Set<string>();
-  let signedAt = Number.NEGATIVE_INFINITY;
-  /** Since when there is no gap in the signs. */
+  let heartbeatAt = Number.NEGATIVE_INFINITY;
+  /** The time since which heartbeats came without a gap. */
   let steadySince = now();
   let isClosed = false;
 
   /**
-   * After a pause, of a machine that slept for instance, nothing is written in the name of an owner that seems gone.
-   * Signs at `at` in any case, where it is given.
+   * Does `work` in a transaction. Renews the lease first if the last heartbeat is older than `HEARTBEAT_MS`, so that a
+   * process that slept never writes under an expired lease; if `at` is given, always, with that time.
    */
-  const signed = <T>(work: () => T, at?: number): T => {
-    const isDue = at !== undefined || Math.abs(now() - signedAt) >= HEARTBEAT_MS;
+  const withHeartbeat = <T>(work: () => T, at?: number): T => {
+    const isDue = at !== undefined || Math.abs(now() - heartbeatAt) >= HEARTBEAT_MS;
     const time = at ?? now();
-    if (Math.abs(time - signedAt) > STEADY_MS) steadySince = time;
+    if (Math.abs(time - heartbeatAt) > STEADY_MS) steadySince = time;
     const result = database.transaction(() => {
-      if (isDue) estate.sign(time);
+      if (isDue) ownership.heartbeat(time);
       return work();
     });
-    if (isDue) signedAt = time;
+    if (isDue) heartbeatAt = time;
     return result;
   };
 
   const write = <T>(work: () => T, otherwise: T): T => {
     if (isClosed) return otherwise;
-    return signed(() => {
-      // Once a newer version is at work, it could not read what we write.
+    return withHeartbeat(() => {
+      // A newer version of the plugin could not read what this one writes.
       refuseNewer(database);
       return work();
     });
@@ -90,14 +90,14 @@ export const createSqliteStore = ({
 
   const store = (record: TaskRecord, origin: TaskInput | null): boolean => {
     const id = record.task.sessionID;
-    if (!held.has(id) && !known.has(id) && tasks.insert(record, origin)) {
-      listing.insert(record);
-      // The launch is not pending any more. Done here, so that no crash comes between.
-      if (origin) estate.endLaunch(origin.run.messageID);
+    if (!owned.has(id) && !known.has(id) && tasks.insert(record, origin)) {
+      summaries.insert(record);
+      // In the same transaction, so that no crash leaves the launch pending.
+      if (origin) ownership.endLaunch(origin.run.messageID);
       return true;
     }
-    if (!tasks.update(record, held.has(id) ? "own" : "free")) return false;
-    listing.update(record);
+    if (!tasks.update(record, owned.has(id) ? "own" : "free")) return false;
+    summaries.update(record);
     return true;
   };
 
@@ -112,25 +112,34 @@ export const createSqliteStore = ({
           .map(({ task }) => task.sessionID),
       );
       for (const entry of journal) if (!refused.has(entry.taskId)) tasks.append(entry);
-      for (const list of prompts) estate.replacePrompts(list);
+      for (const list of prompts) ownership.replacePrompts(list);
       return refused;
     }, new Set<string>());
     for (const { task, snapshot } of records) {
       known.add(task.sessionID);
-      if (lost.has(task.sessionID) || isAtRest(snapshot)) held.delete(task.sessionID);
-      else held.add(task.sessionID);
+      if (lost.has(task.sessionID) || isAtRest(snapshot)) owned.delete(task.sessionID);
+      else owned.add(task.sessionID);
     }
     return [...lost];
   };
 
-  const hold = (taskId: string) => {
-    held.add(taskId);
+  const own = (taskId: string) => {
+    owned.add(taskId);
     known.add(taskId);
   };
 
-  signed(() => undefined, now());
+  withHeartbeat(() => undefined, now());
   return {
-    ...createSqliteHistory({ database, owner: me, listing, tasks, rows, now, write, isOpen: () => !isClosed }),
+    ...createSqliteHistory({
+      database,
+      owner: me,
+      summaries: summaries,
+      tasks,
+      rows,
+      now,
+      write,
+      isOpen: () => !isClosed,
+    }),
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
     list: (filter) => (isClosed ? [] : tasks.list(filter)),
@@ -140,7 +149,7 @@ export const createSqliteStore = ({
         for (const taskId of taskIds) tasks.remove(taskId);
       }, undefined);
       for (const taskId of taskIds) {
-        held.delete(taskId);
+        owned.delete(taskId);
         known.add(taskId);
       }
     },
@@ -148,7 +157,7 @@ export const createSqliteStore = ({
       if (counted.size === 0) return;
       write(() => {
         for (const [taskId, progress] of counted) {
-          if (tasks.noteProgress(taskId, progress)) listing.touch(taskId);
+          if (tasks.storeProgress(taskId, progress)) summaries.touch(taskId);
         }
       }, undefined);
     },
@@ -158,43 +167,43 @@ export const createSqliteStore = ({
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
-    isAttended: (taskId) => isClosed || estate.isAttended(taskId, { now: now(), since: steadySince }),
+    isAttended: (taskId) => isClosed || ownership.isAttended(taskId, { now: now(), since: steadySince }),
     claim: (taskId) => {
-      // Nobody could go on from a record that cannot be read.
-      const take = () => tasks.get(taskId) !== undefined && (tasks.take(taskId) || tasks.ownerOf(taskId) === me.id);
+      // A task whose record cannot be read cannot go on.
+      const take = () => tasks.get(taskId) !== undefined && (tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id);
       const isMine = write(take, false);
-      if (isMine) hold(taskId);
+      if (isMine) own(taskId);
       return isMine;
     },
     release: (taskId) => {
-      write(() => tasks.give(taskId), undefined);
-      held.delete(taskId);
+      write(() => tasks.release(taskId), undefined);
+      owned.delete(taskId);
     },
 
-    beginLaunch: (launch) => write(() => estate.beginLaunch(launch), undefined),
-    endLaunch: (messageID) => write(() => estate.endLaunch(messageID), undefined),
+    beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
+    endLaunch: (messageID) => write(() => ownership.endLaunch(messageID), undefined),
 
     heartbeat: (at) => {
       if (isClosed) return [];
-      // Also beside a newer version: what is live here is not for others to take.
-      const mine = new Set(signed(tasks.owned, at));
-      const lost = [...held].filter((id) => !mine.has(id));
-      for (const id of lost) held.delete(id);
+      // Even if a newer version has the file by now: other processes must not take over tasks that are alive here.
+      const mine = new Set(withHeartbeat(tasks.ownedByMe, at));
+      const lost = [...owned].filter((id) => !mine.has(id));
+      for (const id of lost) owned.delete(id);
       return lost;
     },
     adopt: (at, wants) => {
-      const watch = { now: at, since: steadySince };
+      const check = { now: at, since: steadySince };
       const nothing: AbandonedWork = { tasks: [], prompts: [], launches: [] };
-      if (isClosed || !estate.hasOrphans(watch)) return nothing;
-      const left = write(() => estate.takeOver(watch, wants), nothing);
-      for (const { task } of left.tasks) hold(task.sessionID);
-      return left;
+      if (isClosed || !ownership.hasOrphans(check)) return nothing;
+      const adopted = write(() => ownership.takeOver(check, wants), nothing);
+      for (const { task } of adopted.tasks) own(task.sessionID);
+      return adopted;
     },
     close: () => {
       if (isClosed) return;
       isClosed = true;
       try {
-        estate.resign();
+        ownership.deleteOwner();
       } finally {
         database.close();
       }

@@ -5,7 +5,7 @@ import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.t
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskStats } from "../task-history.ts";
 import type { Database, Value } from "./database.ts";
-import { parsed, type RecordRow, type RowReader } from "./rows.ts";
+import { parseStored, type RecordRow, type RowReader } from "./rows.ts";
 
 type SummaryRow = [
   born: number,
@@ -28,14 +28,17 @@ interface TallyRow {
   duration: number;
 }
 
-/** As one text: 100,000 rows are read in half the time that it takes one by one. */
-const LISTED = `
+/** All rows as one text: that is twice as fast for 100,000 rows as reading them one by one. */
+const SELECT_SUMMARIES = `
   SELECT json_group_array(
     json_array(born, id, started_at, ended_at, duration, status, agent, directory, batch, description)
   ) AS rows FROM listed`;
-const RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
+const SELECT_RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
 
-/** Reads and writes the table `listed`, and what is counted from it. Writing is to be done inside a transaction. */
+/**
+ * Reads and writes the table `listed`, which has a summary of each task, and those that follow from it. Writing needs a
+ * transaction.
+ */
 export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
@@ -47,17 +50,19 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?, duration = ?, status = ? WHERE id = ?`,
   );
   const touch = database.prepare("UPDATE listed SET change = (SELECT number FROM newest_change) WHERE id = ?");
-  const selectNewest = database.prepare<{ number: number }>("SELECT number FROM newest_change");
-  const selectBorn = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
+  const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
+  const selectCreatedChange = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
     `SELECT change, born, id, snapshot, progress FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
   );
-  const selectBatch = database.prepare<RecordRow>(`${RECORDS} WHERE listed.batch = ? ORDER BY listed.started_at, born`);
+  const selectBatch = database.prepare<RecordRow>(
+    `${SELECT_RECORDS} WHERE listed.batch = ? ORDER BY listed.started_at, born`,
+  );
   const selectLive = database.prepare<RecordRow>(
-    `${RECORDS} WHERE listed.ended_at IS NULL ORDER BY listed.started_at, born`,
+    `${SELECT_RECORDS} WHERE listed.ended_at IS NULL ORDER BY listed.started_at, born`,
   );
   const selectEnded = database.prepare<RecordRow>(
-    `${RECORDS} WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT ? OFFSET ?`,
+    `${SELECT_RECORDS} WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT ? OFFSET ?`,
   );
   const selectTallies = database.prepare<TallyRow>("SELECT * FROM tally WHERE tasks > 0");
   const selectLongest = database.prepare<{ max: number | null }>(
@@ -66,62 +71,63 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const selectShortest = database.prepare<{ min: number | null }>(
     "SELECT min(duration) AS min FROM listed WHERE duration IS NOT NULL",
   );
-  const selectAll = database.prepare<{ rows: string }>(LISTED);
-  const selectListed = database.prepare<{ rows: string }>(`${LISTED} WHERE change > ?`);
+  const selectAll = database.prepare<{ rows: string }>(SELECT_SUMMARIES);
+  const selectNewer = database.prepare<{ rows: string }>(`${SELECT_SUMMARIES} WHERE change > ?`);
   const selectRemovals = database.prepare<{ seq: number; born: number; started_at: number }>(
     "SELECT seq, born, started_at FROM removal WHERE seq > ? ORDER BY seq",
   );
   const selectLastRemoval = database.prepare<{ seq: number | null }>("SELECT max(seq) AS seq FROM removal");
 
-  const readable = (found: RecordRow[]): TaskRecord[] => found.flatMap((row) => rows.record(row) ?? []);
-  const newest = (): number => selectNewest.get()?.number ?? 0;
+  const records = (found: RecordRow[]): TaskRecord[] => found.flatMap((row) => rows.record(row) ?? []);
+  const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
 
-  /** What many tasks have in common is held once. */
-  const words = new Map<string, string>();
-  const shared = (word: string): string => {
-    const known = words.get(word);
-    if (known === undefined) words.set(word, word);
-    return known ?? word;
+  /** Strings that many tasks share, so that each is in memory once. */
+  const strings = new Map<string, string>();
+  const intern = (text: string): string => {
+    const known = strings.get(text);
+    if (known === undefined) strings.set(text, text);
+    return known ?? text;
   };
 
-  const listed = (row: SummaryRow): TaskSummary => {
-    const [born, id, startedAt, endedAt, duration, status, agent, directory, batchId, description] = row;
+  const toSummary = (row: SummaryRow): TaskSummary => {
+    const [createdChange, id, startedAt, endedAt, duration, status, agent, directory, batchId, description] = row;
     return {
       id,
-      born,
+      createdChange,
       startedAt,
-      status: shared(status) as TaskStatus,
-      agent: shared(agent),
-      directory: shared(directory),
-      batchId: shared(batchId),
+      status: intern(status) as TaskStatus,
+      agent: intern(agent),
+      directory: intern(directory),
+      batchId: intern(batchId),
       text: searchKey(description),
       endedAt: endedAt ?? undefined,
       duration: duration ?? undefined,
     };
   };
-  const listedIn = (result: { rows: string } | undefined): TaskSummary[] =>
-    parsed<SummaryRow[]>(result?.rows ?? "[]").map(listed);
+  const summariesIn = (result: { rows: string } | undefined): TaskSummary[] =>
+    parseStored<SummaryRow[]>(result?.rows ?? "[]").map(toSummary);
 
-  let copy: { listing: SummaryIndex; change: number; removal: number } | undefined;
+  /** The summaries in memory, and the newest change and removal that they include. */
+  let copy: { index: SummaryIndex; change: number; removal: number } | undefined;
 
-  /** Reads all. What changes meanwhile is read again by the next look. */
-  const copied = (change: number, removal: number) => {
-    copy = { listing: createSummaryIndex(listedIn(selectAll.get())), change, removal };
-    return copy.listing;
+  /** Reads everything. Changes of other processes in the meantime are read by the next call of `index`. */
+  const readCopy = (change: number, removal: number): SummaryIndex => {
+    copy = { index: createSummaryIndex(summariesIn(selectAll.get())), change, removal };
+    return copy.index;
   };
 
-  /** As much as the table has, of which only what changed since the last time is read. */
-  const current = (): SummaryIndex => {
-    const change = newest();
+  /** Returns the summaries of all tasks. Reads only what changed since the last call. */
+  const index = (): SummaryIndex => {
+    const change = latestChange();
     const removal = selectLastRemoval.get()?.seq ?? 0;
-    if (!copy) return copied(change, removal);
+    if (!copy) return readCopy(change, removal);
     const removed = removal === copy.removal ? [] : selectRemovals.all(copy.removal);
-    // Some that are needed are not kept any more.
-    if (removal > copy.removal && removed[0]?.seq !== copy.removal + 1) return copied(change, removal);
-    for (const { born, started_at } of removed) copy.listing.drop({ born, startedAt: started_at });
-    if (change > copy.change) listedIn(selectListed.get(copy.change)).forEach(copy.listing.put);
+    // Only the newest removals are kept: some that the copy lacks are gone.
+    if (removal > copy.removal && removed[0]?.seq !== copy.removal + 1) return readCopy(change, removal);
+    for (const { born, started_at } of removed) copy.index.remove({ createdChange: born, startedAt: started_at });
+    if (change > copy.change) summariesIn(selectNewer.get(copy.change)).forEach(copy.index.upsert);
     copy = { ...copy, change, removal: removed.at(-1)?.seq ?? removal };
-    return copy.listing;
+    return copy.index;
   };
 
   const changing = ({ endedAt, duration, status, id }: TaskSummary): Value[] => [
@@ -135,25 +141,25 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     insert: (record: TaskRecord) => {
       bump.run();
       const { directory, description } = record.task;
-      const entry = summaryOf(record, 0);
-      insert.run(...changing(entry), entry.startedAt, entry.agent, directory, entry.batchId, description);
+      const summary = summaryOf(record, 0);
+      insert.run(...changing(summary), summary.startedAt, summary.agent, directory, summary.batchId, description);
     },
     update: (record: TaskRecord) => {
       bump.run();
       update.run(...changing(summaryOf(record, 0)));
     },
-    /** The task changed in something that is not listed. */
+    /** Gives a change number to a task whose summary stays the same. */
     touch: (taskId: string) => {
       bump.run();
       touch.run(taskId);
     },
-    /** Numbers are higher than `change` from now on. */
-    raise: (change: number) => void raise.run(change),
+    /** Makes all later changes get higher numbers than `change`. */
+    raiseChangeNumber: (change: number) => void raise.run(change),
 
-    /** All tasks in the order of their launch. */
-    current,
-    tallies: (): TaskStats => {
+    index,
+    stats: (): TaskStats => {
       const { byStatus, duration: none } = noStats();
+      // A map, since an agent may be called `constructor`.
       const byAgent = new Map<string, number>();
       let [total, ended, sum] = [0, 0, 0];
       for (const row of selectTallies.all()) {
@@ -167,14 +173,14 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
       const duration = ended === 0 ? none : { avg: sum / ended, max, min };
       return { total, byStatus, byAgent: Object.fromEntries(byAgent), duration };
     },
-    batch: (batchId: string): TaskRecord[] => readable(selectBatch.all(batchId)),
-    live: (): TaskRecord[] => readable(selectLive.all()),
-    newestEnded: (count: number, skip = 0): TaskRecord[] => readable(selectEnded.all(count, skip)),
-    newest,
-    bornOf: (taskId: string): number | undefined => selectBorn.get(taskId)?.born,
+    batch: (batchId: string): TaskRecord[] => records(selectBatch.all(batchId)),
+    live: (): TaskRecord[] => records(selectLive.all()),
+    newestEnded: (count: number, skip = 0): TaskRecord[] => records(selectEnded.all(count, skip)),
+    latestChange,
+    createdChangeOf: (taskId: string): number | undefined => selectCreatedChange.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {
       const changed: ChangedTask[] = [];
-      // Until there are so many that can be read: who gets fewer takes it that there are no more.
+      // Damaged rows are left out. Reads on until `limit` is reached: a caller takes fewer to mean that there are no more.
       for (let since: number | undefined = change; since !== undefined && changed.length < limit; ) {
         const wanted: number = limit - changed.length;
         const found = selectChanged.all(since, wanted);

@@ -8,10 +8,10 @@ import type { RecordRow, RowReader } from "./rows.ts";
 
 const DAY = 86_400_000;
 
-/** Rows that a sweep removes at once: the host stands still for some milliseconds. */
-const SWEPT_AT_ONCE = 200;
+/** Rows that a sweep deletes at most: that blocks the host for some milliseconds. */
+const SWEEP_BATCH = 200;
 
-/** Reads and writes the tables `task` and `journal`. Writing is to be done inside a transaction. */
+/** Reads and writes the tables `task` and `journal`. Writing needs a transaction. */
 export const createTaskTables = (database: Database, me: Owner, rows: RowReader) => {
   const insertTask = database.prepare(
     `INSERT INTO task (status, ended_at, owner, directory, database, snapshot, progress, id, parent, lead, started_at, origin)
@@ -32,12 +32,12 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
   const deleteTask = database.prepare("DELETE FROM task WHERE id = ?");
   const deleteOlder = database.prepare(
     `DELETE FROM task WHERE seq IN (
-       SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at < ? LIMIT ${SWEPT_AT_ONCE})`,
+       SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at < ? LIMIT ${SWEEP_BATCH})`,
   );
   const deleteBeyond = database.prepare(
     `DELETE FROM task WHERE seq IN (
        SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at IS NOT NULL
-       ORDER BY ended_at DESC, seq DESC LIMIT ${SWEPT_AT_ONCE} OFFSET ?)`,
+       ORDER BY ended_at DESC, seq DESC LIMIT ${SWEEP_BATCH} OFFSET ?)`,
   );
   const selectRecord = database.prepare<RecordRow>("SELECT id, snapshot, progress FROM task WHERE id = ?");
   const selectEvents = database.prepare<{ seq: number; event: string }>(
@@ -48,10 +48,10 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
     "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
   );
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
-  const take = database.prepare(
+  const setOwner = database.prepare(
     "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
   );
-  const give = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
+  const clearOwner = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
 
   const changing = ({ task, snapshot }: TaskRecord): Value[] => [
     task.status,
@@ -64,21 +64,24 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
   ];
 
   return {
-    /** Stores a task that the file does not have yet. `origin` is null when the journal does not begin there. */
+    /** Inserts a task; false when the file has it. `origin` is null when the journal does not go back to the launch. */
     insert: (record: TaskRecord, origin: TaskInput | null): boolean => {
       const { sessionID, parentSessionID, parentTaskId = null, startedAt } = record.task;
       const launched = [sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
       return insertTask.run(...changing(record), ...launched, origin && JSON.stringify(origin)) > 0;
     },
-    /** False when the task is not this owner's (`own`), or another's (`free`), or not there. */
+    /**
+     * False when the task does not exist, is another owner's, or, for `own`, has no owner. `free` updates tasks without an
+     * owner too.
+     */
     update: (record: TaskRecord, whose: "own" | "free"): boolean =>
       (whose === "own" ? updateOwn : updateFree).run(...changing(record), record.task.sessionID, me.id) > 0,
     append: ({ taskId, event }: JournalEntry) => void insertEvent.run(taskId, JSON.stringify(event)),
-    /** False when the task is another's, or not there. */
-    noteProgress: (taskId: string, progress: Progress): boolean =>
+    /** False when the task does not exist, or is another owner's. */
+    storeProgress: (taskId: string, progress: Progress): boolean =>
       updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
     remove: (taskId: string) => void deleteTask.run(taskId),
-    /** Removes some of what is not to be kept in this owner's directory, and returns how many. */
+    /** Deletes some of the tasks in this owner's directory that `retention` does not keep, and returns how many. */
     sweep: ({ days, count }: Retention, now: number): number =>
       (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
       (count === undefined ? 0 : deleteBeyond.run(me.directory, count)),
@@ -103,11 +106,13 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
         .all(taskId)
         .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event) ?? []),
 
-    /** Undefined: there is no such task. Null: it is at rest. */
+    /** Undefined when the task does not exist, null when it has no owner. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
-    idsFrom: (beginning: string, limit: number): string[] => selectIds.all(beginning, limit).map(({ id }) => id),
-    owned: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
-    take: (taskId: string): boolean => take.run(me.id, me.directory, me.database, taskId) > 0,
-    give: (taskId: string) => void give.run(taskId, me.id),
+    idsStartingWith: (beginning: string, limit: number): string[] =>
+      selectIds.all(beginning, limit).map(({ id }) => id),
+    ownedByMe: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
+    /** Makes this owner the owner of a task that has none. False when it has one, or does not exist. */
+    claim: (taskId: string): boolean => setOwner.run(me.id, me.directory, me.database, taskId) > 0,
+    release: (taskId: string) => void clearOwner.run(taskId, me.id),
   };
 };
