@@ -9,7 +9,7 @@ import { toSingleLine } from "../services/text/single-line.ts";
 import { CommandError } from "./command.ts";
 import { clockTime, date } from "./format/times.ts";
 
-/** Tasks that are listed when an id is not that of one. */
+/** The number of tasks listed when an id does not identify one. */
 const LISTED = 10;
 
 const load = async (): Promise<OpenDatabase> => {
@@ -23,11 +23,15 @@ const load = async (): Promise<OpenDatabase> => {
 };
 
 const adviceOn = (kind: FaultKind, folder: string | undefined): string[] => {
-  if (kind === "readonly") return ["Reading takes a file of locks beside it, which you may not make in that folder."];
+  if (kind === "readonly")
+    return ["Reading it needs a lock file next to it, which you are not allowed to create in that folder."];
   return folder === undefined ? ["--data names another folder than the plugin's default."] : [];
 };
 
-/** Reads from the tasks in a data folder, the plugin's own by default. What goes wrong is said with the file's name. */
+/**
+ * Runs `read` on the journals in a data folder; default: the plugin's own. Throws `CommandError`, which names the file, when
+ * they cannot be read.
+ */
 export const withJournals = async <T>(folder: string | undefined, read: (journals: JournalReader) => T): Promise<T> => {
   const openDatabase = await load();
   const path = join(folder ?? dataFolder(), "tasks.db");
@@ -47,7 +51,7 @@ export const withJournals = async <T>(folder: string | undefined, read: (journal
 const line = ({ id, status, startedAt, description }: NamedTask): string =>
   `  ${id}  ${status.padEnd(9)}  ${date(startedAt).slice(0, 10)} ${clockTime(startedAt).slice(0, 8)}  ${toSingleLine(description)}`;
 
-/** The task that is meant by an id or by the beginning of one. */
+/** Returns the task with this id, or with the only id that starts with it. Throws `CommandError` otherwise. */
 const taskNamed = (journals: JournalReader, id: string): NamedTask => {
   const found = journals.find(id);
   const [task, ...others] = found;
@@ -64,7 +68,7 @@ const taskNamed = (journals: JournalReader, id: string): NamedTask => {
   throw new CommandError([`There is no task "${toSingleLine(id)}". The newest are:`, ...shown(newest)].join("\n"));
 };
 
-/** The journal of the task that is meant by an id or by the beginning of one. */
+/** Returns the journal of the task with this id, or with the only id that starts with it. Throws `CommandError` otherwise. */
 export const journalOf = (journals: JournalReader, id: string): Journal => {
   const task = taskNamed(journals, id);
   const journal = journals.journal(task.id);

@@ -206,11 +206,11 @@ describe("export", () => {
   });
 });
 
-test("a file that is no exported journal is refused with its name", async () => {
+test("a file that is not an exported journal is refused with its name", async () => {
   const file = join(temporaryFolder(), "other.json");
   writeFileSync(file, "{}");
   const { code, error } = await opencodeTaskchart(["replay", "--file", file]);
-  expect(error).toBe(`The file ${file} is no exported journal. The command "export" writes such files.\n`);
+  expect(error).toBe(`The file ${file} is not an exported journal. The command "export" writes such files.\n`);
   expect(code).toBe(2);
   expect((await opencodeTaskchart(["replay", "--file", `${file}.none`])).error).toMatch(
     /^The file cannot be read: ENOENT/,

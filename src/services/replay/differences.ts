@@ -1,8 +1,8 @@
 import { type StoredSnapshot, statePath } from "../../machines/task/machine.ts";
 
-/** Something that is not the same on both sides. A side without it is undefined there. */
+/** A value that differs between the two snapshots. Undefined on the side that lacks it. */
 export interface Difference {
-  /** Such as `lifecycle` or `context.error.message`. */
+  /** Path of the value, such as `lifecycle` or `context.error.message`. */
   path: string;
   journal: unknown;
   stored: unknown;
@@ -19,10 +19,10 @@ function compare(path: string, journal: unknown, stored: unknown): Difference[] 
   return [...keys].flatMap((key) => compare(`${path}.${key}`, journal[key], stored[key]));
 }
 
-/** What is stored is JSON: it has no undefined, for instance. */
+/** Returns a value as it is after storing and reading it: without undefined, for instance. */
 export const toJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Where the snapshot that a journal leads to is not the one that was stored; nothing when they are the same. */
+/** Compares the snapshot that a journal replays to with the stored one. Returns an empty list when they are the same. */
 export const differences = (journal: StoredSnapshot, stored: StoredSnapshot): Difference[] => {
   const regions = new Set([...Object.keys(journal.value), ...Object.keys(stored.value)]) as Set<
     keyof typeof stored.value

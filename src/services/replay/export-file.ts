@@ -8,17 +8,17 @@ const FORMAT = "opencode-taskchart journal";
 /** The version of the layout below, and of the names that the task's chart has. */
 const VERSION = 2;
 
-/** A file in which a journal goes from one person to another. What events and contexts are in detail is the chart's. */
+/** The file format in which people pass on journals. The details of events and contexts are left to the chart. */
 const ExportedJournal = z.object({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
   /** ISO 8601. */
   exportedAt: z.iso.datetime(),
-  /** The version of this plugin that exported it. */
+  /** The version of the plugin that wrote the file. */
   plugin: z.string(),
-  /** The version of the database that it comes from. */
+  /** The version of the database from which the journal comes. */
   schema: z.int(),
-  /** False when placeholders stand for all that was said. */
+  /** False when all private texts are replaced by placeholders. */
   hasText: z.boolean(),
   taskId: z.string(),
   origin: z.looseObject({ facts: z.looseObject({}), run: z.looseObject({}) }).nullable(),
@@ -32,7 +32,7 @@ const ExportedJournal = z.object({
   }),
 });
 
-/** What is known of a journal beside itself. */
+/** The facts about an exported journal. */
 export type ExportFacts = Pick<z.infer<typeof ExportedJournal>, "exportedAt" | "plugin" | "schema" | "hasText">;
 
 /** A journal that was exported. */
@@ -42,8 +42,8 @@ export interface ExportedFile {
 }
 
 /**
- * The text of a file, which a terminal can show: nothing in it moves a cursor or turns text round. Without `hasText`,
- * what was said in the conversation is left out.
+ * Returns the text of an export file. It is safe to print on a terminal: no character of it moves the cursor or changes
+ * the direction of text. Without `hasText`, all private texts are redacted.
  */
 export const serialize = (journal: Journal, facts: ExportFacts): string => {
   const { exportedAt, plugin, schema, hasText } = facts;
@@ -63,7 +63,7 @@ export const serialize = (journal: Journal, facts: ExportFacts): string => {
   return `${escapeUnprintable(JSON.stringify(file, null, 2))}\n`;
 };
 
-/** Reads such a text back. Returns what is wrong with it, in words that follow the name of the file, where it is none. */
+/** Parses the text of an export file. If it is not one, returns what is wrong, worded to follow the name of the file. */
 export const parse = (text: string): ExportedFile | { wrong: string } => {
   let json: unknown;
   try {
@@ -72,7 +72,7 @@ export const parse = (text: string): ExportedFile | { wrong: string } => {
     return { wrong: "is not JSON" };
   }
   const version = versionOf(json);
-  if (version === undefined) return { wrong: "is no exported journal" };
+  if (version === undefined) return { wrong: "is not an exported journal" };
   if (version === 1) return { wrong: "was exported by an older version of this plugin: export the task again" };
   if (version !== VERSION) return { wrong: `has layout ${version}, and this version reads layout ${VERSION}` };
   const read = ExportedJournal.safeParse(json);
@@ -81,7 +81,7 @@ export const parse = (text: string): ExportedFile | { wrong: string } => {
     return { wrong: `is damaged: ${issue?.path.join(".")}: ${issue?.message}` };
   }
   const { taskId, origin, events, snapshot, ...facts } = read.data;
-  // What goes beyond the schema is for the machine to judge: it refuses what it does not know.
+  // The machine checks what the schema does not: it refuses events and states that it does not know.
   return { facts, journal: { taskId, origin, events, snapshot } as unknown as Journal };
 };
 

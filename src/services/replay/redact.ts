@@ -41,9 +41,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 const PRIVATE = /(?!)/;
 
 /**
- * The strings that each field may keep. A string is kept only if both its field and its form say that it is not private:
- * a secret that looks like an id is hidden in a prompt, and a secret in the place of an id is hidden unless it has the
- * 26 random-looking characters of one. A new field does not compile until it is listed here.
+ * The form of the strings that each field may keep. Both the field and the form must fit: a text that looks like an id is
+ * hidden in a prompt, and a private text in the place of an id is hidden, since it does not have a known prefix followed
+ * by exactly 26 characters without spaces, the first 12 of them hexadecimal. Code with a new field does not compile until
+ * the field is listed here; a field that is not listed is hidden, its name included.
  */
 const KEPT: Readonly<Record<Field, RegExp>> = {
   taskId: ID,

@@ -138,8 +138,8 @@ test("a journal that does not go back to the launch is exported too", () => {
 
 test.each([
   ["no JSON", "{", "is not JSON"],
-  ["something else", "[1]", "is no exported journal"],
-  ["other JSON", '{"name":"x"}', "is no exported journal"],
+  ["something else", "[1]", "is not an exported journal"],
+  ["other JSON", '{"name":"x"}', "is not an exported journal"],
   [
     "a newer layout",
     '{"format":"opencode-taskchart journal","version":3}',

@@ -5,7 +5,7 @@ import { type Change, type JournalEntry, matches, type TaskFilter, type TaskReco
 
 interface Entry {
   record: TaskRecord;
-  /** What the machine began with, so that `events` replay from it; null when the buffer lacks the first events. */
+  /** The machine's input, from which `events` replay; null when the buffer lacks the first events. */
   origin: TaskInput | null;
   events: TaskEvent[];
   isUnsaved: boolean;
@@ -135,8 +135,8 @@ export interface NumberedChange {
 
 /**
  * Numbers the changes that the file does not have yet. Their numbers lie between the newest number known to be in the
- * file and the next whole one: every later change of any process has a higher number, so whoever reads changes by number
- * misses none.
+ * file and the next whole one: every later change of any process has a higher number, so a reader who continues from
+ * a number misses none.
  */
 export interface BufferedChanges {
   /** Notes a change of a task. It gets its number when somebody reads it. */

@@ -3,7 +3,7 @@
  * nothing is lost when it can be used again. How the pieces fit:
  *
  * - `resilient-store.ts` is the `Store`. It notes each change here first, then has `reconnect.ts` write what is unsaved.
- *   Normally that is the one change, so the buffer is empty again at once except for the live tasks.
+ *   Normally that is this one change, and nothing unsaved is left.
  * - While writing fails, unsaved changes pile up here. Reads take what the file has and put the unsaved part over it
  *   (`resilient-history.ts` for pages, counts and changes). Without a file, the buffer alone is the store.
  * - `save` writes it all, in the order that keeps the file consistent. Records and events are one transaction; the rest
@@ -27,8 +27,8 @@ import {
 import { createCommandsInMemory } from "./commands-in-memory.ts";
 
 /**
- * How far the change numbers of a new file start above those that this process knew of the lost one. Other processes
- * that go on in the new file may have known some more.
+ * The gap between the highest change number of a lost file that this process knows, and the first one of the new file.
+ * Other processes, which continue in the new file too, may have seen some higher numbers.
  */
 const CHANGE_GAP = 1_000;
 

@@ -45,7 +45,7 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number)
   };
 };
 
-/** What the order of launch is sorted by. */
+/** The fields by which tasks are sorted in the order of their launch. */
 export type SortKey = Pick<TaskSummary, "startedAt" | "createdChange">;
 
 /** Compares two tasks by the order of their launch. */

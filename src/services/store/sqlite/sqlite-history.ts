@@ -35,9 +35,9 @@ export interface SqliteHistoryDeps {
 /**
  * Creates the history of all processes that share a file.
  *
- * Only pages are found in the copy of the summaries in memory, which SQL could not do within 10 ms at 100,000 tasks where
- * they are searched. The other questions have an index or a table of counts: from the copy they take 10 to 100 ms, and
- * its first use costs 0.3 s (measured). During an outage they come from the copy too, see `resilient-history.ts`.
+ * Pages come from a copy of the summaries in memory, since SQL cannot search 100,000 tasks within 10 ms. The other queries
+ * use an index or a table of counts: from the copy they would take 10 to 100 ms at 100,000 tasks, and loading it 0.3 s
+ * (measured). Only during an outage all of them use summaries in memory, see `resilient-history.ts`.
  */
 export const createSqliteHistory = (deps: SqliteHistoryDeps): FileHistory => {
   const { database, owner, summaries, tasks, rows, now, write, isOpen } = deps;

@@ -133,7 +133,7 @@ export const createSqliteStore = ({
     ...createSqliteHistory({
       database,
       owner: me,
-      summaries: summaries,
+      summaries,
       tasks,
       rows,
       now,

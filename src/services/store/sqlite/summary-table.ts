@@ -28,7 +28,7 @@ interface TallyRow {
   duration: number;
 }
 
-/** All rows as one text: that is twice as fast for 100,000 rows as reading them one by one. */
+/** Selects all rows as one text: for 100,000 rows, twice as fast as reading them one by one. */
 const SELECT_SUMMARIES = `
   SELECT json_group_array(
     json_array(born, id, started_at, ended_at, duration, status, agent, directory, batch, description)
@@ -36,8 +36,8 @@ const SELECT_SUMMARIES = `
 const SELECT_RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
 
 /**
- * Reads and writes the table `listed`, which has a summary of each task, and those that follow from it. Writing needs a
- * transaction.
+ * Reads and writes the table `listed`, which has a summary of each task, and reads the tables that triggers derive from
+ * it. Writing needs a transaction.
  */
 export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
