@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { openTerminal } from "../../src/cli/terminal.ts";
-import { createHouse } from "../services/store/shared-file.ts";
+import { createSharedFile } from "../services/store/shared-file.ts";
 import { tell } from "../services/store/story.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
@@ -11,12 +11,12 @@ const HOSTILE = "a\u001b[2Jb\u009b2Jc\u202ed\u200be\u0007\u001b]0;title\u0007f\u
 const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/u;
 
 const withHostileTask = (): string => {
-  const house = createHouse();
-  const { store } = house.move("OpenCode");
+  const file = createSharedFile();
+  const { store } = file.openAs("OpenCode");
   const story = tell("ses_counting", { description: HOSTILE, prompt: HOSTILE, agent: HOSTILE, batchId: HOSTILE });
   store.commit(story.launch());
   store.commit(story.answer(HOSTILE));
-  return dirname(house.path);
+  return dirname(file.path);
 };
 
 test("no command prints a character that a terminal obeys, whatever a task is called and has said", async () => {

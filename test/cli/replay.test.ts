@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { temporaryFolder } from "../services/store/places.ts";
-import { createHouse } from "../services/store/shared-file.ts";
+import { createSharedFile } from "../services/store/shared-file.ts";
 import { type StoryOptions, tell } from "../services/store/story.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
@@ -14,17 +14,17 @@ const openDatabase = await loadSqlite();
 
 /** A folder with a task in it that is told and resumed, and the process that has it open. */
 const withTask = (id = "ses_counting", options: StoryOptions = {}) => {
-  const house = createHouse();
-  const { store } = house.move("OpenCode");
+  const file = createSharedFile();
+  const { store } = file.openAs("OpenCode");
   const story = tell(id, options);
   store.commit(story.whole());
   store.commit(story.resume());
   const change = (sql: string) => {
-    const database = openDatabase(house.path);
+    const database = openDatabase(file.path);
     database.exec(sql);
     database.close();
   };
-  return { data: dirname(house.path), store, story, change };
+  return { data: dirname(file.path), store, story, change };
 };
 
 describe("replay", () => {

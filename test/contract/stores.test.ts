@@ -36,13 +36,13 @@ describe("the store in a file keeps the contract of a store", () => {
   });
 });
 
-describe("the kept store keeps the contract of a store", () => {
+describe("the resilient store keeps the contract of a store", () => {
   describeStore(async () =>
     closedLater(await openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() })),
   );
 });
 
-describe.each(["full", "busy", "other"] as const)("the kept store on a disk that is %s", (kind) => {
+describe.each(["full", "busy", "other"] as const)("the resilient store on a disk that is %s", (kind) => {
   describeStore(
     async () => {
       const disk = createFaultyDisk(openDatabase);
@@ -56,7 +56,7 @@ describe.each(["full", "busy", "other"] as const)("the kept store on a disk that
   );
 });
 
-describe("the kept store on a disk that never answered", () => {
+describe("the resilient store on a disk that never answered", () => {
   describeStore(
     async () => {
       const disk = createFaultyDisk(openDatabase);

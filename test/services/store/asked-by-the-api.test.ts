@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/services/store/store.ts";
-import { createHouse } from "./shared-file.ts";
+import { createSharedFile } from "./shared-file.ts";
 import { tell } from "./story.ts";
 
 const launch = (store: Store, id: string) => {
@@ -17,15 +17,15 @@ const launchToRest = (store: Store, id: string) => {
 };
 
 test("a task is attended while a living process supervises it, or has its directory open", () => {
-  const house = createHouse();
-  const [shop, other] = [house.move("shop", { directory: "/shop" }), house.move("other", { directory: "/other" })];
+  const file = createSharedFile();
+  const [shop, other] = [file.openAs("shop", { directory: "/shop" }), file.openAs("other", { directory: "/other" })];
   launch(shop.store, "ses_live");
   launchToRest(shop.store, "ses_rest");
   const attended = () => ["ses_live", "ses_rest"].map((id) => other.store.isAttended(id));
   expect(attended()).toEqual([true, true]);
   shop.kill();
   expect(attended()).toEqual([false, false]);
-  const successor = house.move("successor", { directory: "/shop" });
+  const successor = file.openAs("successor", { directory: "/shop" });
   expect(attended()).toEqual([true, true]);
   successor.store.close();
   expect(attended()).toEqual([false, false]);
@@ -34,7 +34,7 @@ test("a task is attended while a living process supervises it, or has its direct
 });
 
 test("ids are found by how they begin, and ended tasks a part at a time", () => {
-  const { store } = createHouse().move("one");
+  const { store } = createSharedFile().openAs("one");
   for (const id of ["ses_b", "ses_a2", "ses_a1", "ses_A", "ses_a%"]) launchToRest(store, id);
   expect(store.idsStartingWith("ses_a", 10)).toEqual(["ses_a%", "ses_a1", "ses_a2"]);
   expect(store.idsStartingWith("ses_a", 2)).toEqual(["ses_a%", "ses_a1"]);

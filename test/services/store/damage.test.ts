@@ -27,7 +27,7 @@ import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { startChild } from "./children.ts";
 import { ownerOf } from "./owners.ts";
 import { createLogged, temporaryFolder } from "./places.ts";
-import { openKept, readFile } from "./resilient.ts";
+import { openResilient, readFile } from "./resilient.ts";
 import { noticePrompt, START, type Story, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
@@ -47,7 +47,7 @@ const damagedIn = (folder: string) =>
 
 /** A file with 200 ended tasks, of which far more than SQLite keeps in memory of them is on disk. */
 const filledFolder = async (): Promise<string> => {
-  const { store, folder } = await openKept({ owner: ownerOf("earlier") });
+  const { store, folder } = await openResilient({ owner: ownerOf("earlier") });
   for (let index = 0; index < 200; index += 1) {
     store.commit(tell(`ses_old_${index}`, { parentSessionID: "ses_old", prompt: "x".repeat(9_000) }).whole());
   }
@@ -67,7 +67,7 @@ describe("at the opening", () => {
     const folder = temporaryFolder();
     const garbage = "no database at all\n".repeat(1_000);
     writeFileSync(join(folder, "tasks.db"), garbage);
-    const { store, path, log } = await openKept({ folder });
+    const { store, path, log } = await openResilient({ folder });
     works(store);
     const [aside = ""] = damagedIn(folder);
     expect(aside).toBe("tasks.db.damaged-2026-01-01T00-00-00-000Z");
@@ -82,7 +82,7 @@ describe("at the opening", () => {
     const folder = temporaryFolder();
     for (const text of ["one", "two"]) {
       writeFileSync(join(folder, "tasks.db"), text.repeat(1_000));
-      (await openKept({ folder })).store.close();
+      (await openResilient({ folder })).store.close();
     }
     expect(damagedIn(folder).map((name) => readFileSync(join(folder, name), "utf8").slice(0, 3))).toEqual([
       "one",
@@ -93,7 +93,7 @@ describe("at the opening", () => {
   test("a truncated file is set aside when its damage shows", async () => {
     const folder = await filledFolder();
     truncateSync(join(folder, "tasks.db"), 50_000);
-    const { store, log } = await openKept({ folder });
+    const { store, log } = await openResilient({ folder });
     expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
     works(store);
     expect(damagedIn(folder)).toHaveLength(1);
@@ -108,7 +108,7 @@ describe("at the opening", () => {
     database.close();
     const hash = () => createHash("sha256").update(readFileSync(path)).digest("hex");
     const before = hash();
-    const { store, log } = await openKept({ folder });
+    const { store, log } = await openResilient({ folder });
     works(store);
     store.close();
     expect(hash()).toBe(before);
@@ -121,7 +121,7 @@ describe("at the opening", () => {
   test("a folder that cannot be made leaves tasks in memory, and that is said once", async () => {
     const inTheWay = join(temporaryFolder(), "file");
     writeFileSync(inTheWay, "");
-    const { store, log } = await openKept({ folder: join(inTheWay, "data") });
+    const { store, log } = await openResilient({ folder: join(inTheWay, "data") });
     works(store);
     store.heartbeat(START);
     expect(log.errors).toHaveLength(1);
@@ -132,7 +132,7 @@ describe("at the opening", () => {
   test("a folder in the file's place does too", async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "tasks.db"));
-    const { store, log } = await openKept({ folder });
+    const { store, log } = await openResilient({ folder });
     works(store);
     expect(log.errors).toHaveLength(1);
   });
@@ -150,7 +150,7 @@ describe("at the opening", () => {
 
   test("folder and file are for their user alone", async () => {
     const folder = join(temporaryFolder(), "some", "data");
-    const { store } = await openKept({ folder });
+    const { store } = await openResilient({ folder });
     works(store);
     const modes = ["", "tasks.db", "tasks.db-wal", "tasks.db-shm"].map(
       (name) => statSync(join(folder, name)).mode & 0o777,
@@ -166,7 +166,7 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
   /** As it is while another process has the file open. */
   const open = async () => {
     const folder = join(temporaryFolder(), "data");
-    const other = await openKept({ folder, owner: ownerOf("other") });
+    const other = await openResilient({ folder, owner: ownerOf("other") });
     other.store.commit(tell("ses_before").launch());
     writeFileSync(join(folder, "tasks.db.damaged-of-old"), "old");
     NAMES.forEach((name, index) => void chmodSync(join(folder, name), MODES[index] ?? 0));
@@ -176,12 +176,12 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
 
   test("is its user's alone again from the next start on, with every file of tasks in it, and that is said", async () => {
     const folder = await open();
-    const { store, log } = await openKept({ folder });
+    const { store, log } = await openResilient({ folder });
     expect(modesOf(folder)).toEqual([0o700, 0o600, 0o600, 0o600, 0o600]);
     works(store);
     expect([log.errors.length, log.infos.length]).toEqual([0, 1]);
     for (const name of NAMES) expect(log.infos[0]).toContain(join(folder, name));
-    const again = await openKept({ folder, owner: ownerOf("again") });
+    const again = await openResilient({ folder, owner: ownerOf("again") });
     expect([again.log.errors, again.log.infos]).toEqual([[], []]);
   });
 
@@ -214,10 +214,10 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
 
 describe("in mid-life", () => {
   const lived = async (folder: string, id: string) => {
-    const kept = await openKept({ folder, owner: ownerOf(id, { pid: process.pid, startedAt: 1 }) });
+    const opened = await openResilient({ folder, owner: ownerOf(id, { pid: process.pid, startedAt: 1 }) });
     const story = tell(`ses_${id}`);
-    kept.store.commit(story.launch());
-    return { ...kept, story };
+    opened.store.commit(story.launch());
+    return { ...opened, story };
   };
 
   const isWhole = (store: Store, { id, record, events }: Story) => {
@@ -239,10 +239,10 @@ describe("in mid-life", () => {
     expect(log.errors).toHaveLength(1);
     readFile(path, (file) => isWhole(file, story));
     store.close();
-    const estate = readFile(path, (file) => file.adopt(START, () => true));
-    expect(estate.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_a", "ses_works"]);
-    expect(estate.prompts).toEqual(prompts);
-    expect(estate.launches).toHaveLength(1);
+    const adopted = readFile(path, (file) => file.adopt(START, () => true));
+    expect(adopted.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_a", "ses_works"]);
+    expect(adopted.prompts).toEqual(prompts);
+    expect(adopted.launches).toHaveLength(1);
   });
 
   test("what was taken over or claimed goes on in the new file too; its journal is said to begin late", async () => {
@@ -273,9 +273,9 @@ describe("in mid-life", () => {
       ["ses_dead", 0],
       ["ses_rested", 0],
     ]);
-    const estate = readFile(path, (file) => file.adopt(START, () => true));
-    expect(estate.tasks).toHaveLength(4);
-    expect(estate.prompts).toEqual(prompts);
+    const adopted = readFile(path, (file) => file.adopt(START, () => true));
+    expect(adopted.tasks).toHaveLength(4);
+    expect(adopted.prompts).toEqual(prompts);
   });
 
   test("of two processes one sets the file aside, the other follows, and both go on in the new one", async () => {
@@ -318,11 +318,11 @@ describe("in mid-life", () => {
 
 describe("the write-ahead log", () => {
   const begun = async (folder = temporaryFolder(), id = "me") => {
-    const kept = await openKept({ folder, owner: ownerOf(id) });
+    const opened = await openResilient({ folder, owner: ownerOf(id) });
     const [live, rested] = [tell(`ses_live_${id}`), tell(`ses_rested_${id}`)];
-    kept.store.commit(live.launch());
-    kept.store.commit(rested.whole());
-    return { ...kept, live, rested };
+    opened.store.commit(live.launch());
+    opened.store.commit(rested.whole());
+    return { ...opened, live, rested };
   };
   const removeLog = (path: string, ...suffixes: string[]) => {
     for (const suffix of suffixes) rmSync(path + suffix);
@@ -389,7 +389,7 @@ describe("the write-ahead log", () => {
     killed.process.kill("SIGKILL");
     await ended;
     removeLog(join(folder, "tasks.db"), "-wal");
-    const { store, log } = await openKept({ folder });
+    const { store, log } = await openResilient({ folder });
     works(store);
     expect(log.errors).toHaveLength(1);
     expect(log.errors[0]).toContain("lacks its write-ahead log");
@@ -399,7 +399,7 @@ describe("the write-ahead log", () => {
 
 test("a data folder that is removed comes back with the next beat, and what goes on is in it", async () => {
   const folder = join(temporaryFolder(), "data");
-  const { store, path, log } = await openKept({ folder });
+  const { store, path, log } = await openResilient({ folder });
   const story = tell("ses_1");
   store.commit(story.launch());
   store.commit(tell("ses_rested").whole());
@@ -418,24 +418,24 @@ test("a data folder that is removed comes back with the next beat, and what goes
 describe("a damaged row", () => {
   const filled = async () => {
     const folder = temporaryFolder();
-    const kept = await openKept({ folder });
+    const opened = await openResilient({ folder });
     const others = [tell("ses_a"), tell("ses_c", { after: 2 })];
     const broken = tell("ses_b", { after: 1 });
-    for (const story of [...others, broken]) kept.store.commit(story.whole());
+    for (const story of [...others, broken]) opened.store.commit(story.whole());
     const change = (sql: string) => {
-      const database = openDatabase(kept.path);
+      const database = openDatabase(opened.path);
       database.exec(sql);
       database.close();
     };
     const rowsOf = <Row>(sql: string): Row[] => {
-      const database = openDatabase(kept.path);
+      const database = openDatabase(opened.path);
       try {
         return database.prepare<Row>(sql).all();
       } finally {
         database.close();
       }
     };
-    return { ...kept, others, broken, change, rowsOf };
+    return { ...opened, others, broken, change, rowsOf };
   };
 
   test.each([
@@ -508,16 +508,16 @@ describe("a damaged row", () => {
 
   test("of a dead process stays its own; what else it had is taken over", async () => {
     const { store, log, change, rowsOf, clock, folder } = await filled();
-    const dead = await openKept({ folder, owner: ownerOf("dead") });
+    const dead = await openResilient({ folder, owner: ownerOf("dead") });
     const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1"), noticePrompt("msg_2")] }];
     dead.store.commit({ ...tell("ses_1").launch(), prompts });
     dead.store.commit(tell("ses_2").launch());
     dead.store.close();
     change("UPDATE task SET snapshot = '{' WHERE id = 'ses_1'");
     change("UPDATE prompt SET prompt = '{' WHERE seq = (SELECT min(seq) FROM prompt)");
-    const estate = store.adopt(clock.now(), () => true);
-    expect(estate.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_2"]);
-    expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_2")] }]);
+    const adopted = store.adopt(clock.now(), () => true);
+    expect(adopted.tasks.map(({ task }) => task.sessionID)).toEqual(["ses_2"]);
+    expect(adopted.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_2")] }]);
     expect(store.adopt(clock.now(), () => true).tasks).toEqual([]);
     store.commit({ records: [], journal: [], prompts: [{ parentSessionID: "ses_parent", prompts: [] }] });
     expect(rowsOf("SELECT owner FROM task WHERE id = 'ses_1' UNION ALL SELECT owner FROM prompt")).toEqual([
@@ -529,7 +529,7 @@ describe("a damaged row", () => {
 
   test("of a command, or of its outcome, is a refusal that says to try again", async () => {
     const { store, log, change, clock, folder } = await filled();
-    const asking = await openKept({ folder, owner: ownerOf("asking"), clock });
+    const asking = await openResilient({ folder, owner: ownerOf("asking"), clock });
     for (const id of ["req_1", "req_2"]) {
       asking.store.submitCommand({ id, taskId: "ses_a", command: { kind: "cancel" } }, clock.now());
     }
@@ -604,7 +604,7 @@ test("data are kept where XDG says, and a relative path there says nothing", () 
 
 test("in a file that follows a lost one, numbers of changes begin above those that any process can have read", async () => {
   const folder = temporaryFolder();
-  const [a, b] = [await openKept({ folder }), await openKept({ folder, owner: ownerOf("b") })];
+  const [a, b] = [await openResilient({ folder }), await openResilient({ folder, owner: ownerOf("b") })];
   a.store.commit(tell("ses_a").launch());
   expect(a.store.latestChange()).toBeGreaterThan(0);
   // The other process, and who follows it, see many more changes than this one.

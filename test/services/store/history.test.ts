@@ -11,8 +11,8 @@ import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
 import { noProgress } from "../../../src/task.ts";
 import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
-import { openKept, readFile } from "./resilient.ts";
-import { createHouse } from "./shared-file.ts";
+import { openResilient, readFile } from "./resilient.ts";
+import { createSharedFile } from "./shared-file.ts";
 import { START, type Story, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
@@ -29,8 +29,8 @@ const changesOf = (store: Store, since: number) =>
 const cancel = (id: string, taskId: string) => ({ id, taskId, command: { kind: "cancel" as const } });
 
 test("two processes see each other's tasks, changes and removals; numbers rise through both", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const [mine, other] = [tell("ses_a"), tell("ses_b", { after: 1 })];
   const steps = [
     () => a.commit(mine.launch()),
@@ -56,8 +56,8 @@ test("two processes see each other's tasks, changes and removals; numbers rise t
 });
 
 test("what another process may not change gets no number", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   a.commit(tell("ses_1").launch());
   const latest = a.latestChange();
   b.storeProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
@@ -69,7 +69,7 @@ test("what another process may not change gets no number", () => {
 });
 
 test("a number is not given out again when its task is removed", () => {
-  const { store } = createHouse().move("a");
+  const { store } = createSharedFile().openAs("a");
   store.commit(tell("ses_1").launch());
   const latest = store.latestChange();
   store.remove(["ses_1"]);
@@ -78,8 +78,8 @@ test("a number is not given out again when its task is removed", () => {
 });
 
 test("who has not looked for more removals than are remembered reads everything anew", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const launches = Array.from({ length: 1_203 }, (_, index) => tell(`ses_${index}`, { after: index }).launch());
   b.commit({
     records: launches.flatMap(({ records }) => records),
@@ -89,7 +89,7 @@ test("who has not looked for more removals than are remembered reads everything 
   expect(pageOf(a).total).toBe(1_203);
   b.remove(launches.flatMap(({ records }) => records.map(({ task }) => task.sessionID)).slice(2));
   expect(pageOf(a)).toEqual({ ids: ["ses_1", "ses_0"], total: 2 });
-  expect(house.rows("SELECT * FROM removal")).toHaveLength(1_000);
+  expect(file.rows("SELECT * FROM removal")).toHaveLength(1_000);
 });
 
 test("a file of version 1 is brought up to date with everything that it has", () => {
@@ -124,7 +124,7 @@ test("a file of version 1 is brought up to date with everything that it has", ()
   first.close();
   database.close();
 
-  const { store } = createHouse(path).move("a");
+  const { store } = createSharedFile(path).openAs("a");
   expect(store.page(ALL).records).toEqual([resumed, rested, live].map((story) => story?.record()));
   expect(pageOf(store, { search: "über" })).toEqual({ ids: ["ses_rested"], total: 1 });
   expect(store.page({ ...ALL, directory: "/a", agent: "explore" }).total).toBe(1);
@@ -143,8 +143,8 @@ test("a file of version 1 is brought up to date with everything that it has", ()
 });
 
 test("a request goes to the process that supervises the task, and its answer to who asked", () => {
-  const house = createHouse();
-  const [a, b, c] = [house.move("a").store, house.move("b").store, house.move("c").store];
+  const file = createSharedFile();
+  const [a, b, c] = [file.openAs("a").store, file.openAs("b").store, file.openAs("c").store];
   a.commit(tell("ses_1").launch());
   b.submitCommand(cancel("req_1", "ses_1"), START);
   expect([c.takeCommands(), b.takeCommands()]).toEqual([[], []]);
@@ -152,13 +152,13 @@ test("a request goes to the process that supervises the task, and its answer to 
   expect(a.takeCommands()).toEqual([]);
   a.storeOutcome("req_1", { refused: "no" });
   expect(b.takeOutcome("req_1")).toEqual({ refused: "no" });
-  expect(house.rows("SELECT * FROM request")).toEqual([]);
+  expect(file.rows("SELECT * FROM request")).toEqual([]);
 });
 
 test("one for a task at rest goes to one process of its directory; once another has claimed it, to that", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
-  const elsewhere = house.move("c", { directory: "/elsewhere" }).store;
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const elsewhere = file.openAs("c", { directory: "/elsewhere" }).store;
   a.commit(tell("ses_1").whole());
   elsewhere.submitCommand(cancel("req_1", "ses_1"), START);
   expect([elsewhere.takeCommands(), b.takeCommands().length, a.takeCommands()]).toEqual([[], 1, []]);
@@ -168,8 +168,8 @@ test("one for a task at rest goes to one process of its directory; once another 
 });
 
 test("a request goes with the task to the next owner, and for a task that is gone is answered by anybody", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a"), house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
   a.store.commit(tell("ses_1").launch());
   for (const [id, taskId] of [
     ["req_1", "ses_1"],
@@ -186,20 +186,23 @@ test("a request goes with the task to the next owner, and for a task that is gon
 });
 
 test("old requests are not given out any more, and neither they nor answers pile up", async () => {
-  const house = createHouse();
-  const { store } = house.move("a");
+  const file = createSharedFile();
+  const { store } = file.openAs("a");
   store.commit(tell("ses_1").launch());
   for (const id of ["req_1", "req_2"]) store.submitCommand(cancel(id, "ses_1"), START);
   store.storeOutcome("req_2", {});
-  await house.clock.advance(COMMAND_LIFE_MS + 1);
+  await file.clock.advance(COMMAND_LIFE_MS + 1);
   expect(store.takeCommands()).toEqual([]);
-  store.submitCommand(cancel("req_3", "ses_1"), house.clock.now());
-  expect(house.rows<{ id: string }>("SELECT id FROM request").map(({ id }) => id)).toEqual(["req_3"]);
+  store.submitCommand(cancel("req_3", "ses_1"), file.clock.now());
+  expect(file.rows<{ id: string }>("SELECT id FROM request").map(({ id }) => id)).toEqual(["req_3"]);
 });
 
 test("in an outage requests and answers wait, and are handed over when it is over", async () => {
   const folder = temporaryFolder();
-  const [a, b] = [await openKept({ folder, owner: ownerOf("a") }), await openKept({ folder, owner: ownerOf("b") })];
+  const [a, b] = [
+    await openResilient({ folder, owner: ownerOf("a") }),
+    await openResilient({ folder, owner: ownerOf("b") }),
+  ];
   a.store.commit(tell("ses_1").launch());
   b.disk.failWrites("full");
   b.store.submitCommand(cancel("req_1", "ses_1"), START);
@@ -219,7 +222,7 @@ test("where there is no file, a request for a task of another process is refused
   const folder = temporaryFolder();
   const other = openDatabase(join(folder, "tasks.db"));
   other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-  const { store } = await openKept({ folder });
+  const { store } = await openResilient({ folder });
   store.submitCommand(cancel("req_1", "ses_elsewhere"), START);
   expect(store.takeOutcome("req_1")?.refused).toContain("the task database cannot be reached");
   other.close();
@@ -227,7 +230,10 @@ test("where there is no file, a request for a task of another process is refused
 
 test("who follows changes misses none over an outage, and sees what others stored meanwhile", async () => {
   const folder = temporaryFolder();
-  const [a, b] = [await openKept({ folder, owner: ownerOf("a") }), await openKept({ folder, owner: ownerOf("b") })];
+  const [a, b] = [
+    await openResilient({ folder, owner: ownerOf("a") }),
+    await openResilient({ folder, owner: ownerOf("b") }),
+  ];
   const [mine, other] = [tell("ses_a"), tell("ses_b")];
   a.store.commit(mine.launch());
   let seen = a.store.latestChange();
@@ -252,7 +258,7 @@ test("who follows changes misses none over an outage, and sees what others store
 });
 
 test("in a file that takes the place of a lost one, numbers go on above those that were read", async () => {
-  const { store, disk } = await openKept();
+  const { store, disk } = await openResilient();
   const story = tell("ses_1");
   for (const chapter of [story.launch(), story.answer(), story.tell()]) store.commit(chapter);
   const seen = store.latestChange();
@@ -266,7 +272,7 @@ test("in a file that takes the place of a lost one, numbers go on above those th
 });
 
 test("tasks that changed in an outage are counted and found as they stand, beside those of the file", async () => {
-  const { store, disk, path } = await openKept();
+  const { store, disk, path } = await openResilient();
   const stories = Array.from({ length: 6 }, (_, after) => tell(`ses_${after}`, { after }));
   const step = (story: Story | undefined, name: "launch" | "answer") => void (story && store.commit(story[name]()));
   for (const story of stories.slice(0, 4)) step(story, "launch");

@@ -5,7 +5,7 @@ import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { type JournalReader, openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import { temporaryFolder } from "./places.ts";
-import { createHouse } from "./shared-file.ts";
+import { createSharedFile } from "./shared-file.ts";
 import { tell } from "./story.ts";
 
 const KNOWN = migrations.length;
@@ -19,16 +19,16 @@ const opened = (path: string): JournalReader => {
 };
 
 const stored = () => {
-  const house = createHouse();
-  const { store } = house.move("writer");
+  const file = createSharedFile();
+  const { store } = file.openAs("writer");
   const story = tell("ses_one", { description: "the first" });
   store.commit(story.whole());
-  return { house, store, story };
+  return { file, store, story };
 };
 
 test("a journal is read beside the process that writes it, with all that it has stored so far", () => {
-  const { house, store, story } = stored();
-  const journals = opened(house.path);
+  const { file, store, story } = stored();
+  const journals = opened(file.path);
   expect(journals.journal("ses_one")?.events).toEqual(story.events());
   store.commit(story.resume());
   const { origin, events, snapshot } = journals.journal("ses_one") ?? {};
@@ -40,38 +40,38 @@ test("a journal is read beside the process that writes it, with all that it has 
 });
 
 test("a journal is read when every process has closed the file, and the database is left as it was", () => {
-  const { house, store, story } = stored();
+  const { file, store, story } = stored();
   store.close();
-  const before = readFileSync(house.path);
-  const journals = openJournalReader(house.path, readonly);
+  const before = readFileSync(file.path);
+  const journals = openJournalReader(file.path, readonly);
   expect(journals.journal("ses_one")?.events).toEqual(story.events());
   journals.close();
-  expect(readFileSync(house.path).equals(before)).toBe(true);
-  const next = house.move("next").store;
+  expect(readFileSync(file.path).equals(before)).toBe(true);
+  const next = file.openAs("next").store;
   expect(next.commit(story.resume())).toEqual([]);
 });
 
 test("a writer that comes and goes meanwhile is not disturbed, and is seen", () => {
-  const { house, store, story } = stored();
+  const { file, store, story } = stored();
   store.close();
-  const journals = opened(house.path);
-  const { store: next } = house.move("next");
+  const journals = opened(file.path);
+  const { store: next } = file.openAs("next");
   expect(next.commit(story.resume())).toEqual([]);
   next.close();
   expect(journals.journal("ses_one")?.events).toEqual(story.events());
 });
 
 test("nothing can be written through it", () => {
-  const { house } = stored();
-  const database = readonly(house.path);
+  const { file } = stored();
+  const database = readonly(file.path);
   onTestFinished(database.close);
   expect(() => database.exec("DELETE FROM task")).toThrow(/readonly/);
 });
 
 test("a task is found by its id, or by the beginning of ids, newest first", () => {
-  const { house, store } = stored();
+  const { file, store } = stored();
   store.commit(tell("ses_one_more").launch());
-  const journals = opened(house.path);
+  const journals = opened(file.path);
   expect(journals.find("ses_one")).toEqual([
     { id: "ses_one", status: "completed", startedAt: expect.any(Number), description: "the first" },
   ]);
@@ -90,13 +90,13 @@ test.each([
   [1, `it has version 1, and this plugin reads version ${KNOWN}: OpenCode brings it up to date`],
   [99, `it has version 99, and this plugin knows versions up to ${KNOWN}`],
 ])("a file of version %i is refused in words, and left alone", (version, words) => {
-  const { house, store } = stored();
+  const { file, store } = stored();
   store.close();
-  const database = writable(house.path);
+  const database = writable(file.path);
   database.exec(`PRAGMA user_version = ${version}`);
   database.close();
-  expect(() => openJournalReader(house.path, readonly)).toThrow(words);
-  expect(house.rows("PRAGMA user_version")).toEqual([{ user_version: version }]);
+  expect(() => openJournalReader(file.path, readonly)).toThrow(words);
+  expect(file.rows("PRAGMA user_version")).toEqual([{ user_version: version }]);
 });
 
 test("what is no database is refused, and neither set aside nor changed", () => {

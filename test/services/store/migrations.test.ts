@@ -190,10 +190,10 @@ test("a file of the version that noted host names opens, and its tasks go on whe
   const nothing = { tasks: [], prompts: [], launches: [] };
   expect(store.adopt(START, () => true)).toEqual(nothing);
   expect(enter("stranger", "other.db").adopt(START + LEASE_MS + 1, () => true)).toEqual(nothing);
-  const estate = store.adopt(START + LEASE_MS + 1, () => true);
-  expect(estate.tasks).toEqual([live.record()]);
-  expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }]);
-  expect(estate.launches.map(({ messageID }) => messageID)).toEqual(["msg_2"]);
+  const adopted = store.adopt(START + LEASE_MS + 1, () => true);
+  expect(adopted.tasks).toEqual([live.record()]);
+  expect(adopted.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }]);
+  expect(adopted.launches.map(({ messageID }) => messageID)).toEqual(["msg_2"]);
   for (const chapter of [live.answer(), live.tell()]) expect(store.commit(chapter)).toEqual([]);
   expect(store.journal("ses_live")).toEqual(live.events());
 });

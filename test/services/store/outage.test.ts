@@ -11,7 +11,7 @@ import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createFaultyDisk } from "./faulty-database.ts";
 import { ownerOf } from "./owners.ts";
 import { temporaryFolder } from "./places.ts";
-import { type Kept, openKept, readFile } from "./resilient.ts";
+import { type OpenedStore, openResilient, readFile } from "./resilient.ts";
 import { noticePrompt, START, type Story, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
@@ -30,7 +30,7 @@ const OVER = "can be used again";
 test.each(["full", "busy", "readonly", "other"] as const)(
   "changes on a disk that is %s are kept, and written in order with the next beat that succeeds",
   async (kind) => {
-    const { store, disk, path, log } = await openKept();
+    const { store, disk, path, log } = await openResilient();
     const [before, story] = [tell("ses_0"), tell("ses_1")];
     store.commit(before.launch());
     disk.failWrites(kind);
@@ -56,7 +56,7 @@ test.each(["full", "busy", "readonly", "other"] as const)(
 );
 
 test("each outage is said once, and its end once", async () => {
-  const { store, disk, log } = await openKept();
+  const { store, disk, log } = await openResilient();
   const story = tell("ses_1");
   for (const chapter of [story.launch(), story.answer(), story.tell()]) {
     disk.failWrites("full");
@@ -69,7 +69,7 @@ test("each outage is said once, and its end once", async () => {
 });
 
 test("an outage in which nothing is to be written is said once too, however long it is", async () => {
-  const { store, disk, clock, log } = await openKept();
+  const { store, disk, clock, log } = await openResilient();
   disk.failWrites("busy");
   for (let beat = 0; beat < 20; beat += 1) {
     store.heartbeat(clock.now());
@@ -87,14 +87,14 @@ test("an outage in which nothing is to be written is said once too, however long
 test("after an outage for all, the first to be over it leaves the others their tasks", async () => {
   const folder = temporaryFolder();
   const clock = createVirtualClock(START);
-  const first = await openKept({ folder, clock, owner: ownerOf("first") });
-  const second = await openKept({ folder, clock, owner: ownerOf("second") });
+  const first = await openResilient({ folder, clock, owner: ownerOf("first") });
+  const second = await openResilient({ folder, clock, owner: ownerOf("second") });
   first.store.commit(tell("ses_1").launch());
-  const beat = ({ store }: Kept) => [store.heartbeat(clock.now()), store.adopt(clock.now(), () => true).tasks];
+  const beat = ({ store }: OpenedStore) => [store.heartbeat(clock.now()), store.adopt(clock.now(), () => true).tasks];
   for (const { disk } of [first, second]) disk.failWrites("full");
   for (let beats = 0; beats < 10; beats += 1) {
     await clock.advance(HEARTBEAT_MS);
-    for (const kept of [first, second]) beat(kept);
+    for (const opened of [first, second]) beat(opened);
   }
   second.disk.heal();
   expect(beat(second)).toEqual([[], []]);
@@ -103,13 +103,13 @@ test("after an outage for all, the first to be over it leaves the others their t
   expect(beat(first)).toEqual([[], []]);
   for (let beats = 0; beats < 5; beats += 1) {
     await clock.advance(HEARTBEAT_MS);
-    for (const kept of [second, first]) expect(beat(kept)).toEqual([[], []]);
+    for (const opened of [second, first]) expect(beat(opened)).toEqual([[], []]);
   }
   expect([first.store.isOwnedElsewhere("ses_1"), second.store.isOwnedElsewhere("ses_1")]).toEqual([false, true]);
 });
 
 test("a disk that is really full keeps nothing from going on", async () => {
-  const { store, disk, path, log } = await openKept();
+  const { store, disk, path, log } = await openResilient();
   const story = tell("ses_1", { prompt: "x".repeat(50_000) });
   disk.database().exec("PRAGMA max_page_count = 1");
   for (const chapter of [story.launch(), story.answer(), story.tell()]) expect(store.commit(chapter)).toEqual([]);
@@ -122,7 +122,7 @@ test("a disk that is really full keeps nothing from going on", async () => {
 });
 
 test("while another connection writes, a change waits; it is written with the first change a second later", async () => {
-  const { store, path, clock, log } = await openKept();
+  const { store, path, clock, log } = await openResilient();
   const other = openDatabase(path);
   const [story, later, last] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
   other.exec("BEGIN IMMEDIATE");
@@ -140,10 +140,10 @@ test("while another connection writes, a change waits; it is written with the fi
 
 test("a file that is locked when it is opened is used as soon as it can be", async () => {
   const folder = temporaryFolder();
-  const first = await openKept({ folder, owner: ownerOf("first") });
+  const first = await openResilient({ folder, owner: ownerOf("first") });
   const other = openDatabase(first.path);
   other.exec("BEGIN IMMEDIATE");
-  const { store, log, path } = await openKept({ folder });
+  const { store, log, path } = await openResilient({ folder });
   const story = tell("ses_1");
   store.commit(story.launch());
   expect(store.list({})).toEqual([story.record().task]);
@@ -155,7 +155,7 @@ test("a file that is locked when it is opened is used as soon as it can be", asy
 });
 
 test("a task that is removed while nothing can be written does not come back", async () => {
-  const { store, disk, path } = await openKept();
+  const { store, disk, path } = await openResilient();
   const [live, rested, brief] = [tell("ses_live"), tell("ses_rested"), tell("ses_brief")];
   store.commit(live.launch());
   store.commit(rested.whole());
@@ -171,7 +171,7 @@ test("a task that is removed while nothing can be written does not come back", a
 });
 
 test("what another process took meanwhile is lost when the outage is over, and said to be", async () => {
-  const { store, disk, path } = await openKept();
+  const { store, disk, path } = await openResilient();
   const [contested, plain, claimed] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
   store.commit(contested.whole());
   store.commit(claimed.whole());
@@ -190,7 +190,7 @@ test("what another process took meanwhile is lost when the outage is over, and s
 });
 
 test("a claim in an outage holds when it is over, and one that was given back does not", async () => {
-  const { store, disk, path } = await openKept();
+  const { store, disk, path } = await openResilient();
   for (const id of ["ses_1", "ses_2"]) store.commit(tell(id).whole());
   disk.failWrites("busy");
   expect([store.claim("ses_1"), store.claim("ses_2"), store.claim("ses_3")]).toEqual([true, true, false]);
@@ -210,8 +210,8 @@ test("a claim in an outage holds when it is over, and one that was given back do
 });
 
 test("what is known to be another's cannot be claimed in an outage either", async () => {
-  const { store, disk, folder } = await openKept();
-  const other = await openKept({ folder, owner: ownerOf("other") });
+  const { store, disk, folder } = await openResilient();
+  const other = await openResilient({ folder, owner: ownerOf("other") });
   other.store.commit(tell("ses_1").launch());
   disk.failWrites("full");
   expect(store.claim("ses_1")).toBe(false);
@@ -219,7 +219,7 @@ test("what is known to be another's cannot be claimed in an outage either", asyn
 });
 
 test("nothing is said to be elsewhere, or taken over, while that cannot be known", async () => {
-  const { store, disk } = await openKept();
+  const { store, disk } = await openResilient();
   store.commit(tell("ses_1").launch());
   disk.failReads("other");
   disk.failWrites("other");
@@ -231,7 +231,7 @@ test("nothing is said to be elsewhere, or taken over, while that cannot be known
 });
 
 test("what cannot be written until the end is said to be lost", async () => {
-  const { store, disk, log } = await openKept();
+  const { store, disk, log } = await openResilient();
   disk.failWrites("full");
   store.commit(tell("ses_1").launch());
   store.close();
@@ -239,15 +239,15 @@ test("what cannot be written until the end is said to be lost", async () => {
 });
 
 test("what can be written at the end is", async () => {
-  const { store, disk, log, path } = await openKept();
+  const { store, disk, log, path } = await openResilient();
   disk.failWrites("full");
   const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
   store.commit({ ...tell("ses_1").launch(), prompts });
   disk.heal();
   store.close();
   expect(log.errors).toHaveLength(1);
-  const estate = readFile(path, (file) => file.adopt(START, () => true));
-  expect([estate.tasks.length, estate.prompts.length]).toEqual([1, 1]);
+  const adopted = readFile(path, (file) => file.adopt(START, () => true));
+  expect([adopted.tasks.length, adopted.prompts.length]).toEqual([1, 1]);
 });
 
 /** Something that a runtime does, or a disk. */
@@ -282,7 +282,7 @@ test("whatever fails and when: in the end the file says what memory says, and so
   const run = async (acts: Act[]) => {
     count += 1;
     const disk = createFaultyDisk(openDatabase);
-    const { store, path, clock } = await openKept({ folder: join(folder, String(count)) }, disk);
+    const { store, path, clock } = await openResilient({ folder: join(folder, String(count)) }, disk);
     const memory = createMemory().boot(clock);
     const lives = ids.map((id, after) => ({ story: tell(id, { after }), chapter: 0, removed: false }));
     const both = (work: (to: Store) => unknown) => [store, memory].forEach((to) => void work(to));
@@ -342,8 +342,8 @@ test("whatever fails and when: in the end the file says what memory says, and so
 });
 
 test("a request that was left in an outage is written when the process ends, for the one that it is meant for", async () => {
-  const { store, disk, folder, clock } = await openKept();
-  const other = await openKept({ folder, owner: ownerOf("other"), clock });
+  const { store, disk, folder, clock } = await openResilient();
+  const other = await openResilient({ folder, owner: ownerOf("other"), clock });
   other.store.commit(tell("ses_1").launch());
   disk.failWrites("busy");
   store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, clock.now());
@@ -356,7 +356,7 @@ test("a request that was left in an outage is written when the process ends, for
 test("a clock that is set back in an outage holds nothing up: what changes is written once that works again", async () => {
   const clock = createVirtualClock(START);
   let back = 0;
-  const { store, disk, path } = await openKept({ clock: { ...clock, now: () => clock.now() - back } });
+  const { store, disk, path } = await openResilient({ clock: { ...clock, now: () => clock.now() - back } });
   const story = tell("ses_1");
   disk.failWrites("full");
   store.commit(story.launch());

@@ -3,15 +3,15 @@ import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { noProgress } from "../../../src/task.ts";
-import { createHouse } from "./shared-file.ts";
+import { createSharedFile } from "./shared-file.ts";
 import { noticePrompt, START, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 const NOBODY = { tasks: [], prompts: [], launches: [] };
 const all = () => true;
 
-const ownersIn = (house: ReturnType<typeof createHouse>) =>
-  house.rows<{ id: string }>("SELECT id FROM owner ORDER BY id").map(({ id }) => id);
+const ownersIn = (file: ReturnType<typeof createSharedFile>) =>
+  file.rows<{ id: string }>("SELECT id FROM owner ORDER BY id").map(({ id }) => id);
 
 const idsOf = (tasks: { task: { sessionID: string } }[]) => tasks.map(({ task }) => task.sessionID);
 
@@ -19,8 +19,8 @@ const beginLaunch = (store: SqliteStore, messageID: string) =>
   store.beginLaunch({ messageID, parentSessionID: "ses_parent", at: START, fork: true });
 
 test("two processes each store their tasks, and see the other's as elsewhere", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const [mine, other] = [tell("ses_a"), tell("ses_b")];
   a.commit(mine.launch());
   b.commit(other.launch());
@@ -34,8 +34,8 @@ test("two processes each store their tasks, and see the other's as elsewhere", (
 });
 
 test("nothing is stored of another's task, and what comes with it is", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const [story, own] = [tell("ses_1"), tell("ses_2")];
   a.commit(story.launch());
   const stored = story.record();
@@ -54,8 +54,8 @@ test("nothing is stored of another's task, and what comes with it is", () => {
 });
 
 test("a task that another process removed is lost to the one that had it, and does not come back", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const [live, rested, unseen] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
   a.commit(live.launch());
   a.commit(rested.whole());
@@ -70,8 +70,8 @@ test("a task that another process removed is lost to the one that had it, and do
 });
 
 test("of two that claim a task at rest, one gets it; given back, the other may have it", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const story = tell("ses_1");
   a.commit(story.whole());
   expect([b.claim("ses_1"), a.claim("ses_1"), b.claim("ses_1")]).toEqual([true, false, true]);
@@ -84,8 +84,8 @@ test("of two that claim a task at rest, one gets it; given back, the other may h
 });
 
 test("what a dead process had goes to the next of its directory: tasks, prompts in their order, and launches", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   const [live, untold] = [tell("ses_live", { after: 5 }), tell("ses_untold")];
   a.store.commit(live.launch());
   a.store.commit(untold.launch());
@@ -93,24 +93,26 @@ test("what a dead process had goes to the next of its directory: tasks, prompts 
   a.store.commit({ ...untold.answer(), prompts: [{ parentSessionID: "ses_parent", prompts }] });
   a.store.commit(tell("ses_rested").whole());
   beginLaunch(a.store, "msg_cut_off");
-  const b = house.move("b");
+  const b = file.openAs("b");
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
   a.kill();
-  const estate = b.store.adopt(START, all);
-  expect(idsOf(estate.tasks)).toEqual(["ses_untold", "ses_live"]);
-  expect(estate.tasks).toEqual([untold.record(), live.record()]);
-  expect(estate.prompts).toEqual([{ parentSessionID: "ses_parent", prompts }]);
-  expect(estate.launches).toEqual([{ messageID: "msg_cut_off", parentSessionID: "ses_parent", at: START, fork: true }]);
+  const adopted = b.store.adopt(START, all);
+  expect(idsOf(adopted.tasks)).toEqual(["ses_untold", "ses_live"]);
+  expect(adopted.tasks).toEqual([untold.record(), live.record()]);
+  expect(adopted.prompts).toEqual([{ parentSessionID: "ses_parent", prompts }]);
+  expect(adopted.launches).toEqual([
+    { messageID: "msg_cut_off", parentSessionID: "ses_parent", at: START, fork: true },
+  ]);
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
-  expect(ownersIn(house)).toEqual(["b"]);
+  expect(ownersIn(file)).toEqual(["b"]);
   expect(b.store.commit(live.answer())).toEqual([]);
   expect(a.store.commit(untold.tell())).toEqual(["ses_untold"]);
 });
 
 test("a process that is silent for longer than its lease loses what it has, and learns of it", () => {
-  const house = createHouse();
-  const a = house.move("a").store;
-  const b = house.move("b").store;
+  const file = createSharedFile();
+  const a = file.openAs("a").store;
+  const b = file.openAs("b").store;
   const story = tell("ses_1");
   a.commit(story.launch());
   expect(b.adopt(START + LEASE_MS, all)).toEqual(NOBODY);
@@ -121,9 +123,9 @@ test("a process that is silent for longer than its lease loses what it has, and 
 });
 
 test("what the next owner brought to an end stays as it ended", () => {
-  const house = createHouse();
-  const a = house.move("a").store;
-  const b = house.move("b").store;
+  const file = createSharedFile();
+  const a = file.openAs("a").store;
+  const b = file.openAs("b").store;
   const story = tell("ses_1");
   a.commit(story.launch());
   b.adopt(START + LEASE_MS + 1, all);
@@ -136,20 +138,20 @@ test("what the next owner brought to an end stays as it ended", () => {
 });
 
 test("beats keep a lease, and so does a change after a pause", async () => {
-  const house = createHouse();
-  const a = house.move("a").store;
-  const b = house.move("b").store;
+  const file = createSharedFile();
+  const a = file.openAs("a").store;
+  const b = file.openAs("b").store;
   a.commit(tell("ses_1").launch());
   a.heartbeat(START + LEASE_MS);
   expect(b.adopt(START + 2 * LEASE_MS, all)).toEqual(NOBODY);
-  await house.clock.advance(10 * LEASE_MS);
+  await file.clock.advance(10 * LEASE_MS);
   a.commit(tell("ses_2").launch());
-  expect(b.adopt(house.clock.now(), all)).toEqual(NOBODY);
+  expect(b.adopt(file.clock.now(), all)).toEqual(NOBODY);
 });
 
 test("only what is wanted is taken over; the rest stays for whoever wants it", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   for (const parent of ["ses_p", "ses_q"]) {
     const story = tell(`${parent}_task`, { parentSessionID: parent });
     const prompts = [{ parentSessionID: parent, prompts: [noticePrompt(`msg_${parent}`)] }];
@@ -157,56 +159,56 @@ test("only what is wanted is taken over; the rest stays for whoever wants it", (
     a.store.beginLaunch({ messageID: `msg_launch_${parent}`, parentSessionID: parent, at: START, fork: false });
   }
   a.kill();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   for (const parent of ["ses_q", "ses_p"]) {
-    const estate = b.adopt(START, (parentSessionID) => parentSessionID === parent);
-    expect(idsOf(estate.tasks)).toEqual([`${parent}_task`]);
-    expect(estate.prompts.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
-    expect(estate.launches.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
-    expect(ownersIn(house)).toEqual(parent === "ses_q" ? ["a", "b"] : ["b"]);
+    const adopted = b.adopt(START, (parentSessionID) => parentSessionID === parent);
+    expect(idsOf(adopted.tasks)).toEqual([`${parent}_task`]);
+    expect(adopted.prompts.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
+    expect(adopted.launches.map(({ parentSessionID }) => parentSessionID)).toEqual([parent]);
+    expect(ownersIn(file)).toEqual(parent === "ses_q" ? ["a", "b"] : ["b"]);
   }
 });
 
 test("nothing is taken over in another directory, nor is a task at rest", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   a.store.commit(tell("ses_1").launch());
   a.store.commit(tell("ses_2").whole());
   a.kill();
-  expect(house.move("b", { directory: "/elsewhere" }).store.adopt(START, all)).toEqual(NOBODY);
-  expect(idsOf(house.move("c").store.adopt(START, all).tasks)).toEqual(["ses_1"]);
+  expect(file.openAs("b", { directory: "/elsewhere" }).store.adopt(START, all)).toEqual(NOBODY);
+  expect(idsOf(file.openAs("c").store.adopt(START, all).tasks)).toEqual(["ses_1"]);
 });
 
 test("a process that closes its store leaves everything free at once", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const story = tell("ses_1");
   a.commit({ ...story.launch(), prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }] });
   beginLaunch(a, "msg_2");
   a.close();
-  expect(ownersIn(house)).toEqual(["b"]);
+  expect(ownersIn(file)).toEqual(["b"]);
   expect(b.claim("ses_1")).toBe(false);
-  const estate = b.adopt(START, all);
-  expect(idsOf(estate.tasks)).toEqual(["ses_1"]);
-  expect(estate.prompts).toHaveLength(1);
-  expect(estate.launches).toHaveLength(1);
+  const adopted = b.adopt(START, all);
+  expect(idsOf(adopted.tasks)).toEqual(["ses_1"]);
+  expect(adopted.prompts).toHaveLength(1);
+  expect(adopted.launches).toHaveLength(1);
 });
 
 test("a claimed task to which nothing happened is taken over as well: nobody else could ever claim it", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   a.store.commit(tell("ses_1").whole());
   a.store.claim("ses_1");
   a.kill();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   expect(idsOf(b.adopt(START, all).tasks)).toEqual(["ses_1"]);
   b.release("ses_1");
-  expect(house.move("c").store.claim("ses_1")).toBe(true);
+  expect(file.openAs("c").store.claim("ses_1")).toBe(true);
 });
 
 test("a list of prompts takes the place of the one before, and of no other process's or parent's", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a"), house.move("b")];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a"), file.openAs("b")];
   const store = (of: SqliteStore, parentSessionID: string, ...ids: string[]) =>
     of.commit({ records: [], journal: [], prompts: [{ parentSessionID, prompts: ids.map(noticePrompt) }] });
   store(a.store, "ses_p", "msg_1", "msg_2");
@@ -216,65 +218,65 @@ test("a list of prompts takes the place of the one before, and of no other proce
   store(a.store, "ses_q");
   a.kill();
   b.kill();
-  const { prompts } = house.move("c").store.adopt(START, all);
+  const { prompts } = file.openAs("c").store.adopt(START, all);
   expect(prompts.map((list) => [list.parentSessionID, ...list.prompts.map(({ messageID }) => messageID)])).toEqual([
     ["ses_p", "msg_4", "msg_2"],
   ]);
 });
 
 test("a launch is pending until it ends, or until its task is stored", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   for (const messageID of ["msg_ses_1", "msg_ended", "msg_cut_off"]) beginLaunch(a.store, messageID);
   a.store.commit(tell("ses_1").launch());
   a.store.endLaunch("msg_ended");
   a.kill();
-  const { launches } = house.move("b").store.adopt(START, all);
+  const { launches } = file.openAs("b").store.adopt(START, all);
   expect(launches.map(({ messageID }) => messageID)).toEqual(["msg_cut_off"]);
 });
 
 test("a lease that expired counts for nothing until who looks has shown itself for two beats without a gap", async () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   a.commit(tell("ses_1").launch());
   b.commit(tell("ses_2").launch());
   // Neither could write, or the machine slept.
-  await house.clock.advance(10 * LEASE_MS);
-  const fresh = house.move("fresh").store;
+  await file.clock.advance(10 * LEASE_MS);
+  const fresh = file.openAs("fresh").store;
   const looksOf = (store: SqliteStore) => {
-    expect(store.heartbeat(house.clock.now())).toEqual([]);
-    return idsOf(store.adopt(house.clock.now(), all).tasks);
+    expect(store.heartbeat(file.clock.now())).toEqual([]);
+    return idsOf(store.adopt(file.clock.now(), all).tasks);
   };
   for (const pause of [0, HEARTBEAT_MS, HEARTBEAT_MS - 1]) {
-    await house.clock.advance(pause);
+    await file.clock.advance(pause);
     expect([looksOf(b), looksOf(fresh)]).toEqual([[], []]);
   }
   // Now the other has had its time.
-  await house.clock.advance(1);
+  await file.clock.advance(1);
   expect(looksOf(fresh)).toEqual(["ses_1"]);
 });
 
 test("who is dead is not waited for, however late it is seen", () => {
-  const house = createHouse();
-  const a = house.move("a");
+  const file = createSharedFile();
+  const a = file.openAs("a");
   a.store.commit(tell("ses_1").launch());
   a.kill();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   b.heartbeat(START + 10 * LEASE_MS);
   expect(idsOf(b.adopt(START + 10 * LEASE_MS, all).tasks)).toEqual(["ses_1"]);
 });
 
 test("a sweep leaves other directories alone", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b", { directory: "/elsewhere" }).store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b", { directory: "/elsewhere" }).store];
   a.commit(tell("ses_1").whole());
   expect(b.sweep({ count: 0 }, START)).toBe(0);
   expect(a.sweep({ count: 0 }, START)).toBe(1);
 });
 
 test("a sweep leaves alone what another process has claimed", () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   a.commit(tell("ses_1").whole());
   b.claim("ses_1");
   expect(a.sweep({ count: 0 }, START)).toBe(0);
@@ -283,11 +285,11 @@ test("a sweep leaves alone what another process has claimed", () => {
 });
 
 test("beside a newer version nothing is written any more, but that the process lives", () => {
-  const house = createHouse();
-  const { store } = house.move("a");
+  const file = createSharedFile();
+  const { store } = file.openAs("a");
   const story = tell("ses_1");
   store.commit(story.launch());
-  const database = openDatabase(house.path);
+  const database = openDatabase(file.path);
   database.exec("PRAGMA user_version = 99");
   database.close();
   expect(() => store.commit(story.answer())).toThrow("it has version 99");
@@ -296,36 +298,36 @@ test("beside a newer version nothing is written any more, but that the process l
 });
 
 test("nothing is taken over that belongs to another database of OpenCode's, whose sessions are not known here", () => {
-  const house = createHouse();
-  const a = house.move("a", { database: "/elsewhere/opencode.db" });
+  const file = createSharedFile();
+  const a = file.openAs("a", { database: "/elsewhere/opencode.db" });
   a.store.commit({
     ...tell("ses_1").launch(),
     prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
   });
   beginLaunch(a.store, "msg_2");
   a.kill();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   for (const at of [START, START + LEASE_MS + 1]) expect(b.adopt(at, all)).toEqual(NOBODY);
-  expect(ownersIn(house)).toEqual(["a", "b"]);
-  const estate = house.move("c", { database: "/elsewhere/opencode.db" }).store.adopt(START, all);
-  expect(idsOf(estate.tasks)).toEqual(["ses_1"]);
-  expect([estate.prompts.length, estate.launches.length]).toEqual([1, 1]);
+  expect(ownersIn(file)).toEqual(["a", "b"]);
+  const adopted = file.openAs("c", { database: "/elsewhere/opencode.db" }).store.adopt(START, all);
+  expect(idsOf(adopted.tasks)).toEqual(["ses_1"]);
+  expect([adopted.prompts.length, adopted.launches.length]).toEqual([1, 1]);
 });
 
 test("a request for a task at rest waits for a process that has the task's session", () => {
-  const house = createHouse();
-  const a = house.move("a", { database: "other.db" });
+  const file = createSharedFile();
+  const a = file.openAs("a", { database: "other.db" });
   a.store.commit(tell("ses_1").whole());
   a.store.close();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   b.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "resume", prompt: "more" } }, START);
   expect(b.takeCommands()).toEqual([]);
-  expect(house.move("c", { database: "other.db" }).store.takeCommands()).toHaveLength(1);
+  expect(file.openAs("c", { database: "other.db" }).store.takeCommands()).toHaveLength(1);
 });
 
 test("what a process had whose sessions were in its memory is gone with it; only what had ended stays", () => {
-  const house = createHouse();
-  const a = house.move("a", { database: ":memory: of a" });
+  const file = createSharedFile();
+  const a = file.openAs("a", { database: ":memory: of a" });
   const untold = tell("ses_untold");
   a.store.commit(untold.launch());
   a.store.commit({
@@ -335,35 +337,35 @@ test("what a process had whose sessions were in its memory is gone with it; only
   a.store.commit(tell("ses_live").launch());
   a.store.commit(tell("ses_rested").whole());
   beginLaunch(a.store, "msg_2");
-  const b = house.move("b", { directory: "/elsewhere" }).store;
+  const b = file.openAs("b", { directory: "/elsewhere" }).store;
   expect(b.adopt(START, all)).toEqual(NOBODY);
   expect(b.list({})).toHaveLength(3);
   a.kill();
   expect(b.adopt(START, all)).toEqual(NOBODY);
   expect(b.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_untold", "ses_rested"]);
   expect(b.isOwnedElsewhere("ses_untold")).toBe(false);
-  expect(ownersIn(house)).toEqual(["b"]);
-  expect(house.rows("SELECT parent FROM prompt UNION ALL SELECT parent FROM launch")).toEqual([]);
+  expect(ownersIn(file)).toEqual(["b"]);
+  expect(file.rows("SELECT parent FROM prompt UNION ALL SELECT parent FROM launch")).toEqual([]);
 });
 
 test("a change after a pause shows that its process lives, before the next beat does", async () => {
-  const house = createHouse();
-  const [a, b] = [house.move("a").store, house.move("b").store];
+  const file = createSharedFile();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   a.commit(tell("ses_1").launch());
   for (let silence = 0; silence <= LEASE_MS; silence += HEARTBEAT_MS) {
-    b.heartbeat(house.clock.now());
-    await house.clock.advance(HEARTBEAT_MS);
+    b.heartbeat(file.clock.now());
+    await file.clock.advance(HEARTBEAT_MS);
   }
   a.commit(tell("ses_2").launch());
-  expect(b.adopt(house.clock.now(), all)).toEqual(NOBODY);
+  expect(b.adopt(file.clock.now(), all)).toEqual(NOBODY);
 });
 
 test("a process of another machine is not judged by its pid, be there none of that here", () => {
-  const house = createHouse();
-  const a = house.move("a", { machine: "there" });
+  const file = createSharedFile();
+  const a = file.openAs("a", { machine: "there" });
   a.store.commit(tell("ses_1").launch());
   a.kill();
-  const b = house.move("b").store;
+  const b = file.openAs("b").store;
   expect(b.adopt(START, all)).toEqual(NOBODY);
   expect(idsOf(b.adopt(START + LEASE_MS + 1, all).tasks)).toEqual(["ses_1"]);
 });

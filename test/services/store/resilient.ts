@@ -13,8 +13,8 @@ import { START } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
-/** A kept store in a folder of its own, on a disk that fails when it is told to. */
-export interface Kept {
+/** A resilient store in its own folder, on a disk that can be made to fail. */
+export interface OpenedStore {
   store: Store;
   folder: string;
   path: string;
@@ -23,10 +23,10 @@ export interface Kept {
   clock: VirtualClock;
 }
 
-export const openKept = async (
+export const openResilient = async (
   given: Partial<Omit<StoreOptions, "clock">> & { clock?: VirtualClock } = {},
   disk = createFaultyDisk(openDatabase),
-): Promise<Kept> => {
+): Promise<OpenedStore> => {
   const folder = given.folder ?? temporaryFolder();
   const log = createLogged();
   const clock = given.clock ?? createVirtualClock(START);
@@ -36,7 +36,7 @@ export const openKept = async (
   return { store, folder, path: join(folder, "tasks.db"), disk, log, clock };
 };
 
-/** What stands in a file, as another process sees it. */
+/** Reads from a file as another process does. */
 export const readFile = <T>(path: string, read: (store: Store) => T): T => {
   const database = openDatabase(path);
   migrate(database);

@@ -11,15 +11,15 @@ import { START } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
-/** Several processes on one file, as far as a store can tell. */
-export const createHouse = (path = join(temporaryFolder(), "tasks.db")) => {
+/** A file that several processes share, as it seems to their stores. Stores are opened by `openAs`, one per process. */
+export const createSharedFile = (path = join(temporaryFolder(), "tasks.db")) => {
   const clock = createVirtualClock(START);
   const dead = new Set<number>();
   let pids = 0;
   return {
     clock,
     path,
-    move: (id: string, given: Partial<Owner> = {}) => {
+    openAs: (id: string, given: Partial<Owner> = {}) => {
       pids += 1;
       const owner = ownerOf(id, { pid: pids, ...given });
       const database = openDatabase(path);
@@ -28,7 +28,7 @@ export const createHouse = (path = join(temporaryFolder(), "tasks.db")) => {
       onTestFinished(() => store.close());
       return { store, kill: () => void dead.add(owner.pid) };
     },
-    /** What a query finds in the file. */
+    /** Returns the rows that a query finds in the file. */
     rows: <Row>(sql: string): Row[] => {
       const database = openDatabase(path);
       try {
