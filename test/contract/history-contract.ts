@@ -8,7 +8,7 @@ const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, c
 
 const idsOf = (records: { task: { sessionID: string } }[]) => records.map(({ task }) => task.sessionID);
 
-/** What the status API relies on of a store. `writes` is false of one whose file cannot be written for now. */
+/** Tests what the status API relies on. `writes` is false for a store whose file cannot be written for now. */
 export const describeHistory = (open: () => Store | Promise<Store>, writes: boolean): void => {
   const finder = (store: Store) => (filter: Partial<PageFilter>) => {
     const { records, total } = store.page({ limit: 50, offset: 0, ...filter });

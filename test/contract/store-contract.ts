@@ -7,8 +7,8 @@ import { describeHistory } from "./history-contract.ts";
 const DAY = 86_400_000;
 
 /**
- * What the runtime and the engine rely on of a store: shown of each of them. `open` gives a new, empty one. `writes` is
- * false of one whose file cannot be written for now.
+ * Tests what the runtime and the engine rely on, for every kind of store. `open` creates a new, empty one. `writes` is
+ * false for a store whose file cannot be written for now.
  */
 export const describeStore = (open: () => Store | Promise<Store>, { writes = true } = {}): void => {
   test("a change that was stored is read back whole: record, task and journal", async () => {

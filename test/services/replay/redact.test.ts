@@ -10,7 +10,7 @@ import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
 
 const SIGNS = [..."жщюфЖЩЮФ漢字説明☂☃♞♜🙂🦊"];
 
-/** Texts of signs that stand nowhere in an export but in what was said. */
+/** Texts of characters that occur in no export except in private texts. */
 const SECRETS = fc.array(fc.string({ unit: fc.constantFrom(...SIGNS), minLength: 1 }), { minLength: 1, maxLength: 8 });
 
 const FACTS = { exportedAt: "2026-01-01T00:00:00.000Z", plugin: "1.2.3", schema: 2 };

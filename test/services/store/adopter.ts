@@ -1,7 +1,7 @@
 /**
- * `adopter.ts <folder> <id>`: a process that says on its standard output on which machine it takes itself to be. With
- * each line on its standard input, a number, its clock goes on by so many milliseconds: it shows that it lives, takes over
- * what it may, and says which tasks it took.
+ * `adopter.ts <folder> <id>`: a process that prints the machine on which it believes to run. Each line on its standard
+ * input is a number of milliseconds by which its clock advances: it then sends a heartbeat, takes over what it can, and
+ * prints which tasks it took.
  */
 import { createInterface } from "node:readline";
 import { systemClock } from "../../../src/services/platform/clock.ts";

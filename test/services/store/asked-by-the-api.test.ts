@@ -9,7 +9,7 @@ const launch = (store: Store, id: string) => {
   return story;
 };
 
-/** It is launched, answered and told: nobody supervises it any more. */
+/** Launches, answers and delivers the task: nobody supervises it any more. */
 const launchToRest = (store: Store, id: string) => {
   const story = launch(store, id);
   store.commit(story.answer("12"));
@@ -29,7 +29,7 @@ test("a task is attended while a living process supervises it, or has its direct
   expect(attended()).toEqual([true, true]);
   successor.store.close();
   expect(attended()).toEqual([false, false]);
-  // Of what is not there nothing is said here: whoever is asked for it says so.
+  // A task that does not exist counts as attended: the caller finds out by itself that it does not exist.
   expect(other.store.isAttended("ses_none")).toBe(true);
 });
 

@@ -3,16 +3,16 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A process that goes a step at each line that it is given, and answers in lines. Ended when the test is over. */
+/** A process that takes a step for each line of input, and answers in lines. Killed at the end of the test. */
 export interface Child {
   process: ChildProcess;
-  /** The next line that it says. */
+  /** Returns its next line. */
   line(): Promise<string>;
-  /** Lets it go on. */
+  /** Sends it a line. */
   go(line?: string): void;
 }
 
-/** What can be started. */
+/** The scripts that can be started. */
 const SCRIPTS = {
   adopter: new URL("adopter.ts", import.meta.url),
   committer: new URL("committer.ts", import.meta.url),

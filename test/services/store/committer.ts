@@ -1,6 +1,6 @@
 /**
- * `committer.ts <folder> <id> <tasks>`: a process that goes a step at each line on its standard input, and says on its
- * standard output when it has: stores the lives of so many tasks; launches one more; lives until it is ended.
+ * `committer.ts <folder> <id> <tasks>`: a process that takes a step at each line on its standard input, and prints when it
+ * is done: stores the lives of that many tasks; launches one more; waits until it is killed.
  */
 import { createInterface } from "node:readline";
 import { openStore } from "../../../src/services/store/open-store.ts";
@@ -9,7 +9,7 @@ import { tell } from "./story.ts";
 
 const [folder = "", id = "", tasks = "0"] = process.argv.slice(2);
 const say = (line: string) => process.stdout.write(`${line}\n`);
-// Where others write all the time, a change may have to wait: that is said, and no fault.
+// While other processes write all the time, a change may have to wait. That is logged, and not an error here.
 const log = { info: () => undefined, error: () => undefined };
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 

@@ -32,7 +32,7 @@ import { noticePrompt, START, type Story, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
-/** Every store here must work, whatever became of the file. */
+/** Checks that a store works. Every store here must, whatever happened to its file. */
 const works = (store: Store) => {
   const story = tell("ses_works", { parentSessionID: "ses_working" });
   expect(store.commit(story.launch())).toEqual([]);
@@ -45,7 +45,7 @@ const damagedIn = (folder: string) =>
     .filter((name) => name.includes(".damaged-") && !/-(wal|shm)$/.test(name))
     .toSorted();
 
-/** A file with 200 ended tasks, of which far more than SQLite keeps in memory of them is on disk. */
+/** Creates a file with 200 ended tasks: far more than SQLite caches, so that damage on disk is read. */
 const filledFolder = async (): Promise<string> => {
   const { store, folder } = await openResilient({ owner: ownerOf("earlier") });
   for (let index = 0; index < 200; index += 1) {
@@ -55,7 +55,7 @@ const filledFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Overwrites all of the file but its first page, as a failing disk does. */
+/** Overwrites the file except for its first page, as a failing disk does. */
 const spoil = (path: string) => {
   const file = openSync(path, "r+");
   writeSync(file, Buffer.alloc(statSync(path).size - 4_096, 0xab), 0, undefined, 4_096);
@@ -117,7 +117,7 @@ describe("at the opening", () => {
     expect(log.errors[0]).toContain("version 99");
   });
 
-  // Root may write where nobody may, so a file in the folder's place stands for a folder that is closed to us.
+  // Root may write anywhere, so the test puts a file in the place of the folder.
   test("a folder that cannot be made leaves tasks in memory, and that is said once", async () => {
     const inTheWay = join(temporaryFolder(), "file");
     writeFileSync(inTheWay, "");
@@ -163,7 +163,7 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
   const NAMES = ["", "tasks.db", "tasks.db-wal", "tasks.db-shm", "tasks.db.damaged-of-old"];
   const MODES = [0o755, 0o644, 0o640, 0o606, 0o644];
 
-  /** As it is while another process has the file open. */
+  /** Creates such a folder with a file that another process has open, and returns its path. */
   const open = async () => {
     const folder = join(temporaryFolder(), "data");
     const other = await openResilient({ folder, owner: ownerOf("other") });
@@ -327,7 +327,7 @@ describe("the write-ahead log", () => {
   const removeLog = (path: string, ...suffixes: string[]) => {
     for (const suffix of suffixes) rmSync(path + suffix);
   };
-  /** What a process would find that starts after this one was killed: nobody closes the file before. */
+  /** Returns the tasks that the next process finds when this one is killed: from a copy, since nobody closes the file. */
   const afterKill = (path: string) => {
     const copy = join(temporaryFolder(), "tasks.db");
     for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, copy + suffix);
@@ -607,7 +607,7 @@ test("in a file that follows a lost one, numbers of changes begin above those th
   const [a, b] = [await openResilient({ folder }), await openResilient({ folder, owner: ownerOf("b") })];
   a.store.commit(tell("ses_a").launch());
   expect(a.store.latestChange()).toBeGreaterThan(0);
-  // The other process, and who follows it, see many more changes than this one.
+  // The other process, and those who follow its changes, see many more of them than this one.
   for (let index = 0; index < 30; index += 1) b.store.commit(tell(`ses_${index}`).whole());
   const seen = b.store.latestChange();
   for (const suffix of ["", "-wal", "-shm"]) renameSync(a.path + suffix, `${a.path}.moved${suffix}`);

@@ -20,7 +20,7 @@ const withTable = (): { database: Database; path: string } => {
   return { database, path };
 };
 
-/** What a thing that fails throws. */
+/** Returns the error that `work` throws. */
 const faultOf = (work: () => unknown): DatabaseError => {
   try {
     work();

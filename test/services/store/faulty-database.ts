@@ -5,12 +5,12 @@ import {
   type OpenDatabase,
 } from "../../../src/services/store/sqlite/database.ts";
 
-/** A disk that fails when it is told to. */
+/** A disk that can be made to fail. */
 export interface FaultyDisk {
   open: OpenDatabase;
   /** The newest database that was opened. */
   database(): Database;
-  /** From now on writing fails, after so many statements of each transaction. */
+  /** Makes writing fail from now on, after that many statements of each transaction. */
   failWrites(kind: FaultKind, after?: number): void;
   failReads(kind: FaultKind): void;
   heal(): void;

@@ -31,7 +31,7 @@ test("of two containers with one host name and one data folder, neither takes wh
     other.go(String(ahead));
     return other.line();
   };
-  // Each is process 1 of its own namespace: by their pids, the first would be an earlier life of the second.
+  // Each is process 1 of its own namespace: by its pid alone, the second would take the first for an earlier process.
   expect(await takes(0)).toBe("took: ");
 
   const ended = once(supervisor.process, "exit");

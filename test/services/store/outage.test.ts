@@ -16,10 +16,10 @@ import { noticePrompt, START, type Story, tell } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
-/** Everything that a store says of some tasks. */
+/** Returns everything that a store has of some tasks. */
 const saysOf = (ids: string[]) => (store: Store) => ({
   records: ids.map((id) => store.get(id)),
-  // Launched here in any order, which is all the same to a store that only one process writes to.
+  // The tasks are launched in any order.
   list: store.list({}).toSorted((a, b) => a.sessionID.localeCompare(b.sessionID)),
   journals: ids.map((id) => store.journal(id)),
 });
@@ -250,7 +250,7 @@ test("what can be written at the end is", async () => {
   expect([adopted.tasks.length, adopted.prompts.length]).toEqual([1, 1]);
 });
 
-/** Something that a runtime does, or a disk. */
+/** An action of a runtime or a disk. */
 type Act =
   | { type: "step"; task: number }
   | { type: "remove"; task: number }

@@ -1,6 +1,6 @@
 import type { Owner } from "../../../src/services/store/ownership.ts";
 
-/** A process as an owner. The pid is one that lives, unless it is given. */
+/** Creates an owner; default: of a living process. */
 export const ownerOf = (id: string, given: Partial<Owner> = {}): Owner => ({
   id,
   pid: process.pid,

@@ -251,7 +251,7 @@ test("a lease that expired counts for nothing until who looks has shown itself f
     await file.clock.advance(pause);
     expect([looksOf(b), looksOf(fresh)]).toEqual([[], []]);
   }
-  // Now the other has had its time.
+  // By now the other had time to renew its lease.
   await file.clock.advance(1);
   expect(looksOf(fresh)).toEqual(["ses_1"]);
 });

@@ -4,14 +4,14 @@ import { onTestFinished } from "vitest";
 import type { Log } from "../../../src/services/platform/log.ts";
 import { FOLDER } from "./folder.ts";
 
-/** A new folder that is removed when the test is over. */
+/** Creates a folder that is removed at the end of the test. */
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(FOLDER, "taskchart-store-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
-/** A log to look into. */
+/** A log that keeps its messages. */
 export interface Logged extends Log {
   errors: string[];
   infos: string[];

@@ -11,7 +11,7 @@ import { START } from "./story.ts";
 
 const openDatabase = await loadSqlite();
 
-/** A file that several processes share, as it seems to their stores. Stores are opened by `openAs`, one per process. */
+/** Creates a file shared by several simulated processes. `openAs` opens a store for a new one. */
 export const createSharedFile = (path = join(temporaryFolder(), "tasks.db")) => {
   const clock = createVirtualClock(START);
   const dead = new Set<number>();

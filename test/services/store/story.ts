@@ -9,20 +9,20 @@ import { START, taskInput } from "../../fakes/task-input.ts";
 
 export { START };
 
-/** A task's life, as a machine tells it: each chapter is the change that a runtime would store. */
+/** The life of a task, played by its machine. Each step returns the change that a runtime would store. */
 export interface Story {
   id: string;
-  /** The newest record. */
+  /** Returns the newest record. */
   record(): TaskRecord;
-  /** Every event so far. */
+  /** Returns all events so far. */
   events(): TaskEvent[];
-  /** Launched, and at work. */
+  /** The task is launched, and at work. */
   launch(): Change;
-  /** Answered; its parent is not told yet. */
+  /** The child answers. The result is not delivered yet. */
   answer(result?: string): Change;
-  /** Told: at rest. */
+  /** The result is delivered, and the task at rest. */
   tell(): Change;
-  /** All of the above at once. */
+  /** All of the above in one change. */
   whole(): Change;
   resume(): Change;
 }
@@ -84,7 +84,7 @@ export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): St
   };
 };
 
-/** A prompt that tells a parent of ends. */
+/** Creates a notice prompt. */
 export const noticePrompt = (messageID: string): NoticePrompt => ({
   messageID,
   parts: [{ id: `prt_${messageID}`, text: "done", synthetic: false }],
