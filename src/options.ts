@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-/** What the names of the other toolsets' tools begin with. */
-const TAKEN = /^(elisha|create_subtask)(_|$)/;
+/** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
+const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;
 
 const Toolset = z.enum(["tasks", "elisha", "subtasks"]);
 /** A family of tools over the same engine. */
@@ -9,48 +9,62 @@ export type Toolset = z.infer<typeof Toolset>;
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/;
 
-/** The origin of a URL as a browser sends it, where it is one; extensions of browsers have schemes of their own. */
+/** True for an origin written exactly as browsers send it. Browser extensions have schemes of their own. */
 const isOrigin = (text: string): boolean =>
   ORIGIN.test(text) && URL.canParse(text) && (!/^https?:/.test(text) || new URL(text).origin === text);
 
-/** What to write instead, for an error. A path is not cut off: who wrote one may think that it limits anything. */
-const originFault = (text: string): string => {
+/** Says what to write instead. A path is refused, not dropped: its author may believe that it limits access. */
+const originError = (text: string): string => {
   const origin = URL.canParse(text) ? new URL(text).origin : "null";
   const example = origin === "null" ? "https://dash.example" : origin;
-  return `must be an origin as browsers send it, without a path or a slash at its end, such as "${example}"`;
+  return `must be an origin as browsers send it, without a path or a trailing slash, such as "${example}"`;
 };
 
-const Origin = z.string().refine(isOrigin, { error: ({ input }) => originFault(String(input)) });
+const Origin = z.string().refine(isOrigin, { error: ({ input }) => originError(String(input)) });
 
-/** Every option of the plugin, with its default. In `opencode.json`: `"plugin": [["opencode-taskchart", { … }]]`. */
+/**
+ * Every option of the plugin. Each has a default or may be left out, and a description for users from which the list
+ * of options is generated.
+ * @example In `opencode.json`: `"plugin": [["opencode-taskchart", { "maxDepth": 2, "api": { "reads": "token" } }]]`
+ */
 export const Options = z.strictObject({
   prefix: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, beginning with a letter")
-    .refine((prefix) => !TAKEN.test(prefix), "must not begin as the names of other toolsets do: elisha, create_subtask")
+    .regex(/^[a-z][a-z0-9_]{0,31}$/, "must be lower-case letters, digits and _, at most 32, starting with a letter")
+    .refine(
+      (prefix) => !RESERVED_PREFIX.test(prefix),
+      "must not start with a prefix another toolset uses: elisha, create_subtask",
+    )
     .default("asyncagents")
-    .describe("What the names of the tools in `tasks` begin with."),
+    .describe("Prefix of the tool names in the toolset `tasks`, as in `asyncagents_task`."),
   toolsets: z
     .array(Toolset)
     .min(1, "must name at least one toolset")
     .default(["tasks"])
     .describe(
-      "Which tools agents get: `tasks` run in the background, `elisha` answers in JSON and waits unless told not to, `subtasks` is one waiting tool for each subagent.",
+      "Tools that agents get. `tasks`: tools that run tasks in the background. `elisha`: tools that answer in JSON and wait for the result unless called with `async: true`. `subtasks`: one tool per subagent, which waits for the result.",
     ),
   subtasks: z
     .strictObject({
       onParentCancel: z
         .enum(["cancel", "detach"])
         .default("cancel")
-        .describe("What becomes of a subtask when the turn that waits for it is aborted."),
+        .describe(
+          "What happens to a subtask when the turn that waits for it is aborted. `cancel`: the subtask is cancelled. `detach`: it continues in the background.",
+        ),
     })
     .prefault({}),
-  maxDepth: z.int().min(1).max(10).default(3).describe("How many tasks deep a task may launch tasks of its own."),
+  maxDepth: z
+    .int()
+    .min(1)
+    .max(10)
+    .default(3)
+    .describe("How many levels deep tasks may nest. 1: a task cannot launch tasks of its own. At most 10."),
   staleAfter: z
     .int()
     .min(1_000)
     .default(600_000)
-    .describe("Milliseconds without a sign of life after which a running task is shown as stale."),
+    .describe("Milliseconds without any activity after which a running task is shown as stale. At least 1000."),
   attention: z
     .strictObject({
       timeout: z
@@ -58,26 +72,28 @@ export const Options = z.strictObject({
         .min(1_000)
         .optional()
         .describe(
-          "Milliseconds after which a permission or a question that nobody answers is rejected, and the task goes on; default: never.",
+          "Milliseconds after which a permission or question that the user has not answered is rejected; the task then continues without it. At least 1000. Not set: never.",
         ),
     })
     .prefault({}),
   recovery: z
     .enum(["continue", "fail"])
     .default("continue")
-    .describe("What becomes of a task that was cut off when OpenCode ended: it goes on, or it ends in error."),
+    .describe(
+      "What happens to a task that was running when OpenCode ended. `continue`: the next OpenCode continues it. `fail`: it ends with status `error`.",
+    ),
   retention: z
     .strictObject({
       days: z
         .number()
         .positive()
         .optional()
-        .describe("Ended tasks of the directory are kept for so many days; default: for ever."),
+        .describe("Days for which ended tasks of this directory are kept. Not set: forever."),
       count: z
         .int()
         .min(0)
         .optional()
-        .describe("So many ended tasks of the directory are kept, the newest; default: all."),
+        .describe("Number of ended tasks of this directory that are kept, newest first. Not set: all."),
     })
     .prefault({}),
   api: z
@@ -86,13 +102,13 @@ export const Options = z.strictObject({
         .array(Origin)
         .default([])
         .describe(
-          "Origins of web pages that may read the status API, beside those of this machine; those of all open directories count.",
+          "Origins of web pages that may read the status API, in addition to pages served from this machine; each without a path or a trailing slash, such as `https://dash.example`. The lists of all open directories are combined.",
         ),
       reads: z
         .enum(["user", "token", "open"])
         .default("user")
         .describe(
-          "Who may read the status API without its token: `user` of this machine that OpenCode runs as, `token`: nobody, `open`: every user of it. The strictest of all open directories counts.",
+          "Who may read the status API without its token. `user`: programs of the user that OpenCode runs as. `token`: nobody. `open`: every user of this machine. The strictest setting of all open directories applies.",
         ),
     })
     .prefault({}),
@@ -100,7 +116,7 @@ export const Options = z.strictObject({
     .union([z.boolean(), z.literal("stately")], 'must be true, false or "stately"')
     .default(false)
     .describe(
-      "Whether the charts can be watched live: `true` serves a page at /inspect of the status API, `stately` one at /inspect/stately that shows Stately's own.",
+      'Whether the statecharts can be watched live in a browser. `true`: the status API serves a page at `/inspect`. `"stately"`: it serves `/inspect/stately`, which shows Stately\'s inspector and needs the internet.',
     ),
   fork: z
     .strictObject({
@@ -108,12 +124,14 @@ export const Options = z.strictObject({
         .int()
         .min(100)
         .default(1_500)
-        .describe("Characters of a tool result that a forked task inherits; a longer one is cut."),
+        .describe("Characters of each tool result that a forked task inherits; longer results are cut. At least 100."),
       maxTokens: z
         .int()
         .min(1_000)
         .default(100_000)
-        .describe("Estimated tokens that a forked task inherits; the oldest messages go first."),
+        .describe(
+          "Estimated tokens that a forked task inherits; the oldest messages are dropped first. At least 1000.",
+        ),
     })
     .prefault({}),
   notice: z
@@ -122,7 +140,7 @@ export const Options = z.strictObject({
         .int()
         .min(0)
         .default(10_000)
-        .describe("Characters of a result that a notice carries; the rest is read with the output tool."),
+        .describe("Characters of a result that a notice carries; the agent reads the rest with the output tool."),
     })
     .prefault({}),
 });
@@ -130,17 +148,18 @@ export type Options = z.infer<typeof Options>;
 
 /**
  * Reads the plugin's options.
- * @throws Error that names each wrong option, what it must be, and where to mend it.
+ * @param input The options object from `opencode.json`; undefined gives every option its default.
+ * @throws Error that names each invalid option, what it must be, and the file to correct.
  */
 export const readOptions = (input: unknown): Options => {
   const read = Options.safeParse(input ?? {});
   if (read.success) return read.data;
-  const faults = read.error.issues.map(({ path, message, code, ...issue }) => {
+  const problems = read.error.issues.map(({ path, message, code, ...issue }) => {
     const keys = code === "unrecognized_keys" && "keys" in issue ? issue.keys.join(", ") : "";
     const name = [...path, keys].filter((part) => part !== "").join(".");
     return `option "${name}": ${code === "unrecognized_keys" ? "there is no such option" : message}`;
   });
   throw new Error(
-    `opencode-taskchart is not loaded. In opencode.json, ${faults.join("; ")}. Known options: ${Object.keys(Options.shape).join(", ")}.`,
+    `opencode-taskchart is not loaded. In opencode.json, ${problems.join("; ")}. Known options: ${Object.keys(Options.shape).join(", ")}.`,
   );
 };
