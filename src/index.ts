@@ -23,7 +23,7 @@ import { createDirectoryOpenings } from "./services/recovery/reopened-directorie
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/sqlite/database-file.ts";
-import { shellCommand } from "./services/text/shell-command.ts";
+import { shellCommand } from "./services/text/user-request.ts";
 import { createPluginTools } from "./tools/plugin-tools.ts";
 import { toolNames } from "./tools/toolsets.ts";
 

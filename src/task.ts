@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { truncateLine } from "./services/platform/plain-text.ts";
+import { OpenUserRequest } from "./user-request.ts";
 
 /*
  * Terminology
@@ -55,32 +57,6 @@ export const TaskError = z.object({
 });
 export type TaskError = z.infer<typeof TaskError>;
 
-/** One of the questions that a child asks together. */
-export const Question = z.object({
-  question: z.string(),
-  /** The labels to choose from. */
-  options: z.array(z.string()),
-  /** True when more than one may be chosen. */
-  multiple: z.boolean(),
-  /** True when an answer in other words is accepted too. */
-  custom: z.boolean(),
-});
-export type Question = z.infer<typeof Question>;
-
-/** A permission or a question that waits for a person's answer, as tools and the API show it. */
-export const OpenUserRequest = z.object({
-  id: z.string(),
-  kind: z.enum(["permission", "question"]),
-  /** What the child asks, in words. */
-  what: z.string(),
-  since: z.iso.datetime(),
-  /** Absent for a permission. */
-  questions: z.array(Question).optional(),
-  /** The patterns that "always" would allow from then on; absent for a question. */
-  always: z.array(z.string()).optional(),
-});
-export type OpenUserRequest = z.infer<typeof OpenUserRequest>;
-
 /** What holds a task up: a user request, or silence. */
 export const Attention = z.object({
   kind: z.enum(["permission", "question", "stale"]),
@@ -106,6 +82,12 @@ export const Progress = z.object({
   cost: z.number().nonnegative(),
 });
 export type Progress = z.infer<typeof Progress>;
+
+/** Maximum length of a task's description. It stands in headlines, titles and lists; a model may send its whole prompt. */
+export const DESCRIPTION_CHARS = 200;
+
+/** Returns a task's description as it is stored and shown: one line of at most `DESCRIPTION_CHARS` characters. */
+export const shortDescription = (text: string): string => truncateLine(text, DESCRIPTION_CHARS);
 
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
@@ -158,6 +140,21 @@ export type Task = z.infer<typeof Task>;
 
 /** True when no run of the task is under way. */
 export const hasEnded = (task: Pick<Task, "status">): boolean => task.status !== "running" && task.status !== "resumed";
+
+/** How many tasks of a batch or a session have ended, and how many there are. */
+export interface TaskCounts {
+  ended: number;
+  total: number;
+}
+
+/** Counts tasks. Notices and lists both use it, so that their numbers agree. */
+export const countTasks = (tasks: readonly Pick<Task, "status">[]): TaskCounts => ({
+  ended: tasks.filter(hasEnded).length,
+  total: tasks.length,
+});
+
+/** Returns how many of the counted tasks have not ended. */
+export const runningCount = ({ ended, total }: TaskCounts): number => total - ended;
 
 /** The progress of a task that has done nothing yet. `since` is ISO 8601. */
 export const noProgress = (since: string): Progress => ({

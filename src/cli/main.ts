@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { errorMessage } from "../services/platform/log.ts";
-import { escapeUnprintable } from "../services/text/printable.ts";
+import { escapeUnprintable } from "../services/platform/plain-text.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./run-command.ts";
 import { openTerminal } from "./terminal.ts";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Journal } from "../machines/task/journal.ts";
 import { errorMessage } from "../services/platform/log.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";
 import { dataFolder } from "../services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../services/store/sqlite/driver.ts";
 import { type JournalReader, type NamedTask, openJournalReader } from "../services/store/sqlite/journal-reader.ts";
-import { toSingleLine } from "../services/text/single-line.ts";
 import { CommandError } from "./command.ts";
 import { clockTime, date } from "./format/times.ts";
 

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { escapeUnprintable } from "../services/text/printable.ts";
+import { escapeUnprintable } from "../services/platform/plain-text.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 

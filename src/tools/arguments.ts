@@ -1,7 +1,7 @@
 import { tool } from "@opencode-ai/plugin";
 import type { z } from "zod";
+import { truncateLine } from "../services/platform/plain-text.ts";
 import { fail, type Outcome } from "../services/platform/result.ts";
-import { truncateLine } from "../services/text/single-line.ts";
 
 /** What a tool takes, by name: the model is shown it, and what the model sends is read by it. */
 export type Shape = z.ZodRawShape;

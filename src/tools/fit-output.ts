@@ -1,4 +1,4 @@
-import { truncate, truncateStart } from "../services/text/truncate.ts";
+import { truncate, truncateStart } from "../services/platform/plain-text.ts";
 
 /**
  * Bytes of a tool's JSON answer at most. The host cuts what is longer than 50 kB (50,000 or 51,200 bytes), and half a

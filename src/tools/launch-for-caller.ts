@@ -1,7 +1,7 @@
 import type { Launched } from "../services/launch/launch.ts";
 import type { LaunchRequest } from "../services/launch/launch-plan.ts";
 import type { Outcome } from "../services/platform/result.ts";
-import { shortDescription } from "../services/text/single-line.ts";
+import { shortDescription } from "../task.ts";
 import type { CallContext, ToolDeps } from "./tool-context.ts";
 
 /** What a tool's caller asks to have done; who asks is known. */

@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { clockTime, date } from "../../src/cli/format/times.ts";
-import { shellCommand } from "../../src/services/text/shell-command.ts";
-import type { OpenUserRequest } from "../../src/task.ts";
+import { shellCommand } from "../../src/services/text/user-request.ts";
+import type { OpenUserRequest } from "../../src/user-request.ts";
 import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 import { commandHere, opencodeTaskchart } from "./command-line.ts";
 
@@ -114,7 +114,7 @@ test.each([
   [["per_1", "once", "--reject"], "--reject stands by itself"],
   [["per_1", "once", "--message", "hi"], "goes with reject only"],
   [["que_1", "reject"], "To say no to a question use --reject."],
-  [["que_1", "a.ts"], "needs an answer for each of its questions: 2, but has got 1"],
+  [["que_1", "a.ts"], "needs answers to each of its 2 questions, but got 1"],
   [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
   [["que_1", "a.ts", " "], "An answer is empty."],
   [["", "once"], "Say which request: its id."],

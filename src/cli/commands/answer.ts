@@ -1,8 +1,6 @@
-import { shellCommand } from "../../services/text/shell-command.ts";
-import { toSingleLine } from "../../services/text/single-line.ts";
-import { answerLine, answerProblem, requestDetails, requestLine } from "../../services/text/user-request.ts";
-import type { OpenUserRequest } from "../../task.ts";
-import type { UserReply } from "../../user-request.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { answerLine, requestDetails, requestLine, shellCommand } from "../../services/text/user-request.ts";
+import { type OpenUserRequest, replyProblem, type UserReply } from "../../user-request.ts";
 import { type Command, CommandError, EXIT } from "../command.ts";
 import { clockTime, date } from "../format/times.ts";
 import { readArguments } from "../parse-arguments.ts";
@@ -106,7 +104,7 @@ export const answerCommand: Command = {
     const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
     if (asked && isAnswer) {
       const answer = answerTo(asked.request, words, { reject: values.reject, message: values.message });
-      const fault = answerProblem(asked.request, answer);
+      const fault = replyProblem(asked.request, answer);
       if (fault) throw new CommandError(toSingleLine(fault));
       const task = await api.answer(asked.task.sessionID, answer);
       screen.say(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);

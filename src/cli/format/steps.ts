@@ -1,8 +1,7 @@
 import type { TaskEffect, TaskEvent } from "../../machines/task/events.ts";
 import type { ReplayStep } from "../../machines/task/replay.ts";
+import { toSingleLine, truncate } from "../../services/platform/plain-text.ts";
 import { duration } from "../../services/text/notice.ts";
-import { toSingleLine } from "../../services/text/single-line.ts";
-import { truncate } from "../../services/text/truncate.ts";
 import { type Style, type Terminal, wrap } from "../terminal.ts";
 import { clockTime, date } from "./times.ts";
 

@@ -1,8 +1,7 @@
 import { type StoredSnapshot, statePath } from "../../machines/task/machine.ts";
 import type { Replay } from "../../machines/task/replay.ts";
+import { toSingleLine, truncate, truncateStart } from "../../services/platform/plain-text.ts";
 import { type Difference, differences } from "../../services/replay/differences.ts";
-import { toSingleLine } from "../../services/text/single-line.ts";
-import { truncate, truncateStart } from "../../services/text/truncate.ts";
 import { type Terminal, wrap } from "../terminal.ts";
 
 /** Characters of a value that are shown. */

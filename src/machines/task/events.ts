@@ -1,4 +1,5 @@
-import type { ModelRef, Question, TaskError, TaskFacts } from "../../task.ts";
+import type { ModelRef, TaskError, TaskFacts } from "../../task.ts";
+import type { Question } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
 export interface Run {

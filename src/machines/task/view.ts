@@ -1,5 +1,4 @@
-import { shortDescription } from "../../services/text/single-line.ts";
-import type { Attention, Progress, Task } from "../../task.ts";
+import { type Attention, type Progress, shortDescription, type Task } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
 

@@ -1,9 +1,9 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { RunResult } from "../../machines/task/events.ts";
+import { countTasks } from "../../task.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Store } from "../store/store.ts";
 import { type NoticeStyle, noticeOf, toastOf } from "../text/notice.ts";
-import { countTasks } from "../text/task-counts.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 

@@ -2,7 +2,7 @@ import type { Effect } from "../../machines/supervisor/events.ts";
 import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Log } from "../platform/log.ts";
-import { truncateLine } from "../text/single-line.ts";
+import { truncateLine } from "../platform/plain-text.ts";
 
 /** The log message of a notice that is given up. */
 export const GIVEN_UP = "a notice was given up: OpenCode refused it each time";

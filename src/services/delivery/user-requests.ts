@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import type { UserReply } from "../../user-request.ts";
+import { replyProblem, type UserReply } from "../../user-request.ts";
 import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/session-calls.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
@@ -10,7 +10,7 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../text/own-text.ts";
-import { answerProblem, requestLine, requestMessage, SHORT_CHARS } from "../text/user-request.ts";
+import { requestLine, requestMessage, SHORT_CHARS } from "../text/user-request.ts";
 import { createOpenRequests, isNotFound, type OpenRequest, RETRY_MS } from "./open-user-requests.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
@@ -173,7 +173,7 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     if (!request) {
       return fail(`Request ${requestId} of task ${taskId} is not open: it was answered, or the task went on.`);
     }
-    const problem = answerProblem(request, reply);
+    const problem = replyProblem(request, reply);
     if (problem) return fail(problem);
     const send = () =>
       reply.reply === "reject"

@@ -1,6 +1,6 @@
 import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
-import type { Question } from "../../task.ts";
+import type { Question } from "../../user-request.ts";
 import { isOwnText, readMessage, stageOf } from "./opencode-messages.ts";
 import { readError } from "./sdk-client.ts";
 

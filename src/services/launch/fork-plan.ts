@@ -1,7 +1,7 @@
 import { estimateTokenCount } from "tokenx";
 import type { ForkedMessage, ForkedPart } from "../host/messages.ts";
+import { truncate } from "../platform/plain-text.ts";
 import { lines, type OwnText, own } from "../text/own-text.ts";
-import { truncate } from "../text/truncate.ts";
 
 /** Limits on the conversation that a fork inherits. */
 export interface ForkLimits {

@@ -1,8 +1,7 @@
-import type { ModelRef, Task } from "../../task.ts";
+import { type ModelRef, shortDescription, type Task } from "../../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import { join, nameOf, own, quoteLine } from "../text/own-text.ts";
-import { shortDescription } from "../text/single-line.ts";
 
 /** A request to launch a task: what to do, and who asks for it. */
 export interface LaunchRequest {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Journal } from "../../machines/task/journal.ts";
-import { escapeUnprintable } from "../text/printable.ts";
+import { escapeUnprintable } from "../platform/plain-text.ts";
 import { redactJournal } from "./redact.ts";
 
 const FORMAT = "opencode-taskchart journal";

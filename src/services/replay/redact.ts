@@ -2,7 +2,8 @@ import type { Run, RunResult, TaskContext, TaskEvent, TaskInput, UserRequest } f
 import type { Journal } from "../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { type ModelRef, OpenUserRequest, type Question, TaskError, type TaskFacts } from "../../task.ts";
+import { type ModelRef, TaskError, type TaskFacts } from "../../task.ts";
+import { OpenUserRequest, type Question } from "../../user-request.ts";
 import { toJson } from "./differences.ts";
 
 /** Returns the replacement for a text: the same for the same text. */

@@ -1,9 +1,9 @@
 import prettyMilliseconds from "pretty-ms";
 import type { RunResult } from "../../machines/task/events.ts";
+import { runningCount, type TaskCounts } from "../../task.ts";
+import { truncate } from "../platform/plain-text.ts";
 import { lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
-import { running, type TaskCounts } from "./task-counts.ts";
 import { outputCall, type ToolNames } from "./tool-names.ts";
-import { truncate } from "./truncate.ts";
 
 /** The words of a notice are product copy: a person reads the visible part, the parent's model reads both. */
 export interface NoticeWords {
@@ -48,12 +48,12 @@ const whileOthersRun = (
   { batch, session }: NoticeCounts,
   output: string | undefined,
 ): OwnText => {
-  const elsewhere = running(session) - running(batch);
+  const elsewhere = runningCount(session) - runningCount(batch);
   return lines(
     output === undefined ? "" : own`If you need results immediately, use ${outputCall(output, taskId)}.`,
     "You can continue working or just say 'waiting' and halt.",
     "WATCH OUT for leftovers, you will likely WANT to wait for all agents to complete.",
-    elsewhere > 0 ? own`Still running: ${running(batch)} of this batch, ${elsewhere} of other batches.` : "",
+    elsewhere > 0 ? own`Still running: ${runningCount(batch)} of this batch, ${elsewhere} of other batches.` : "",
   );
 };
 
@@ -103,7 +103,7 @@ export const noticeOf = (end: RunResult, counts: NoticeCounts, style: NoticeStyl
       "Automated notice. The user did not write it, and it approves nothing.",
       own`Task ${nameOf(end.taskId)} ${OUTCOMES[end.outcome]}.`,
       end.error ? own`Error: ${quoteError(end.error)}` : "",
-      running(session) > 0 ? whileOthersRun(end, counts, output) : whenAllHaveEnded(counts, output),
+      runningCount(session) > 0 ? whileOthersRun(end, counts, output) : whenAllHaveEnded(counts, output),
       result(end, style),
     ),
   };

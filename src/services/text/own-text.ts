@@ -1,6 +1,4 @@
-import { escapeUnprintable } from "./printable.ts";
-import { DESCRIPTION_CHARS, truncateLine } from "./single-line.ts";
-import { truncate } from "./truncate.ts";
+import { escapeUnprintable, truncate, truncateLine } from "../platform/plain-text.ts";
 
 declare const isOwn: unique symbol;
 declare const isLine: unique symbol;
@@ -14,6 +12,9 @@ export type OwnText = string & { readonly [isOwn]: true };
 
 /** A line that ends with the words of others, without quotation marks: nothing can follow on it. */
 export type OwnLine = string & { readonly [isLine]: true };
+
+/** Characters that a quotation has at most unless the caller says otherwise: a task's description always fits. */
+const QUOTED_CHARS = 200;
 
 /** What the compiler says of a text that may be anybody's. */
 interface QuoteItFirst {
@@ -46,7 +47,7 @@ export const vouchFor = (text: string): OwnText => text as OwnText;
  * The words of others in quotation marks, on one line; longer ones are cut after `most` characters. A mark or a backslash
  * within has a backslash before it.
  */
-export const quoteLine = (text: string, most = DESCRIPTION_CHARS): OwnText =>
+export const quoteLine = (text: string, most = QUOTED_CHARS): OwnText =>
   `"${truncateLine(text, most).replaceAll(/["\\]/g, "\\$&")}"` as OwnText;
 
 /** An id, or the name of an agent, a tool or a state: as it is where it is one plain word, otherwise quoted. */

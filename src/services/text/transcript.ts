@@ -1,5 +1,6 @@
 import { estimateTokenCount } from "tokenx";
 import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
+import { truncate } from "../platform/plain-text.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import {
   endWithJson,
@@ -12,7 +13,6 @@ import {
   quoteBlock,
   quoteLine,
 } from "./own-text.ts";
-import { truncate } from "./truncate.ts";
 
 /** Which part of a conversation is wanted. */
 export interface TranscriptOptions {

@@ -1,6 +1,5 @@
 import type { UserRequest } from "../../machines/task/events.ts";
-import type { Question, Task } from "../../task.ts";
-import type { UserReply } from "../../user-request.ts";
+import type { Task } from "../../task.ts";
 import { endWith, join, lines, nameOf, type OwnLine, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
 
 /** What people are shown of a request: a child wrote it, and may write anything. */
@@ -39,6 +38,19 @@ const questionLines = ({ questions = [] }: ShownRequest): OwnText[] =>
     return own`- ${quoteLine(question, SHOWN)} [${join(choices, ", ")}]`;
   });
 
+/** A path as a shell takes it, whatever stands in it. */
+const quoted = (path: string, platform: string): string => {
+  if (platform === "win32") return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `"${path}"`;
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+};
+
+/**
+ * How the command in that file is called in a terminal, wherever that is open. Its name alone is in nobody's path where
+ * OpenCode has installed the package, or loads it from a folder.
+ */
+export const shellCommand = (file: string, platform: string = process.platform): string =>
+  `node ${quoted(file, platform)}`;
+
 /**
  * The command line that answers a request, and no other: what is asked next is not answered by it. As it is, a shell
  * refuses it: nobody allows anything by copying it.
@@ -65,30 +77,3 @@ export const requestMessage = (
     "It waits for you. In a terminal:",
     answerLine(command, request),
   );
-
-/** Why an answer does not fit what is asked, if it does not. */
-export const answerProblem = ({ id, kind, questions = [] }: ShownRequest, answer: UserReply): OwnText | undefined => {
-  const request = own`Request ${nameOf(id)}`;
-  if (kind === "permission") {
-    return answer.answers ? own`${request} asks a permission: answer with reply once, always or reject.` : undefined;
-  }
-  if (answer.reply === "reject") {
-    return answer.message === undefined ? undefined : own`${request} is a question: it is rejected without a message.`;
-  }
-  if (!answer.answers) {
-    return own`${request} is a question: give answers, one list for each question in turn, or reply reject.`;
-  }
-  if (answer.answers.length !== questions.length) {
-    return own`${request} needs an answer for each of its questions: ${questions.length}, but has got ${answer.answers.length}.`;
-  }
-  return questions.map((question, index) => faultIn(question, answer.answers?.[index] ?? [])).find(Boolean);
-};
-
-const faultIn = ({ question, options, multiple, custom }: Question, chosen: string[]): OwnText | undefined => {
-  const asked = quoteLine(question);
-  if (!multiple && chosen.length > 1) return own`${asked} takes one answer, but has got ${chosen.length}.`;
-  const odd = custom ? undefined : chosen.find((choice) => !options.includes(choice));
-  if (odd === undefined) return undefined;
-  const choices = options.map((option) => quoteLine(option));
-  return own`${asked} does not take ${quoteLine(odd)}. Choices: ${join(choices, ", ")}.`;
-};

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { shortDescription } from "../../services/text/single-line.ts";
-import { hasEnded, type Task } from "../../task.ts";
+import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
 import type { ToolDeps } from "../tool-context.ts";
 import { READ } from "./tool-names.ts";

@@ -1,8 +1,7 @@
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
-import { countTasks } from "../../services/text/task-counts.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
-import { hasEnded, type Progress, type Task } from "../../task.ts";
+import { countTasks, hasEnded, type Progress, type Task } from "../../task.ts";
 
 /** The task's id with what is special about it. */
 export const labelOf = ({ sessionID, resumeCount, isForked }: Task): OwnText =>

@@ -505,11 +505,11 @@ describe("a person's answer", () => {
   });
 
   test.each([
-    [PERMISSION, { answers: [["yes"]] }, "asks a permission: answer with reply once, always or reject"],
-    [QUESTION, { reply: "once" }, "is a question: give answers, one list for each question in turn, or reply reject"],
-    [QUESTION, { reply: "reject", message: "no" }, "is rejected without a message"],
-    [QUESTION, { answers: [["a.ts"]] }, "needs an answer for each of its questions: 2, but has got 1"],
-    [QUESTION, { answers: [["a.ts", "b.ts"], ["1"]] }, '"Which one?" takes one answer, but has got 2'],
+    [PERMISSION, { answers: [["yes"]] }, "asks for a permission: reply once, always or reject"],
+    [QUESTION, { reply: "once" }, "is a question: give answers, one list for each question in order, or reply reject"],
+    [QUESTION, { reply: "reject", message: "no" }, "is a question: reject it without a message"],
+    [QUESTION, { answers: [["a.ts"]] }, "needs answers to each of its 2 questions, but got 1"],
+    [QUESTION, { answers: [["a.ts", "b.ts"], ["1"]] }, '"Which one?" takes one answer, but got 2'],
     [QUESTION, { answers: [["c.ts"], ["1"]] }, '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
   ] as [UserRequest, Omit<UserReply, "requestId">, string][])(
     "that does not fit is refused, and the request stays open: %o %j",

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { truncate } from "../../text/truncate.ts";
+import { truncate } from "../../platform/plain-text.ts";
 import type { ShownTask } from "./status-source.ts";
 
 /** Characters of a text, and entries of a list, that a task has where it is one of many. */

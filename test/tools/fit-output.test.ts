@@ -1,12 +1,5 @@
 import { expect, test } from "vitest";
-import { truncate, truncateStart } from "../../../src/services/text/truncate.ts";
-import { truncateToLimit } from "../../../src/tools/fit-output.ts";
-
-test("a cut at either end parts no pair", () => {
-  const text = "😀a😀";
-  expect([0, 1, 2, 3, 4, 5].map((length) => truncate(text, length))).toEqual(["", "", "😀", "😀a", "😀a", text]);
-  expect([0, 1, 2, 3, 4, 5].map((length) => truncateStart(text, length))).toEqual([text, "a😀", "a😀", "😀", "", ""]);
-});
+import { truncateToLimit } from "../../src/tools/fit-output.ts";
 
 test("a result that is cut to fit counts what it shows", () => {
   for (const text of ["😀".repeat(20_000), `x${"😀".repeat(20_000)}`]) {
