@@ -1,11 +1,14 @@
-/** True in development mode. Read when asked: a bundler that saw the variable's name would put in its own value. */
+/**
+ * True in development mode (`NODE_ENV=development`). Reads the variable at each call, by a computed name: a bundler
+ * would replace `process.env.NODE_ENV` with its own value.
+ */
 export const isDevelopment = (environment: NodeJS.ProcessEnv = process.env): boolean => {
   const name = "NODE_ENV";
   return environment[name] === "development";
 };
 
-/** The options of OpenCode (1.18.33) that come before a command and take a value. */
-const WITH_VALUE: ReadonlySet<string> = new Set([
+/** OpenCode's options (1.18.33) that may come before a command and take a value. */
+const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set([
   "--log-level",
   "--port",
   "--hostname",
@@ -20,8 +23,9 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
   "--replay-limit",
 ]);
 
-/** True in `opencode run`, where nobody can answer, and which ends with its agent's first answer. */
+/** True if this process is `opencode run`, which has no user to answer anything and ends with its agent's first answer. */
 export const isOpencodeRun = (argv: readonly string[] = process.argv): boolean => {
   const words = argv.slice(2);
-  return words.find((word, index) => !word.startsWith("-") && !WITH_VALUE.has(words[index - 1] ?? "")) === "run";
+  const command = words.find((word, index) => !word.startsWith("-") && !OPTIONS_WITH_VALUE.has(words[index - 1] ?? ""));
+  return command === "run";
 };

@@ -1,38 +1,38 @@
 import type { Clock } from "./clock.ts";
 import { errorMessage, type Log } from "./log.ts";
 
-/** Work that is done again and again. */
+/** Work that is repeated, and how often. */
 export interface RepeatOptions {
-  /** In milliseconds, from the end of one time to the beginning of the next. */
+  /** Milliseconds from the end of one run of `work` to the start of the next. */
   every: number;
-  /** Milliseconds to the first time; default: as `every`. */
+  /** Milliseconds until the first run. Default: `every`. */
   first?: number;
-  /** May say how many milliseconds it is to the next time, where that is not `every`. */
+  /** May return the milliseconds until the next run, where that differs from `every`. */
   work: (() => void | Promise<void>) | (() => number);
-  /** What is logged when the work throws; it goes on all the same. */
+  /** Logged with the reason when `work` throws. The work is repeated all the same. */
   fault: string;
 }
 
-/** Does recurring work until the returned function is called. */
+/** Repeats work, one run at a time. Returns a function that stops it; a run under way is not interrupted. */
 export const repeat = (clock: Clock, log: Log, { every, first = every, work, fault }: RepeatOptions): (() => void) => {
-  let stopped = false;
-  const once = async () => {
+  let isStopped = false;
+  let cancelTimer: () => void = () => undefined;
+  const schedule = (ms: number) => {
+    if (!isStopped) cancelTimer = clock.after(ms, () => void run());
+  };
+  const run = async () => {
     let pause = every;
     try {
-      const said = await work();
-      if (typeof said === "number") pause = said;
+      const next = await work();
+      if (typeof next === "number") pause = next;
     } catch (error) {
       log.error(fault, { reason: errorMessage(error) });
     }
-    next(pause);
+    schedule(pause);
   };
-  const next = (ms: number) => {
-    if (!stopped) callOff = clock.after(ms, () => void once());
-  };
-  let callOff: () => void = () => undefined;
-  next(first);
+  schedule(first);
   return () => {
-    stopped = true;
-    callOff();
+    isStopped = true;
+    cancelTimer();
   };
 };

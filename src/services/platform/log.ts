@@ -1,8 +1,8 @@
-/** Where the plugin says what a person may need to know later. Never throws. */
+/** The log that users read when something went wrong. Its functions never throw. */
 export interface Log {
   info(message: string, extra?: Record<string, unknown>): void;
   error(message: string, extra?: Record<string, unknown>): void;
 }
 
-/** What was thrown, in words. */
+/** Returns the message of a thrown value, whatever was thrown. */
 export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

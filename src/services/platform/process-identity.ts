@@ -2,46 +2,49 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** A process as the machine that it runs on knows it. */
+/** Identifies a process, also after its pid has been reused. */
 export interface ProcessIdentity {
   pid: number;
   /**
-   * What `pid` and `startedAt` hold for. Two processes with the same text see each other's pids as their own; of any
-   * other process, a pid says nothing.
+   * The scope in which `pid` is valid, such as a boot and a PID namespace. Processes with the same text here can judge
+   * each other by pid; the pid of any other process says nothing.
    */
   machine: string;
-  /** When it started, as its machine counts it: tells a process from an earlier one with the same pid. */
+  /**
+   * When the process started: distinguishes it from an earlier one with the same pid. On Linux in clock ticks since the
+   * boot, elsewhere in epoch milliseconds.
+   */
   startedAt: number;
 }
 
-const textOf = (read: () => string): string | undefined => {
+const readOrUndefined = (read: () => string): string | undefined => {
   try {
     return read();
   } catch {
-    // There is no such file, or it may not be read: that much cannot be known here.
+    // The file does not exist or may not be read, so this fact about the process stays unknown.
     return undefined;
   }
 };
 
-/** Fields of `/proc/<pid>/stat`, counted from the one after the name: the name may hold spaces and brackets itself. */
-const START_TIME = 19;
+/** Index of the start time in `/proc/<pid>/stat`, counted after the name, which may itself contain spaces and brackets. */
+const START_TIME_FIELD = 19;
 
-/** A process's pid and start time, in clock ticks since the boot, as Linux tells them (proc_pid_stat(5)). */
-const statOf = (process: number | "self"): { pid: number; startedAt: number } | undefined => {
-  const text = textOf(() => readFileSync(`/proc/${process}/stat`, "utf8"));
+/** Reads a process's pid and start time, in clock ticks since the boot, from Linux (proc_pid_stat(5)). */
+const readStat = (process: number | "self"): { pid: number; startedAt: number } | undefined => {
+  const text = readOrUndefined(() => readFileSync(`/proc/${process}/stat`, "utf8"));
   if (text === undefined) return undefined;
-  const startedAt = Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[START_TIME]);
+  const startedAt = Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[START_TIME_FIELD]);
   return Number.isNaN(startedAt) ? undefined : { pid: Number.parseInt(text, 10), startedAt };
 };
 
 /**
- * On Linux pids count within a boot and a PID namespace: containers may share a host name, and do not share pids. A
- * `/proc` that was mounted for another namespace knows this process by another pid, and is of no use.
+ * On Linux a pid is valid within one boot and one PID namespace: containers may share a host name without sharing pids.
+ * Undefined if `/proc` is missing, or was mounted for another namespace, where this process has another pid.
  */
 const identityOnLinux = (): ProcessIdentity | undefined => {
-  const boot = textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-  const namespace = textOf(() => readlinkSync("/proc/self/ns/pid"));
-  const self = statOf("self");
+  const boot = readOrUndefined(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  const namespace = readOrUndefined(() => readlinkSync("/proc/self/ns/pid"));
+  const self = readStat("self");
   if (!boot || !namespace || self?.pid !== process.pid) return undefined;
   return { ...self, machine: `boot ${boot}, ${namespace}` };
 };
@@ -49,26 +52,33 @@ const identityOnLinux = (): ProcessIdentity | undefined => {
 const identityOfThisProcess = (): ProcessIdentity => {
   const startedAt = Math.round(performance.timeOrigin);
   if (process.platform !== "linux") return { pid: process.pid, machine: `host ${hostname()}`, startedAt };
-  // Where a pid cannot be told from one of another namespace, no other process is to judge by it.
+  // Without a known namespace the pid could be confused with another one, so no other process may judge by it.
   return identityOnLinux() ?? { pid: process.pid, machine: `unknown ${randomUUID()}`, startedAt };
 };
 
-/** This process. Its pid and machine do not change while it lives. */
+/** The identity of this process. */
 export const thisProcessIdentity: Readonly<ProcessIdentity> = identityOfThisProcess();
 
-const isTaken = (pid: number): boolean => {
+/**
+ * True if this machine has a process with that pid, whoever it belongs to. The system reuses pids, so it may be another
+ * process than the one meant: see `isRunning`.
+ */
+export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's process: it is there.
+    // EPERM: the process exists but belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 };
 
-/** True when a process of this machine still runs. Where start times are not known, any with its pid counts as it. */
+/**
+ * True if that process of this machine still runs. Only Linux reports start times; elsewhere any process with the same pid
+ * counts as the one meant.
+ */
 export const isRunning = ({ pid, startedAt }: Pick<ProcessIdentity, "pid" | "startedAt">): boolean => {
-  if (!isTaken(pid)) return false;
-  const now = process.platform === "linux" ? statOf(pid) : undefined;
+  if (!isAlive(pid)) return false;
+  const now = process.platform === "linux" ? readStat(pid) : undefined;
   return now === undefined || now.startedAt === startedAt;
 };

@@ -1,12 +1,17 @@
-/** A value, or why there is none, in words for the one who asked. */
+/** A value, or the reason why there is none. Expected failures are returned like this, not thrown. */
 export type Outcome<T> = { ok: true; value: T } | Failure;
 
 export interface Failure {
   ok: false;
+  /** A sentence for the agent or the person who asked. */
   reason: string;
-  /** What it lies with, where that makes a difference: an agent that is not there, or the host. */
+  /** What caused the failure, where callers handle that differently: an unknown or disabled agent, or the host. */
   cause: "agent" | "host" | undefined;
 }
 
-/** An outcome without a value. */
-export const fail = (reason: string, liesWith?: Failure["cause"]): Failure => ({ ok: false, reason, cause: liesWith });
+/**
+ * Creates a failure.
+ * @example
+ * if (!task) return fail(own`There is no task ${nameOf(taskId)}.`);
+ */
+export const fail = (reason: string, cause?: Failure["cause"]): Failure => ({ ok: false, reason, cause });
