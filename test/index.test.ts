@@ -69,7 +69,7 @@ test("subtask tools come with the configuration; an agent that cannot be read is
   configuration.agent = { ...agent, latecomer: { mode: "subagent" } };
   const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_latecomer", "read_subtask"];
   expect(Object.keys(started.tool ?? {}).sort()).toEqual(names);
-  expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { odd: ["odd"] } })]);
+  expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { agents: ["odd"] } })]);
   await started.dispose?.();
 });
 

@@ -3,19 +3,19 @@ import type { z } from "zod";
 import { truncateLine } from "../services/platform/plain-text.ts";
 import { fail, type Outcome } from "../services/platform/result.ts";
 
-/** What a tool takes, by name: the model is shown it, and what the model sends is read by it. */
+/** The schema of each argument of a tool. The model is shown it, and its calls are checked against it. */
 export type Shape = z.ZodRawShape;
 
-/** The arguments of a tool, once they are read. */
+/** The arguments of a tool after they have been read. */
 export type Arguments<S extends Shape> = z.infer<z.ZodObject<S>>;
 
-/** Characters of a wrong value, or of an unknown name, that an error repeats. */
-const REPEATED = 60;
+/** Characters of an invalid value, or of an unknown name, that an error repeats. */
+const REPEATED_CHARS = 60;
 
-/** Faults that one error names: whoever sent a thousand wrong values learns no more from a thousand sentences. */
-const NAMED = 3;
+/** Problems that one error names at most: a thousand sentences would help a model no more than three. */
+const MAX_PROBLEMS = 3;
 
-/** A number as models write it in a string. Not `1e3` or `0x10`: whoever writes those may mean the text. */
+/** Matches a number as models write it in a string. Not `1e3` or `0x10`, which may be meant as text. */
 const NUMERIC = /^-?\d{1,15}(\.\d{1,15})?$/;
 
 const RULES: Record<string, string> = {
@@ -26,19 +26,19 @@ const RULES: Record<string, string> = {
   object: "be an object",
 };
 
-/** A whole number, from `least` on. The rule is not in the schema: it would cost bytes in every model request. */
+/** A whole number of at least `least`. The rule is checked in code: in the schema it would cost bytes in every model request. */
 export const wholeNumber = (least: number) => {
-  const rule = `be a whole number from ${least} on`;
+  const rule = `be a whole number of at least ${least}`;
   return tool.schema.number(rule).refine((count) => Number.isInteger(count) && count >= least, rule);
 };
 
-/** A value in an error: as JSON, on one line, cut where it is long. */
+/** Writes a value for an error: as JSON on one line, cut if it is long. */
 export const quoted = (value: unknown): string =>
-  truncateLine(typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined"), REPEATED);
+  truncateLine(typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined"), REPEATED_CHARS);
 
 type Kind = z.core.$ZodTypeDef["type"];
 
-/** The kinds of value that a schema takes. */
+/** Returns the kinds of value that a schema accepts. */
 const kindsOf = (schema: z.core.$ZodType): Kind[] => {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "optional") return kindsOf(def.innerType);
@@ -46,8 +46,8 @@ const kindsOf = (schema: z.core.$ZodType): Kind[] => {
   return [def.type];
 };
 
-/** `"true"`, `"false"` and `"5"` where a boolean or a number is wanted: models send them, and nothing else can be meant. */
-const asMeant = (schema: z.core.$ZodType, value: unknown): unknown => {
+/** Converts `"true"`, `"false"` and `"5"` where the schema wants a boolean or a number: models send those. */
+const coerce = (schema: z.core.$ZodType, value: unknown): unknown => {
   if (typeof value !== "string") return value;
   const text = value.trim();
   const kinds = kindsOf(schema);
@@ -57,7 +57,7 @@ const asMeant = (schema: z.core.$ZodType, value: unknown): unknown => {
 
 const isBlank = (value: unknown): boolean => typeof value === "string" && value.trim() === "";
 
-/** Models send null, or "" where the schema lets them leave it out, for what they leave out. */
+/** True for a value that means "left out": models send null, or "" for an optional argument. */
 const isAbsent = (schema: z.core.$ZodType, value: unknown): boolean =>
   value === null || value === undefined || (schema._zod.optin === "optional" && isBlank(value));
 
@@ -76,57 +76,57 @@ const nameOf = (path: PropertyKey[]): string =>
     .map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`))
     .join("");
 
-/** What is wrong, in a sentence. The issue's message is the rule that was broken: what the value must be, or not be. */
-const faultOf = ({ path, message }: z.core.$ZodIssue, values: unknown): string => {
+/** Says in a sentence what is wrong. The issue's message is the broken rule, as in "must be a number". */
+const problemOf = ({ path, message }: z.core.$ZodIssue, values: unknown): string => {
   const value = at(values, path);
   return value === undefined
     ? `${nameOf(path)} is missing: it must ${message}.`
     : `${nameOf(path)} is ${quoted(value)}, but must ${message}.`;
 };
 
-const unknownOf = (names: string[], shape: Shape): string => {
-  const some = names.slice(0, NAMED).map(quoted).join(", ");
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+const unknownNames = (names: string[], shape: Shape): string => {
+  const some = names.slice(0, MAX_PROBLEMS).map(quoted).join(", ");
+  const more = names.length > MAX_PROBLEMS ? ` and ${names.length - MAX_PROBLEMS} more` : "";
   return `There is no argument ${some}${more}. Arguments: ${Object.keys(shape).join(", ")}.`;
 };
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** How arguments are read. */
-export interface Reading {
-  /** Null and "" are refused for what may be left out, not taken for it: leaving it out means more than giving it. */
+/** How strictly arguments are read. */
+export interface ReadingRules {
+  /** Refuses null and "" for an optional argument instead of ignoring it: for a tool that does more if it is left out. */
   refusesBlank?: boolean | undefined;
   /**
-   * Names that the tool does not have are dropped, not refused. For tools that launch: models bring along what other task
-   * tools take, and what such a call needs is required, so a misspelt name launches nothing by accident.
+   * Ignores unknown arguments instead of refusing them. For tools that launch tasks: models add arguments that other task
+   * tools have, and since everything essential is required, a misspelt name launches nothing by accident.
    */
   ignoresUnknown?: boolean | undefined;
 }
 
 /**
- * Reads the arguments of a tool call, which the host hands on as the model sent them: any JSON. What may be left out may
- * be null or blank, too. A name that the tool does not have is refused, whatever its value: a `clear` that ignored
- * `taskid` would remove all.
+ * Reads the arguments of a tool call, which the host passes on unchecked: any JSON. Optional arguments may also be null or
+ * blank. Unknown names are refused: a `clear` that ignored a misspelt `taskid` would remove all tasks. A failure's reason
+ * names each invalid argument, its value and the rule.
  */
 export const readArguments = <S extends Shape>(
   shape: S,
   sent: unknown,
-  { refusesBlank = false, ignoresUnknown = false }: Reading = {},
+  { refusesBlank = false, ignoresUnknown = false }: ReadingRules = {},
 ): Outcome<Arguments<S>> => {
   const given = sent ?? {};
   if (!isRecord(given)) return fail(`The arguments are ${quoted(given)}, but must be an object.`);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(shape, name));
-  const strange = unknown.length > 0 ? unknownOf(unknown, shape) : "";
-  if (strange && !ignoresUnknown) return fail(strange);
+  const unknownProblem = unknown.length > 0 ? unknownNames(unknown, shape) : "";
+  if (unknownProblem && !ignoresUnknown) return fail(unknownProblem);
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(shape)) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     const isLeftOut = refusesBlank ? value === undefined : isAbsent(schema, value);
-    if (!isLeftOut) values[name] = asMeant(schema, value);
+    if (!isLeftOut) values[name] = coerce(schema, value);
   }
   const read = tool.schema.object(shape).safeParse(values, { error: ruleOf });
   if (read.success) return { ok: true, value: read.data as Arguments<S> };
-  const faults = read.error.issues.slice(0, NAMED).map((issue) => faultOf(issue, values));
-  return fail([...faults, strange].filter(Boolean).join(" "));
+  const problems = read.error.issues.slice(0, MAX_PROBLEMS).map((issue) => problemOf(issue, values));
+  return fail([...problems, unknownProblem].filter(Boolean).join(" "));
 };

@@ -1,33 +1,52 @@
-import { type ToolDefinition, type ToolResult, tool } from "@opencode-ai/plugin";
-import { type Arguments, type Reading, readArguments, type Shape } from "./arguments.ts";
-import type { CallContext } from "./tool-context.ts";
+import { type ToolContext, type ToolDefinition, type ToolResult, tool } from "@opencode-ai/plugin";
+import type { Engine } from "../services/engine.ts";
+import type { Clock } from "../services/platform/clock.ts";
+import type { Outcome } from "../services/platform/result.ts";
+import { type Arguments, type ReadingRules, readArguments, type Shape } from "./arguments.ts";
 
-/** A tool before the host has it. */
-export interface ToolPlan<S extends Shape> extends Reading {
+/** What every tool depends on. */
+export interface ToolDeps {
+  /** Everything but `answer`: no model may answer for the user. */
+  engine: Omit<Engine, "answer">;
+  clock: Clock;
+  /** Prefix of the tool names in the toolset `tasks`. */
+  prefix: string;
+  /** True in `opencode run`, which ends with its agent's first answer. */
+  isHeadless: boolean;
+}
+
+/**
+ * What the host passes to a tool call. Its types lack the id of the call, and `bypassAgentCheck`: true if the user named an
+ * agent in the prompt.
+ */
+export type CallContext = ToolContext & { callID?: string; extra?: { bypassAgentCheck?: boolean } };
+
+/** A tool, before it is registered with the host. */
+export interface ToolSpec<S extends Shape> extends ReadingRules {
   description: string;
   args: S;
-  /** How the tool answers a call whose arguments are wrong. Default: by throwing the reason, the host's way to say no. */
+  /** Answers a call with invalid arguments. Default: throws the reason, which the host shows to the agent as an error. */
   refuse?: (reason: string) => ToolResult;
-  /** Called with arguments that are as the shape says, and with nothing else. */
+  /** Performs the call, with arguments that match the shape. What it throws becomes the tool's error. */
   execute(args: Arguments<S>, context: CallContext): Promise<ToolResult>;
 }
 
-const thrown = (reason: string): never => {
+const throwReason = (reason: string): never => {
   throw new Error(reason);
 };
 
 /**
- * Makes a tool of a plan. The host checks no arguments (seen in 1.18.33), so every tool is made by this: what a call
- * brings is read here, once, before anything else happens.
+ * Creates a tool. Every tool is created by this function, because the host does not check arguments (seen in 1.18.33):
+ * they are checked here, before anything else happens.
  */
 export const defineTool = <S extends Shape>({
   description,
   args,
-  refuse = thrown,
+  refuse = throwReason,
   refusesBlank,
   ignoresUnknown,
   execute,
-}: ToolPlan<S>): ToolDefinition =>
+}: ToolSpec<S>): ToolDefinition =>
   tool({
     description,
     args,
@@ -36,3 +55,18 @@ export const defineTool = <S extends Shape>({
       return read.ok ? execute(read.value, context) : refuse(read.reason);
     },
   });
+
+/**
+ * Returns the value of an outcome.
+ * @throws Error with the reason of a failure, which the host shows to the agent as the tool's error.
+ */
+export const orThrow = <T>(outcome: Outcome<T>): T => {
+  if (outcome.ok) return outcome.value;
+  throw new Error(outcome.reason);
+};
+
+/** Creates the error of a waiting call that ends because the plugin shuts down. The tasks' results are still to be delivered. */
+export const shutdownError = (taskIds: string[]): Error =>
+  new Error(
+    `OpenCode is closing. Nothing is lost: ${taskIds.join(", ")} will continue when OpenCode runs again, and you will get a notice with each result.`,
+  );

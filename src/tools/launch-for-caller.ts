@@ -2,13 +2,13 @@ import type { Launched } from "../services/launch/launch.ts";
 import type { LaunchRequest } from "../services/launch/launch-plan.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";
-import type { CallContext, ToolDeps } from "./tool-context.ts";
+import type { CallContext, ToolDeps } from "./define-tool.ts";
 
-/** What a tool's caller asks to have done; who asks is known. */
-type Wanted = Pick<LaunchRequest, "description" | "prompt" | "agent"> &
+/** The part of a launch request that the caller decides; the rest follows from who calls. */
+type CallerRequest = Pick<LaunchRequest, "description" | "prompt" | "agent"> &
   Partial<Pick<LaunchRequest, "batchId" | "fork" | "priority">>;
 
-/** What the work comes to; undefined as soon as the signal is aborted, whatever the host is doing about the work. */
+/** Resolves as `work` does, or to undefined as soon as the signal is aborted; the work itself is not interrupted. */
 const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> =>
   new Promise((resolve, reject) => {
     const abort = () => resolve(undefined);
@@ -18,9 +18,9 @@ const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | und
   });
 
 /**
- * Asks the host whether the calling agent may set that agent to work, as its own task tool does: `plan` may not use
- * `general`, which would write files for it. A person who names an agent in a prompt has allowed it.
- * @throws Error in the host's words when it may not.
+ * Asks the host whether the calling agent may use that agent, as the host's own task tool does: `plan` may not use
+ * `general`, which could write files for it. A user who names an agent in a prompt has thereby allowed it.
+ * @throws Error in the host's words if the agent may not be used.
  */
 export const requirePermission = async (context: CallContext, agent: string, description: string): Promise<void> => {
   if (context.extra?.bypassAgentCheck) return;
@@ -29,13 +29,14 @@ export const requirePermission = async (context: CallContext, agent: string, des
 };
 
 /**
- * Launches a task for the caller; undefined when its turn was aborted before that was done: then nothing is left of it.
- * @throws Error when the caller may not use the agent.
+ * Launches a task for the agent that called a tool. Resolves to undefined if its turn was aborted first; the launch is
+ * then undone.
+ * @throws Error if the calling agent may not use that agent.
  */
 export const launchForCaller = async (
   context: CallContext,
   engine: ToolDeps["engine"],
-  wanted: Wanted,
+  wanted: CallerRequest,
 ): Promise<Outcome<Launched> | undefined> => {
   const request: LaunchRequest = {
     batchId: undefined,
@@ -52,7 +53,7 @@ export const launchForCaller = async (
   const launch = engine.launch(request);
   const launched = await untilAborted(context.abort, launch);
   if (launched) return launched;
-  // It is undone by itself, unless the abort came when it was just done.
+  // An aborted launch undoes itself, unless it had just succeeded: then its task is cancelled here.
   launch.then((late) => late.ok && engine.cancelSilently(late.value.task.sessionID)).catch(() => undefined);
   return undefined;
 };

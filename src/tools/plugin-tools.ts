@@ -25,8 +25,8 @@ export const createPluginTools = (
 
   const subtaskTools = (): Record<string, ToolDefinition> => {
     try {
-      const { subagents, odd } = subagentsOf(configuredAgents());
-      if (odd.length > 0) log.error("some agents have no subtask tool: their configuration cannot be read", { odd });
+      const { subagents, unreadable } = subagentsOf(configuredAgents());
+      if (unreadable.length > 0) log.error("some agents have no subtask tool: their configuration cannot be read", { agents: unreadable });
       return subtasksToolset(deps, subagents, subtasks.onParentCancel);
     } catch (error) {
       log.error("the subtask tools could not be made", { reason: errorMessage(error) });

@@ -1,12 +1,12 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { Toolset } from "../options.ts";
 import type { ToolNames } from "../services/text/tool-names.ts";
+import type { ToolDeps } from "./define-tool.ts";
 import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
 import { subtasksNames } from "./subtasks/toolset.ts";
 import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
-import type { ToolDeps } from "./tool-context.ts";
 
-/** What the tools are called, of which texts speak: each by the first toolset that has it. */
+/** Returns the tool names that texts mention: for each use the tool of the first toolset that has one. */
 export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
   const all = { tasks: tasksNames(prefix), elisha: elishaNames, subtasks: subtasksNames };
   const first = <Use extends keyof ToolNames>(use: Use) =>
@@ -19,7 +19,7 @@ export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
   };
 };
 
-/** The tools that there are whatever agents the configuration has. */
+/** Creates the tools that do not depend on the configured agents: those of `tasks` and `elisha`. */
 export const fixedTools = (toolsets: Toolset[], parts: ToolDeps): Record<string, ToolDefinition> => ({
   ...(toolsets.includes("tasks") ? tasksToolset(parts) : {}),
   ...(toolsets.includes("elisha") ? elishaToolset(parts) : {}),

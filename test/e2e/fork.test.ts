@@ -144,7 +144,7 @@ test("what a forked task may not do without a person waits for one, and shows in
   lab.model.when("show the list", [calls([ours("list")]), text("shown")]);
   await lab.ask(parent, "show the list");
   expect(await lab.texts(parent)).toContainEqual(
-    expect.stringMatching(/\(forked\) .*waits for a person: permission: "bash: echo clean"/),
+    expect.stringMatching(/\(forked\) .*waiting for the user to approve: "bash: echo clean"/),
   );
   lab.model.when(
     (request) => request.sessionID !== parent && toolResults(request).at(-1)?.name === "bash",

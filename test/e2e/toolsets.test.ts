@@ -404,7 +404,7 @@ describe("elisha", () => {
     const common = { task_id: id, agent: "general", title: "think for ever" };
     expect(await resultsOf(parent, "elisha_task")).toEqual([{ status: "running", ...common }]);
     expect(await resultsOf(parent, "elisha_task_output")).toEqual([
-      { status: "running", ...common, error: "Still running after 300ms. It goes on.", code: "TIMEOUT" },
+      { status: "running", ...common, error: "Still running after 300ms. The task continues.", code: "TIMEOUT" },
     ]);
     expect(await resultsOf(parent, "elisha_task_cancel")).toEqual([{ status: "cancelled", ...common }]);
     expect(await isIdle(id)).toBe(true);

@@ -191,7 +191,7 @@ rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on
     task_id: id,
     agent: "general",
     title: "count files",
-    error: "Still running after 1.5s. It goes on.",
+    error: "Still running after 1.5s. The task continues.",
     code: "TIMEOUT",
   });
   stage.host.finish(id, "There are 12.");
@@ -214,7 +214,7 @@ rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wai
   const id = await background(stage);
   const request = { id: "per_1", kind: "permission", what: "bash: rm -rf dist", since: 0 } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  const words = 'It waits for the user to answer a permission: "bash: rm -rf dist"';
+  const words = 'It is waiting for the user to approve: "bash: rm -rf dist"';
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
     status: "running",
     task_id: id,
@@ -244,7 +244,7 @@ rule(PARAMETERS, "a timeout of 0 asks how the task stands, and waits for nothing
   await stage.clock.advance(0);
   expect(call.value).toMatchObject({
     status: "running",
-    error: "Still running after 0ms. It goes on.",
+    error: "Still running after 0ms. The task continues.",
     code: "TIMEOUT",
   });
 });
@@ -291,7 +291,7 @@ rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has told no
   stage.engine.stop();
   await settled();
   expect(call.value).toBeUndefined();
-  expect(String(call.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will go on`);
+  expect(String(call.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will continue`);
   await stage.restart();
   await stage.clock.advance(60_000);
   expect(stage.task(id).status).toBe("cancelled");
@@ -446,7 +446,7 @@ test.each([
   ["elisha_task_output", {}, "task_id is missing: it must be a string."],
   ["elisha_task_output", { task_id: 5 }, "task_id is 5, but must be a string."],
   ["elisha_task_output", { task_id: "ses_1", wait: "yes" }, 'wait is "yes", but must be true or false.'],
-  ["elisha_task_output", { task_id: "ses_1", offset: -1 }, "offset is -1, but must be a whole number from 0 on."],
+  ["elisha_task_output", { task_id: "ses_1", offset: -1 }, "offset is -1, but must be a whole number of at least 0."],
   ["elisha_task_cancel", { id: "ses_1" }, 'There is no argument "id". Arguments: task_id.'],
 ])(
   "elisha-task-domain › TaskResult Type › wrong arguments are answered in JSON, with a code: %s %j",

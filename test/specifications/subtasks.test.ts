@@ -371,7 +371,7 @@ rule(
       finalAssistantMessage: "[It has 13 characters.]",
     });
     for (const offset of [-1, 0.5, "x"]) {
-      await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number from 0 on");
+      await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number of at least 0");
     }
   },
 );
@@ -554,7 +554,7 @@ rule(
     const { id, call } = await begin(stage);
     stage.engine.stop();
     await settled();
-    expect(String(call.fault)).toContain(`Nothing is lost: ${id} will go on`);
+    expect(String(call.fault)).toContain(`Nothing is lost: ${id} will continue`);
     await stage.restart();
     await stage.clock.advance(30_000);
     stage.host.finish(id, "12");
@@ -700,7 +700,7 @@ rule("Bad input", "an agent that vanished from the configuration is a clear erro
 });
 
 test("entries of the configuration that cannot be read are named, and the others have their tools", () => {
-  const { subagents, odd } = subagentsOf({
+  const { subagents, unreadable } = subagentsOf({
     one: null,
     two: "text",
     three: { mode: "boss" },
@@ -708,7 +708,7 @@ test("entries of the configuration that cannot be read are named, and the others
     sage: {},
   });
   expect(subagents.map(({ name }) => name)).toEqual(["general", "explore", "sage"]);
-  expect(odd).toEqual(["one", "two", "three", "four"]);
+  expect(unreadable).toEqual(["one", "two", "three", "four"]);
   for (const configured of [undefined, null, [], "agents", 7]) {
     expect(subagentsOf(configured).subagents.map(({ name }) => name)).toEqual(["general", "explore"]);
   }

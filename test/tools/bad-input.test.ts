@@ -157,7 +157,7 @@ describe("arguments that do not go together", () => {
     const stage = createStage();
     const id = await stage.launch();
     await expect(stage.call("output", { task_id: id, message_limit })).rejects.toThrow(
-      `message_limit is ${JSON.stringify(message_limit)}, but must be a whole number from 1 on.`,
+      `message_limit is ${JSON.stringify(message_limit)}, but must be a whole number of at least 1.`,
     );
   });
 

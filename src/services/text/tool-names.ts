@@ -1,16 +1,17 @@
 import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
-/** What the tools of an agent are called, for texts that say what to do next. Undefined where no tool does that. */
+/** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
 export interface ToolNames {
-  /** Launches a task. */
+  /** The tool that launches a task. */
   launch: string;
-  /** Shows how a task stands, and what it answered. */
+  /** The tool that shows the status and result of a task. */
   output: string | undefined;
+  /** The tool that lists the tasks. */
   list: string | undefined;
-  /** Sends a completed task a follow-up. */
+  /** The tool that sends a completed task a follow-up prompt. */
   resume: string | undefined;
 }
 
-/** The call that reads a task's answer. */
+/** Writes the tool call that reads a task's result. */
 export const outputCall = (output: string, taskId: string): OwnText =>
   own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;

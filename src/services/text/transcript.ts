@@ -14,11 +14,11 @@ import {
   quoteLine,
 } from "./own-text.ts";
 
-/** Which part of a conversation is wanted. */
+/** Selects a part of a conversation. */
 export interface TranscriptOptions {
-  /** Only what comes after this message. */
+  /** Only messages after this one. */
   sinceMessageId: string | undefined;
-  /** At most so many messages. */
+  /** Maximum number of messages. */
   messageLimit: number;
   includeToolResults: boolean;
 }
@@ -27,14 +27,14 @@ export interface TranscriptOptions {
 const PARAMS_CHARS = 200;
 
 /**
- * Size of one excerpt, in bytes, a line counting as 25 at least. The host cuts a tool's answer at 50 KB or 2,000 lines
- * (measured), and would say nothing of how to go on.
+ * Maximum size of an excerpt in bytes, where each line counts as at least `MIN_LINE_SIZE`. The host cuts a tool's output at
+ * 50 KB or 2,000 lines (measured), without saying how to read the rest.
  */
 const EXCERPT_SIZE = 45_000;
-const LEAST_LINE = 25;
+const MIN_LINE_SIZE = 25;
 
 const sizeOf = (text: string): number =>
-  text.split("\n").reduce((sum, line) => sum + Math.max(LEAST_LINE, Buffer.byteLength(line) + 1), 0);
+  text.split("\n").reduce((sum, line) => sum + Math.max(MIN_LINE_SIZE, Buffer.byteLength(line) + 1), 0);
 
 const LABELS = { user: "User:", assistant: "Agent:" } as const;
 
@@ -48,37 +48,37 @@ const partLines = (part: SpokenPart, includeToolResults: boolean): (OwnText | Ow
 };
 
 /**
- * A message in the labelled form: `User:` or `Agent:`, tool calls as `[Tool: name] params`. What was said, and what tools
- * gave back, has `> ` before each line: nothing in it can pass for a label.
+ * Writes out a message: the label `User:` or `Agent:`, then text and tool calls, these as `[Tool: name] params`. Text and
+ * tool results have `> ` before each line, so that nothing in them can pass for a label.
  */
 export const formatMessage = ({ role, parts }: SpokenMessage, includeToolResults: boolean): OwnText =>
   lines(LABELS[role], ...parts.flatMap((part) => partLines(part, includeToolResults)));
 
-const charactersOf = (part: SpokenPart): number =>
+const charCount = (part: SpokenPart): number =>
   part.kind === "text" ? part.text.length : callLine(part).length + (part.result?.length ?? 0);
 
-/** The parts up to so many characters of what they hold; the last one is cut. */
-const firstOf = (parts: SpokenPart[], characters: number): SpokenPart[] => {
+/** Returns the first `characters` characters of some parts; the last part is cut. */
+const truncateParts = (parts: SpokenPart[], characters: number): SpokenPart[] => {
   let left = characters;
   return parts.flatMap((part): SpokenPart[] => {
     const room = left;
-    left -= charactersOf(part);
+    left -= charCount(part);
     if (room <= 0) return [];
     if (part.kind === "text") return [{ ...part, text: truncate(part.text, room) }];
     return [{ ...part, result: part.result && truncate(part.result, Math.max(0, room - callLine(part).length)) }];
   });
 };
 
-/** As much of the beginning of a message as fits. */
+/** Writes out as much of the beginning of a message as fits into `room` (see `EXCERPT_SIZE`). */
 const truncateToBytes = (message: SpokenMessage, includeToolResults: boolean, room: number): OwnText => {
   const parts = message.parts.map((part) =>
     includeToolResults || part.kind === "text" ? part : { ...part, result: "" },
   );
-  const total = parts.reduce((sum, part) => sum + charactersOf(part), 0);
+  const total = parts.reduce((sum, part) => sum + charCount(part), 0);
   const beginning = (characters: number) =>
     lines(
-      formatMessage({ ...message, parts: firstOf(parts, characters) }, includeToolResults),
-      own`… (${total - characters} characters more)`,
+      formatMessage({ ...message, parts: truncateParts(parts, characters) }, includeToolResults),
+      own`… (${total - characters} more characters)`,
     );
   let [low, high] = [0, total];
   while (low < high) {
@@ -89,7 +89,10 @@ const truncateToBytes = (message: SpokenMessage, includeToolResults: boolean, ro
   return beginning(low);
 };
 
-/** An excerpt of a conversation, oldest first, and how to go on where there is more. */
+/**
+ * Writes out an excerpt of a conversation, oldest message first, and how to read on if there is more. Fails if the
+ * conversation does not contain `sinceMessageId`.
+ */
 export const excerpt = (
   messages: SpokenMessage[],
   { sinceMessageId, messageLimit, includeToolResults }: TranscriptOptions,
@@ -97,7 +100,7 @@ export const excerpt = (
   const after = sinceMessageId === undefined ? -1 : messages.findIndex(({ id }) => id === sinceMessageId);
   if (sinceMessageId !== undefined && after < 0) {
     return fail(
-      own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to begin at the start.`,
+      own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to read from the start.`,
     );
   }
   const wanted = messages.slice(after + 1);
@@ -112,11 +115,14 @@ export const excerpt = (
   }
   const last = wanted[shown.length - 1];
   const left = wanted.length - shown.length;
-  const rest = left > 0 && last ? own`${left} messages more: since_message_id=${quoteLine(last.id)}.` : undefined;
+  const rest = left > 0 && last ? own`${left} more messages: since_message_id=${quoteLine(last.id)}.` : undefined;
   return { ok: true, value: join([...(shown.length > 0 ? shown : [own`No messages.`]), rest], "\n\n") };
 };
 
-/** A whole conversation in the labelled form, without tool results; over `maxTokens` the oldest messages are left out. */
+/**
+ * Writes out a whole conversation without tool results. The oldest messages are left out if it exceeds `maxTokens`
+ * (estimated); `isWhole` is false then.
+ */
 export const conversationText = (messages: SpokenMessage[], maxTokens: number): { text: OwnText; isWhole: boolean } => {
   const kept: OwnText[] = [];
   let room = maxTokens;

@@ -1,9 +1,8 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
-import { defineTool } from "../define-tool.ts";
-import { shutdownError, type ToolDeps } from "../tool-context.ts";
+import { defineTool, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { notCancelled, notFound, refusal, resultOf, toToolOutput } from "./result.ts";
 
-/** Stops a task and all that it launched. Its answer tells the end: no notice follows. */
+/** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
 export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel a running task.",

@@ -1,13 +1,11 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool } from "../define-tool.ts";
-import type { ToolDeps } from "../tool-context.ts";
-import { notFound, refusal, toToolOutput } from "./result.ts";
-import { currentResult, waitForResult } from "./wait.ts";
+import { defineTool, type ToolDeps } from "../define-tool.ts";
+import { currentResult, notFound, refusal, toToolOutput, waitForResult } from "./result.ts";
 
 const { string, boolean, number } = tool.schema;
 
-/** Shows how a task stands and what it answered; waits for its end on request. */
+/** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
 export const outputTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Get the status and result of a task.",

@@ -1,26 +1,27 @@
 import { z } from "zod";
-import { quoteError } from "../../services/text/notice.ts";
+import { duration, quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
+import { type CallContext, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
-/** What every tool of this toolset answers, as JSON. */
+/** What every tool of the toolset `elisha` answers, as JSON. The fields are fixed by its specification. */
 export const TaskResult = z.strictObject({
   status: Status,
   task_id: z.string().optional(),
   agent: z.string().optional(),
   title: z.string().optional(),
-  /** What the agent answered last. */
+  /** The agent's last answer. */
   result: z.string().optional(),
   error: z.string().optional(),
   /**
-   * - `AGENT_NOT_FOUND`: nothing was made
-   * - `SESSION_ERROR`: the session could not be made, is not there, or failed; or the call was refused, and did nothing.
-   *   The specification has no code of its own for that, and a reader of its three must not meet a fourth.
-   * - `TIMEOUT`: the wait is over, and the task goes on
+   * - `AGENT_NOT_FOUND`: there is no such agent; nothing was launched
+   * - `SESSION_ERROR`: the session could not be created, does not exist, or failed; or the call was refused and did nothing,
+   *   for which the specification has no code, and a fourth code would break its readers
+   * - `TIMEOUT`: the wait timed out; the task continues
    */
   code: z.enum(["AGENT_NOT_FOUND", "SESSION_ERROR", "TIMEOUT"]).optional(),
 });
@@ -34,56 +35,56 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
   cancelled: "cancelled",
 };
 
-const heldUpBy = (task: Task): OwnText | undefined => {
-  const asked = attentionSummary(task);
-  return asked && own`It waits for the user to answer a ${asked}`;
+const waitingFor = (task: Task): OwnText | undefined => {
+  const summary = attentionSummary(task);
+  return summary && own`It is ${summary}`;
 };
 
-const faultOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
+const errorOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
   const { error } = task;
   if (error) return { error: `${error.name}: ${error.message}`, code: "SESSION_ERROR" };
-  const wait = heldUpBy(task);
+  const wait = waitingFor(task);
   return wait === undefined ? {} : { error: wait };
 };
 
-/** A task as it stands. */
+/** Describes the current state of a task. */
 export const resultOf = (task: Task): TaskResult => ({
   status: STATUS[task.status],
   task_id: task.sessionID,
   agent: task.agent,
   title: task.description,
   ...(task.result === undefined ? {} : { result: task.result }),
-  ...faultOf(task),
+  ...errorOf(task),
 });
 
-/** A task that was waited for in vain. */
-export const timedOut = (task: Task, waitedFor: string): TaskResult =>
+/** Describes a task after a wait for it timed out. */
+const timedOut = (task: Task, waitedFor: string): TaskResult =>
   hasEnded(task)
     ? resultOf(task)
     : {
         ...resultOf(task),
-        error: `Still running after ${waitedFor}. ${heldUpBy(task) ?? "It goes on."}`,
+        error: `Still running after ${waitedFor}. ${waitingFor(task) ?? "The task continues."}`,
         code: "TIMEOUT",
       };
 
-/** A task that could not be cancelled, and why; one that somebody else has cancelled meanwhile is what was asked for. */
+/** Describes a task that could not be cancelled, and why. It counts as success if the task was cancelled otherwise meanwhile. */
 export const notCancelled = (task: Task, reason: string): TaskResult => {
   const result = resultOf(task);
   if (task.status === "cancelled") return result;
   return { ...result, error: task.error ? `${reason} Its error: ${quoteError(task.error)}` : reason };
 };
 
-/** Something that could not be done, and why. */
+/** Describes a call that failed. */
 export const failed = (reason: string): TaskResult => ({ status: "failed", error: reason, code: "SESSION_ERROR" });
 
-/** The agent is not there, in the specification's words. */
+/** Describes an agent that does not exist, in the specification's words. */
 export const agentNotFound = (agent: string): TaskResult => ({
   status: "failed",
   error: `Agent(${agent}) not found or not active.`,
   code: "AGENT_NOT_FOUND",
 });
 
-/** There is no such task, for the calling session. */
+/** Describes a task that the calling session does not have. */
 export const notFound = (taskId: string, reason: string): TaskResult => ({
   status: "failed",
   task_id: taskId,
@@ -91,7 +92,34 @@ export const notFound = (taskId: string, reason: string): TaskResult => ({
   code: "SESSION_ERROR",
 });
 
-/** The result with everything but the agent's answer no longer than a person would write it. */
+/**
+ * Waits until the task has ended, and returns its result; no notice follows, since this answer reports the end. The wait
+ * ends early when the calling turn is aborted, or after `timeoutMs` milliseconds (undefined: no limit).
+ * @throws Error if the plugin shuts down meanwhile.
+ */
+export const waitForResult = async (
+  { engine }: ToolDeps,
+  taskId: string,
+  timeoutMs: number | undefined,
+  { sessionID, callID, abort }: CallContext,
+): Promise<TaskResult> => {
+  const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs });
+  if (outcome === "stopped") throw shutdownError([taskId]);
+  return outcome === "timedOut" ? currentResult(engine, taskId, timeoutMs) : currentResult(engine, taskId);
+};
+
+/**
+ * Returns the task's current result, and marks it as read if the task has ended.
+ * @param waitedMs Milliseconds of a wait that timed out, if there was one.
+ */
+export const currentResult = (engine: ToolDeps["engine"], taskId: string, waitedMs?: number): TaskResult => {
+  const task = engine.get(taskId);
+  if (!task) return notFound(taskId, `Task ${taskId} was removed meanwhile.`);
+  if (hasEnded(task)) engine.markRetrieved(taskId);
+  return waitedMs === undefined ? resultOf(task) : timedOut(task, duration(waitedMs));
+};
+
+/** Cuts every text except the agent's result, for which `toToolOutput` has a limit of its own. */
 const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => ({
   status,
   ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, truncateField(text)])),
@@ -100,8 +128,8 @@ const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => 
 });
 
 /**
- * What the host is given: the result as JSON, with the agent's answer from `offset` characters on, and beside it what the
- * host's interface shows.
+ * Converts a result to a tool's output: JSON with the agent's result from `offset` characters on, and the title and session
+ * that the host's interface shows.
  */
 export const toToolOutput = (result: TaskResult, offset = 0) => {
   const readOn = (next: number) => `Read on: elisha_task_output(task_id="${result.task_id}", offset=${next}).`;
@@ -112,5 +140,5 @@ export const toToolOutput = (result: TaskResult, offset = 0) => {
   };
 };
 
-/** The answer to a call that is wrong. */
+/** Answers a call with invalid arguments. */
 export const refusal = (reason: string) => toToolOutput(failed(reason));

@@ -1,22 +1,20 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
-import type { ToolDeps } from "../tool-context.ts";
-import { agentNotFound, failed, refusal, resultOf, toToolOutput } from "./result.ts";
-import { waitForResult } from "./wait.ts";
+import { agentNotFound, failed, refusal, resultOf, toToolOutput, waitForResult } from "./result.ts";
 
 const { string, boolean } = tool.schema;
 
-/** `opencode run` ends with its agent's first answer, and would take background tasks with it. */
-const ENDS_WITH_YOU =
-  " OpenCode ends with your answer: before it, collect each async task with elisha_task_output and wait: true.";
+/** `opencode run` ends with its agent's first answer, and all running tasks end with it. */
+const COLLECT_FIRST =
+  " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
 
-/** Has an agent do a task, and waits for its result unless `async` is true. */
+/** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
 export const taskTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
-    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? ENDS_WITH_YOU : ""}`,
+    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
       title: string().describe("Short description of the task"),
       agent: string().describe("Agent name to use"),

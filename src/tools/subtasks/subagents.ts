@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** An agent's entry in the configuration, as far as it matters here. */
+/** The fields of an agent's entry in the configuration that matter here. */
 const AgentEntry = z.object({
   mode: z.enum(["subagent", "primary", "all"]).nullish(),
   description: z.string().nullish(),
@@ -9,13 +9,13 @@ const AgentEntry = z.object({
 });
 type AgentEntry = z.infer<typeof AgentEntry>;
 
-/** An agent that subtasks can be given to. */
+/** An agent that can be given subtasks. */
 export interface Subagent {
   name: string;
   description: string | undefined;
 }
 
-/** The host's own agents (1.18.33). The configuration may change them, and does not have them otherwise. */
+/** The host's built-in agents (1.18.33). The configuration contains them only if it changes them. */
 const BUILT_IN: Readonly<Record<string, AgentEntry>> = {
   general: { mode: "subagent", description: "For research and multi-step tasks" },
   explore: { mode: "subagent", description: "For searching a codebase, fast and read-only" },
@@ -27,23 +27,23 @@ const BUILT_IN: Readonly<Record<string, AgentEntry>> = {
 };
 
 /**
- * The subagents that a configuration comes to, the host's own included; hidden, primary and disabled ones are not. What
- * is left out of an entry is as the host has it: its own value, or an agent of all modes. `odd` are those whose entries
- * cannot be read: other plugins may write anything there.
+ * Returns the subagents of a configuration: its own and the host's built-in ones, without hidden, primary and disabled
+ * ones. Missing fields have the host's defaults: those of the built-in agent, otherwise mode `all`. `unreadable` are the
+ * names of agents whose entries are invalid: other plugins may write anything there.
  */
-export const subagentsOf = (configured: unknown): { subagents: Subagent[]; odd: string[] } => {
+export const subagentsOf = (configured: unknown): { subagents: Subagent[]; unreadable: string[] } => {
   const entries: Record<string, unknown> = z.record(z.string(), z.unknown()).safeParse(configured ?? {}).data ?? {};
-  const odd: string[] = [];
+  const unreadable: string[] = [];
   const subagents = [...new Set([...Object.keys(BUILT_IN), ...Object.keys(entries)])].flatMap((name) => {
-    const own = BUILT_IN[name];
-    const entry = AgentEntry.safeParse(entries[name] ?? (own && {}));
+    const builtIn = BUILT_IN[name];
+    const entry = AgentEntry.safeParse(entries[name] ?? (builtIn && {}));
     if (!entry.success) {
-      odd.push(name);
+      unreadable.push(name);
       return [];
     }
     const { mode, description, hidden, disable } = entry.data;
-    const isLeftOut = (mode ?? own?.mode) === "primary" || (hidden ?? own?.hidden) || disable;
-    return isLeftOut ? [] : [{ name, description: description ?? own?.description ?? undefined }];
+    const isExcluded = (mode ?? builtIn?.mode) === "primary" || (hidden ?? builtIn?.hidden) || disable;
+    return isExcluded ? [] : [{ name, description: description ?? builtIn?.description ?? undefined }];
   });
-  return { subagents, odd };
+  return { subagents, unreadable };
 };

@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
 
-/** What the names of these tools begin with. */
+/** Prefix of the tools that create subtasks. */
 export const PREFIX = "create_subtask_";
 
-/** Reads on in a subtask's answer. Not a name with that beginning: an agent may be called anything. */
-export const READ = "read_subtask";
+/** Name of the tool that reads more of a subtask's answer. It lacks the prefix, since an agent may have any name. */
+export const READ_TOOL = "read_subtask";
 
-/** Characters of a tool's name at most, as model providers have it. */
-const LONGEST = 64 - PREFIX.length;
+/** Characters left for the agent in a tool's name: model providers allow 64 in all. */
+const MAX_CHARS = 64 - PREFIX.length;
 
-/** Characters of the mark that tells two names apart; the longer one where a name with the shorter is taken. */
-const MARKS = [6, 24] as const;
+/** Lengths of the hash that distinguishes names; the second is used if a name with the first is taken. */
+const HASH_CHARS = [6, 24] as const;
 
-/** What providers allow in a tool's name: letters, digits, `_` and `-`. */
-const safe = (agent: string): string => agent.replace(/[^A-Za-z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
+/** Replaces the characters that providers do not allow in a tool's name, which are all but letters, digits, `_` and `-`. */
+const sanitize = (agent: string): string => agent.replace(/[^A-Za-z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
 
-const marked = (agent: string, length: number): string => {
-  const mark = createHash("sha256").update(agent).digest("hex").slice(0, length);
-  return `${safe(agent).slice(0, LONGEST - length - 1) || "agent"}_${mark}`;
+const withHash = (agent: string, length: number): string => {
+  const hash = createHash("sha256").update(agent).digest("hex").slice(0, length);
+  return `${sanitize(agent).slice(0, MAX_CHARS - length - 1) || "agent"}_${hash}`;
 };
 
-const isSafe = (agent: string): boolean => /^[A-Za-z0-9_-]+$/.test(agent) && agent.length <= LONGEST;
+const isSafe = (agent: string): boolean => /^[A-Za-z0-9_-]+$/.test(agent) && agent.length <= MAX_CHARS;
 
 /**
- * A tool name for each agent, safe for all providers: the agent's own name where it is; otherwise as much of it as is,
- * and a mark made of the whole. So names that come out the same are told apart, and an agent keeps its tool's name
- * whatever other agents there are.
+ * Returns a tool name for each agent that every provider accepts: the agent's own name if that is acceptable, otherwise its
+ * sanitized beginning and a hash of the whole name. The hash keeps similar names distinct, and an agent's tool name does not
+ * depend on the other agents.
  */
 export const subtaskNames = (agents: string[]): Map<string, string> => {
   const taken = new Set(agents.filter(isSafe));
@@ -33,7 +33,7 @@ export const subtaskNames = (agents: string[]): Map<string, string> => {
     agents.map((agent) => {
       const name = isSafe(agent)
         ? agent
-        : (MARKS.map((mark) => marked(agent, mark)).find((one) => !taken.has(one)) ?? "");
+        : (HASH_CHARS.map((length) => withHash(agent, length)).find((one) => !taken.has(one)) ?? "");
       taken.add(name);
       return [agent, PREFIX + name];
     }),

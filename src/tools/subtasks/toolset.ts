@@ -1,11 +1,12 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolDeps } from "../tool-context.ts";
+import type { ToolDeps } from "../define-tool.ts";
 import { readTool } from "./read.ts";
 import type { Subagent } from "./subagents.ts";
 import { type OnParentCancel, subtaskTool } from "./subtask.ts";
-import { PREFIX, READ, subtaskNames } from "./tool-names.ts";
+import { PREFIX, READ_TOOL, subtaskNames } from "./tool-names.ts";
 
+/** The names under which texts mention these tools. Each call returns its result, so there is no output, list or resume. */
 export const subtasksNames: ToolNames = {
   launch: `${PREFIX}<agent>`,
   output: undefined,
@@ -13,7 +14,7 @@ export const subtasksNames: ToolNames = {
   resume: undefined,
 };
 
-/** One tool for each subagent, and one that reads what was cut of their answers. */
+/** Creates the tools of the toolset `subtasks`: one for each subagent, and one that reads the rest of a truncated answer. */
 export const subtasksToolset = (
   parts: ToolDeps,
   subagents: Subagent[],
@@ -21,5 +22,5 @@ export const subtasksToolset = (
 ): Record<string, ToolDefinition> => {
   const names = subtaskNames(subagents.map(({ name }) => name));
   const tools = subagents.map((subagent) => [names.get(subagent.name), subtaskTool(parts, subagent, onParentCancel)]);
-  return { ...Object.fromEntries(tools), [READ]: readTool(parts) };
+  return { ...Object.fromEntries(tools), [READ_TOOL]: readTool(parts) };
 };

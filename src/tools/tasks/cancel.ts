@@ -1,14 +1,13 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { defineTool } from "../define-tool.ts";
-import type { ToolDeps } from "../tool-context.ts";
-import { labelOf } from "./format.ts";
+import { defineTool, type ToolDeps } from "../define-tool.ts";
+import { formatTaskId } from "./format.ts";
 import { selectTasks } from "./select.ts";
 
 const { string, boolean } = tool.schema;
 
-/** Stops tasks and all that they launched. */
+/** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
 export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel running background tasks. Give exactly one argument.",
@@ -27,7 +26,7 @@ export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
       const output = results
         .map(({ task, refused }) => {
           const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
-          return own`Task ${labelOf(task)} ${quoteLine(task.description)} ${outcome}.`;
+          return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
         })
         .join("\n");
       const [only] = results;

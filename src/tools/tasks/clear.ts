@@ -1,12 +1,11 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { hasEnded } from "../../task.ts";
-import { defineTool } from "../define-tool.ts";
-import type { ToolDeps } from "../tool-context.ts";
-import { labelOf } from "./format.ts";
+import { defineTool, type ToolDeps } from "../define-tool.ts";
+import { formatTaskId } from "./format.ts";
 import { selectTasks } from "./select.ts";
 
-/** What is said of an id that is null or empty: whoever meant one task must not lose all. */
+/** Refuses an id that is null or empty: a call that means one task must not remove all. */
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
 
 const id = () =>
@@ -15,7 +14,7 @@ const id = () =>
     .trim()
     .refine((text) => text !== "", NOT_EMPTY);
 
-/** Removes tasks for good. */
+/** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
 export const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
@@ -31,7 +30,7 @@ export const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
       return removed
         .map(
           (task) =>
-            own`Removed ${labelOf(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
+            own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
         )
         .join("\n");
     },

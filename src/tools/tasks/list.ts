@@ -1,10 +1,9 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { TaskStatus } from "../../task.ts";
-import { defineTool } from "../define-tool.ts";
-import type { ToolDeps } from "../tool-context.ts";
+import { defineTool, type ToolDeps } from "../define-tool.ts";
 import { formatTaskList } from "./format.ts";
 
-/** Lists the tasks of the calling session, and no others. */
+/** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
 export const listTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "List this session's background tasks.",

@@ -4,22 +4,21 @@ import { own } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool } from "../define-tool.ts";
-import { orThrow, shutdownError, type ToolDeps } from "../tool-context.ts";
+import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport } from "./format.ts";
 import { selectTasks } from "./select.ts";
 
 const { string, boolean, number } = tool.schema;
 
-/** Milliseconds, as in the specifications' tool contract. Applied here: the host passes on only what was given. */
-const DEFAULT_TIMEOUT = 60_000;
-const LONGEST_TIMEOUT = 600_000;
+/** Milliseconds, from the specifications. Applied here, because the host fills in no defaults. */
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MAX_TIMEOUT_MS = 600_000;
 
-const A_WAIT = `be between 0 and ${LONGEST_TIMEOUT} milliseconds`;
+const TIMEOUT_RULE = `be between 0 and ${MAX_TIMEOUT_MS} milliseconds`;
 
 const DEFAULT_MESSAGES = 50;
 
-/** Shows how a task or a batch stands and what was answered; waits for the end on request. */
+/** Creates `<prefix>_output`: shows the status and result of a task or a batch, and waits for the end on request. */
 export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
   defineTool({
     description:
@@ -28,8 +27,8 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
       task_id: string().trim().optional(),
       batch_id: string().trim().optional(),
       block: boolean().optional().describe("Wait for the end (default false)"),
-      timeout: number(A_WAIT)
-        .refine((ms) => ms >= 0 && ms <= LONGEST_TIMEOUT, A_WAIT)
+      timeout: number(TIMEOUT_RULE)
+        .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
         .optional()
         .describe("ms to wait; default 60000, max 600000"),
       full_session: boolean().optional().describe("The task's conversation instead of its result"),
@@ -39,7 +38,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
     },
     execute: async (args, context) => {
       const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
-      const { timeout: timeoutMs = DEFAULT_TIMEOUT } = args;
+      const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
       const wanted: TranscriptOptions = {
         sinceMessageId: args.since_message_id,
         messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
@@ -66,7 +65,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
         metadata: { sessionId: task.sessionID },
       };
 
-      /** Notes that the result of an ended task was read. */
+      /** Records that the result of an ended task has been read. */
       function markRead(read: Task): Task {
         if (!hasEnded(read)) return read;
         engine.markRetrieved(read.sessionID);

@@ -1,10 +1,10 @@
 import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
 import type { Task } from "../../task.ts";
-import { orThrow, type ToolDeps } from "../tool-context.ts";
+import { orThrow, type ToolDeps } from "../define-tool.ts";
 
 /**
- * The session's own tasks that are meant: one, those of a batch, or all.
- * @throws Error when the task or the batch is not the session's.
+ * Returns tasks of the session: the one with that id, those of that batch, or all.
+ * @throws Error if the session has no such task or batch.
  */
 export const selectTasks = (
   engine: ToolDeps["engine"],

@@ -1,18 +1,17 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { Task } from "../../task.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
-import { orThrow, type ToolDeps } from "../tool-context.ts";
 
 const { string, boolean } = tool.schema;
 
-const next = ({ prefix, isHeadless }: ToolDeps): OwnText =>
+const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
   isHeadless
     ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
     : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
-/** Launches a task, or resumes one. Returns once its session is there; never waits for its answer. */
+/** Creates `<prefix>_task`: launches or resumes a task. It returns as soon as the session exists, without waiting for a result. */
 export const taskTool = (parts: ToolDeps): ToolDefinition =>
   defineTool({
     description:
@@ -29,7 +28,7 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
     execute: async ({ description, prompt, agent, batch_id, resume: taskId, fork = false }, context) => {
       if (taskId !== undefined && fork) {
         throw new Error(
-          "fork and resume are mutually exclusive: a resumed task goes on with its own conversation. Give one of them.",
+          "fork and resume are mutually exclusive: a resumed task continues its own conversation. Give only one of them.",
         );
       }
       if (taskId !== undefined) {
@@ -38,7 +37,7 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
         const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
         return {
           title: task.description,
-          output: own`Task ${nameOf(task.sessionID)} is resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${next(parts)}`,
+          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(parts)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
@@ -49,10 +48,10 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
       const asText =
         forkRefusal === undefined
           ? own``
-          : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent got it as text.`;
+          : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${next(parts)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(parts)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

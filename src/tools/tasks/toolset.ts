@@ -1,12 +1,13 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolDeps } from "../tool-context.ts";
+import type { ToolDeps } from "../define-tool.ts";
 import { cancelTool } from "./cancel.ts";
 import { clearTool } from "./clear.ts";
 import { listTool } from "./list.ts";
 import { outputTool } from "./output.ts";
 import { taskTool } from "./task.ts";
 
+/** The names under which texts mention these tools. */
 export const tasksNames = (prefix: string): ToolNames => ({
   launch: `${prefix}_task`,
   output: `${prefix}_output`,
@@ -14,7 +15,7 @@ export const tasksNames = (prefix: string): ToolNames => ({
   resume: `${prefix}_task`,
 });
 
-/** The five tools of the toolset `tasks`, under the prefix in use. Their definitions are paid for on every model request. */
+/** Creates the five tools of the toolset `tasks`, under the configured prefix. Their definitions cost tokens in every model request. */
 export const tasksToolset = (parts: ToolDeps): Record<string, ToolDefinition> => ({
   [`${parts.prefix}_task`]: taskTool(parts),
   [`${parts.prefix}_output`]: outputTool(parts),

@@ -69,7 +69,7 @@ test("what a forked task asks is shown in a toast, in the list and when it is re
   stage.host.emit({ type: "asked", sessionID: id, request: asks });
   await settled();
   expect(stage.host.toasts.map(({ message }) => message)).toEqual(['"find it" asks permission for bash: rm -rf build']);
-  expect(await stage.call("list")).toContain("waits for a person");
+  expect(await stage.call("list")).toContain("waiting for the user");
   expect(stage.host.rejected).toEqual([]);
 });
 

@@ -27,15 +27,15 @@ rule(HOOKS, "after session.compacted the agent is reminded of its tasks, once", 
   await compact(stage);
   expect(reminders(stage)).toHaveLength(1);
   expect(reminders(stage)[0]?.[0]?.text).toBe(`<task-context>
-Automated. Tasks that this conversation launched, as they stand, whatever became of the messages and calls that launched them. Do not launch again what runs or has completed.
+Automated. The tasks that this conversation launched, with their current status, even if the messages that launched them are gone. Do not launch a task again that is running or has completed.
 Active:
 - ${running} "count files" (general): running
 Ended:
 - ${answered} "find it" (general): completed
-A notice comes when one ends; those that run need nothing from you.
-asyncagents_output(task_id="…") shows how a task stands and what it answered.
-asyncagents_task(resume="…", prompt="…") follows up on a completed one.
-asyncagents_list() lists them all.
+You get a notice when a task ends; running tasks need nothing from you.
+asyncagents_output(task_id="…") shows the status and result of a task.
+asyncagents_task(resume="…", prompt="…") sends a completed task a follow-up.
+asyncagents_list() lists all tasks.
 </task-context>`);
   await stage.clock.advance(60_000);
   expect(reminders(stage)).toHaveLength(1);
@@ -80,7 +80,7 @@ rule("Mark Synthetic Messages", "the reminder is synthetic, keeps agent and mode
 
 test.each([
   ["elisha", 'elisha_task_output(task_id="…") shows'],
-  ["subtasks", "A notice comes when one ends"],
+  ["subtasks", "You get a notice when a task ends"],
 ] as const)(
   "under the toolset %s the reminder names the tools that there are, and no others",
   async (toolset, words) => {
@@ -130,7 +130,7 @@ test("a task that waits for a person is named as such", async () => {
   const stage = createStage();
   const id = await stage.launch();
   stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
-  expect(stage.engine.reminderFor(PARENT)).toContain("running, waits for the user");
+  expect(stage.engine.reminderFor(PARENT)).toContain("running, waiting for the user");
 });
 
 test("a host that fails is tried again, with the same ids", async () => {

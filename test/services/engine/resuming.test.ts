@@ -62,7 +62,7 @@ test("a resume that takes longer than any poll is not called completed, nor give
 test("a resume that is answered with yes is done; one that cannot be is refused, not put off", async () => {
   const stage = createStage();
   const id = await stage.complete("There are 12.");
-  expect(await stage.call("task", { resume: id, prompt: "first" })).toContain("is resumed");
+  expect(await stage.call("task", { resume: id, prompt: "first" })).toContain("was resumed");
   await settled();
   expect(stage.host.at(id).prompts.at(-1)?.parts[0]?.text).toBe("first");
   await expect(stage.call("task", { resume: id, prompt: "second" })).rejects.toThrow(/currently being resumed/);
@@ -81,7 +81,7 @@ test("a failed resume ends in error, and its earlier result can still be read", 
   expect(stage.task(id)).toMatchObject({ status: "error", result: "There are 12." });
   const answer = await stage.call("output", { task_id: id });
   expect(answer).toContain("APIError: out of credit");
-  expect(answer).toContain("The result before that:\n<task_result");
+  expect(answer).toContain("Result of the previous run:\n<task_result");
   expect(answer).toContain("There are 12.");
 });
 

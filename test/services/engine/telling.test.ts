@@ -304,7 +304,7 @@ test("a silent child is shown as stale, and no longer once it is heard", async (
   const id = await stage.launch();
   await stage.clock.advance(760_000);
   expect(stage.task(id).attention?.kind).toBe("stale");
-  expect(await stage.call("list")).toContain("no sign of life since");
+  expect(await stage.call("list")).toContain("no activity since");
   stage.host.emit({ type: "toolCall", sessionID: id, callID: "c", tool: "read", stage: "begun" });
   await stage.clock.advance(150_000);
   expect(stage.task(id).attention).toBeUndefined();
@@ -315,11 +315,11 @@ test("a child that waits for a person is shown with what it asks", async () => {
   const id = await stage.launch();
   const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  expect(await stage.call("list")).toContain('waits for a person: permission: "bash: rm -rf build"');
-  expect(await stage.call("output", { task_id: id })).toContain("Attention: waits for a person");
+  expect(await stage.call("list")).toContain('waiting for the user to approve: "bash: rm -rf build"');
+  expect(await stage.call("output", { task_id: id })).toContain("Attention: waiting for the user");
   expect(stage.task(id).status).toBe("running");
   stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-  expect(await stage.call("list")).not.toContain("waits for a person");
+  expect(await stage.call("list")).not.toContain("waiting for the user");
 });
 
 test("a child gets its parent's model, unless its agent names one, and what its parent may not do, it may not", async () => {

@@ -91,7 +91,7 @@ test.each([
     await settled();
     stage.engine.stop();
     await settled();
-    expect(String(read.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will go on`);
+    expect(String(read.fault)).toContain(`OpenCode is closing. Nothing is lost: ${id} will continue`);
     await stage.restart();
     await stage.clock.advance(30_000);
     stage.host.finish(id, "12 files");

@@ -44,7 +44,9 @@ test("a notice says that no person wrote it", () => {
 });
 
 test("an answer without a text is said to be one", () => {
-  expect(noticeOf({ ...END, result: "" }, COUNTS, STYLE).hidden).toContain("The agent ended without a text.");
+  expect(noticeOf({ ...END, result: "" }, COUNTS, STYLE).hidden).toContain(
+    "The agent finished without writing any text.",
+  );
 });
 
 test.each([

@@ -51,10 +51,10 @@ describe("a conversation of a hundred messages", () => {
     const first = shown(messages, ALL);
     expect(first).toContain("word 49.");
     expect(first).not.toContain("word 50.");
-    expect(first).toMatch(/50 messages more: since_message_id="msg_49"\.$/);
+    expect(first).toMatch(/50 more messages: since_message_id="msg_49"\.$/);
     const second = shown(messages, { ...ALL, sinceMessageId: "msg_49" });
     expect(second.startsWith("User:\n> word 50.")).toBe(true);
-    expect(second).not.toContain("messages more");
+    expect(second).not.toContain("more messages");
     expect(shown(messages, { ...ALL, sinceMessageId: "msg_99" })).toBe("No messages.");
   });
 
@@ -70,7 +70,7 @@ test("an excerpt stays within what the host passes on, also with one message tha
   const long = Array.from({ length: 10 }, (_, n) => said(`msg_${n}`, "assistant", "x".repeat(15_000)));
   const piece = shown(long, ALL);
   expect(piece.length).toBeLessThan(50_000);
-  expect(piece).toMatch(/8 messages more: since_message_id="msg_1"\.$/);
+  expect(piece).toMatch(/8 more messages: since_message_id="msg_1"\.$/);
   for (const text of ["語".repeat(60_000), "\n".repeat(60_000)]) {
     const cut = shown([said("msg_0", "user", text)], ALL);
     expect(Buffer.byteLength(cut)).toBeLessThan(50_000);
@@ -78,8 +78,8 @@ test("an excerpt stays within what the host passes on, also with one message tha
   }
   const giant = shown([said("msg_0", "assistant", "x".repeat(100_000)), said("msg_1", "user", "y")], ALL);
   expect(giant.length).toBeLessThan(50_000);
-  expect(giant).toContain("characters more)");
-  expect(giant).toMatch(/1 messages more: since_message_id="msg_0"\.$/);
+  expect(giant).toContain("more characters)");
+  expect(giant).toMatch(/1 more messages: since_message_id="msg_0"\.$/);
 });
 
 test("the output tool gives a task's conversation on request", async () => {
@@ -103,8 +103,8 @@ test("a task's conversation asked for from a message that it does not have is re
   const wanted = { sinceMessageId: "msg_x", messageLimit: 50, includeToolResults: false };
   expect(await stage.engine.transcript(id, wanted)).toEqual({
     ok: false,
-    reason: 'The conversation has no message "msg_x". Leave since_message_id out to begin at the start.',
-    liesWith: undefined,
+    reason: 'The conversation has no message "msg_x". Leave since_message_id out to read from the start.',
+    cause: undefined,
   });
 });
 
@@ -122,7 +122,7 @@ test("a message that is cut says exactly how much of it is left out", () => {
   const emoji = "😀".repeat(40_000);
   for (const text of ["x".repeat(90_000), "a\n".repeat(50_000), emoji, `x${emoji}`, `xy${emoji}`, `xyz${emoji}`]) {
     const piece = shown([said("msg_0", "assistant", text)], ALL);
-    const [, shownText = "", left] = /^Agent:\n([\s\S]*)\n… \((\d+) characters more\)$/.exec(piece) ?? [];
+    const [, shownText = "", left] = /^Agent:\n([\s\S]*)\n… \((\d+) more characters\)$/.exec(piece) ?? [];
     const kept = shownText.replaceAll(/^> ?/gm, "");
     expect(text.startsWith(kept)).toBe(true);
     // One more where the cut would have parted a pair.
