@@ -5,13 +5,13 @@ import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./run-command.ts";
 import { openTerminal } from "./terminal.ts";
 
-// Node says of its SQLite that it is experimental. That is nothing that a person who asks for a task could act on.
+// Node warns that its SQLite is experimental. The user of a command cannot act on that.
 const { emitWarning } = process;
 process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
   if (!String(warning).startsWith("SQLite")) emitWarning(warning, ...rest);
 }) as typeof emitWarning;
 
-// Whoever reads the output may have seen enough, as `head` has.
+// The reader of the output may close it early, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();
@@ -22,6 +22,6 @@ try {
 } catch (error) {
   process.exitCode = EXIT.failed;
   const reason =
-    error instanceof CommandError ? error.message : `A fault in opencode-taskchart: ${errorMessage(error)}`;
+    error instanceof CommandError ? error.message : `Internal error in opencode-taskchart: ${errorMessage(error)}`;
   process.stderr.write(`${escapeUnprintable(reason)}\n`);
 }

@@ -11,17 +11,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportCommand,
 };
 
-const ASKS_HELP: ReadonlySet<string | undefined> = new Set([undefined, "help", "--help", "-h"]);
+const HELP_WORDS: ReadonlySet<string | undefined> = new Set([undefined, "help", "--help", "-h"]);
 
-const NAME = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
+const NAME_COLUMNS = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
 
 const HELP = `Usage: opencode-taskchart <command>
 
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(NAME)}  ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(NAME_COLUMNS)}  ${summary}`)
   .join("\n")}
 
-opencode-taskchart <command> --help says more of one.`;
+opencode-taskchart <command> --help explains a command.`;
 
 const commandNamed = (name: string): Command => {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -29,21 +29,24 @@ const commandNamed = (name: string): Command => {
   throw new CommandError(`There is no command "${name}". Commands: ${Object.keys(COMMANDS).join(", ")}.`);
 };
 
-/** Does what a command line asks for. Throws `CommandError` when that cannot be done. */
-export const runCommand = async ([name, ...args]: string[], screen: Terminal): Promise<ExitCode> => {
+/**
+ * Runs a command line (without the program's name), or prints the help or the version.
+ * @throws CommandError if there is no such command, or if it fails.
+ */
+export const runCommand = async ([name, ...args]: string[], terminal: Terminal): Promise<ExitCode> => {
   if (name === "--version") {
-    screen.say(manifest.version);
+    terminal.print(manifest.version);
     return EXIT.ok;
   }
   const [topic] = name === "help" ? args : [];
-  if (name === undefined || (ASKS_HELP.has(name) && topic === undefined)) {
-    screen.say(HELP);
+  if (name === undefined || (HELP_WORDS.has(name) && topic === undefined)) {
+    terminal.print(HELP);
     return EXIT.ok;
   }
   const command = commandNamed(topic ?? name);
   if (topic !== undefined || args.includes("--help") || args.includes("-h")) {
-    screen.say(command.help);
+    terminal.print(command.help);
     return EXIT.ok;
   }
-  return command.run(args, screen);
+  return command.run(args, terminal);
 };

@@ -8,8 +8,8 @@ import { Task } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { CommandError } from "./command.ts";
 
-/** A task, as far as commands show it. */
-const Shown = Task.pick({
+/** The fields of a task that commands show. */
+const ShownTask = Task.pick({
   sessionID: true,
   status: true,
   description: true,
@@ -17,40 +17,43 @@ const Shown = Task.pick({
   startedAt: true,
   attention: true,
 });
-export type Shown = z.infer<typeof Shown>;
+export type ShownTask = z.infer<typeof ShownTask>;
 
-/** What a command asks of the OpenCode that runs. */
+/** The requests that commands send to the running OpenCode. */
 export interface StatusApiClient {
-  /** All tasks that have not ended, newest first. */
-  live(): Promise<Shown[]>;
-  /** The task as it stands after the answer. */
-  answer(taskId: string, answer: UserReply): Promise<Shown>;
+  /** Lists all tasks that have not ended, newest first. */
+  live(): Promise<ShownTask[]>;
+  /** Sends the user's reply to a request of a task. Resolves to the task as it is after that. */
+  answer(taskId: string, reply: UserReply): Promise<ShownTask>;
 }
 
 const Page = z.object({ tasks: z.array(z.unknown()), total: z.number() });
-const Fault = z.object({ error: z.string() });
+const ErrorBody = z.object({ error: z.string() });
 
-/** Tasks on a page: as many as the API gives at once. */
-const PAGE = 200;
+/** Tasks per page: the API's maximum. */
+const PAGE_SIZE = 200;
 
-/** Milliseconds that OpenCode has to answer: another of its processes may have to be asked. */
+/** Milliseconds until a request fails. OpenCode may have to ask another of its processes. */
 const TIMEOUT_MS = 30_000;
 
 const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause ? errorMessage(error.cause) : errorMessage(error);
 
-/** The status API of the running OpenCode whose plugin keeps its files in that folder. Throws `CommandError`. */
+/**
+ * Connects to the running OpenCode whose plugin keeps its files in `folder`. Nothing is sent before the first request.
+ * @throws CommandError if no OpenCode is found there. The requests throw it if OpenCode does not answer, or refuses.
+ */
 export const connectStatusApi = (folder = dataFolder()): StatusApiClient => {
   const server = createDiscoveryFiles(folder).readServer();
   if (!server) {
     throw new CommandError(
-      `No OpenCode is found: there is no server.json in ${folder}. Start it, or switch its status API on; --data names another folder.`,
+      `Found no running OpenCode: there is no server.json in ${folder}. Start OpenCode, or enable its status API; use --data for another folder.`,
     );
   }
   const { url, token = "" } = server;
-  // It holds a token that nobody else is to have.
+  // The token in the file must not be sent to another machine.
   if (!URL.canParse(url) || !isLoopback(new URL(url).host)) {
-    throw new CommandError(`server.json in ${folder} does not lead to this machine, but to ${toSingleLine(url)}.`);
+    throw new CommandError(`The URL in server.json in ${folder} is not on this machine: ${toSingleLine(url)}.`);
   }
 
   const call = async <S extends z.ZodType>(schema: S, path: string, init: RequestInit = {}): Promise<z.infer<S>> => {
@@ -62,31 +65,31 @@ export const connectStatusApi = (folder = dataFolder()): StatusApiClient => {
       status = response.status;
       body = await response.json();
     } catch (error) {
-      throw new CommandError(`OpenCode at ${url} does not answer as it should: ${toSingleLine(causeOf(error))}.`);
+      throw new CommandError(`OpenCode at ${url} gave no valid response: ${toSingleLine(causeOf(error))}.`);
     }
     const read = schema.safeParse(body);
     if (status === 200 && read.success) return read.data;
-    const fault = Fault.safeParse(body).data?.error ?? `OpenCode at ${url} answered with status ${status}`;
-    throw new CommandError(toSingleLine(fault));
+    const problem = ErrorBody.safeParse(body).data?.error ?? `OpenCode at ${url} answered with status ${status}`;
+    throw new CommandError(toSingleLine(problem));
   };
 
-  /** A task that another version shows in another way is left out. */
-  const all = async (status: string, offset = 0): Promise<Shown[]> => {
-    const { tasks, total } = await call(Page, `/v1/tasks?status=${status}&limit=${PAGE}&offset=${offset}`);
-    const shown = tasks.flatMap((task) => Shown.safeParse(task).data ?? []);
+  /** Lists all pages. Tasks in the format of another version are left out. */
+  const listAll = async (status: string, offset = 0): Promise<ShownTask[]> => {
+    const { tasks, total } = await call(Page, `/v1/tasks?status=${status}&limit=${PAGE_SIZE}&offset=${offset}`);
+    const shown = tasks.flatMap((task) => ShownTask.safeParse(task).data ?? []);
     const next = offset + tasks.length;
-    return tasks.length > 0 && next < total ? [...shown, ...(await all(status, next))] : shown;
+    return tasks.length > 0 && next < total ? [...shown, ...(await listAll(status, next))] : shown;
   };
 
   return {
     live: async () => {
-      const tasks = [...(await all("running")), ...(await all("resumed"))];
+      const tasks = [...(await listAll("running")), ...(await listAll("resumed"))];
       return tasks.sort((one, other) => other.startedAt.localeCompare(one.startedAt));
     },
-    answer: (taskId, answer) =>
-      call(Shown, `/v1/tasks/${encodeURIComponent(taskId)}/answers`, {
+    answer: (taskId, reply) =>
+      call(ShownTask, `/v1/tasks/${encodeURIComponent(taskId)}/answers`, {
         method: "POST",
-        body: JSON.stringify(answer),
+        body: JSON.stringify(reply),
       }),
   };
 };

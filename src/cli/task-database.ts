@@ -7,10 +7,10 @@ import { dataFolder } from "../services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../services/store/sqlite/driver.ts";
 import { type JournalReader, type NamedTask, openJournalReader } from "../services/store/sqlite/journal-reader.ts";
 import { CommandError } from "./command.ts";
-import { clockTime, date } from "./format/times.ts";
+import { dateTime } from "./terminal.ts";
 
-/** The number of tasks listed when an id does not identify one. */
-const LISTED = 10;
+/** Tasks that are listed when an id matches none or several. */
+const MAX_LISTED = 10;
 
 const load = async (): Promise<OpenDatabase> => {
   try {
@@ -24,13 +24,13 @@ const load = async (): Promise<OpenDatabase> => {
 
 const adviceOn = (kind: FaultKind, folder: string | undefined): string[] => {
   if (kind === "readonly")
-    return ["Reading it needs a lock file next to it, which you are not allowed to create in that folder."];
-  return folder === undefined ? ["--data names another folder than the plugin's default."] : [];
+    return ["Reading needs to create a lock file next to it, which you may not do in that folder."];
+  return folder === undefined ? ["Use --data if your tasks are not in the default folder."] : [];
 };
 
 /**
- * Runs `read` on the journals in a data folder; default: the plugin's own. Throws `CommandError`, which names the file, when
- * they cannot be read.
+ * Opens the task database of a data folder (by default the plugin's own), calls `read` with its journals, and closes it.
+ * @throws CommandError that names the file if it cannot be read.
  */
 export const withJournals = async <T>(folder: string | undefined, read: (journals: JournalReader) => T): Promise<T> => {
   const openDatabase = await load();
@@ -49,29 +49,32 @@ export const withJournals = async <T>(folder: string | undefined, read: (journal
 };
 
 const line = ({ id, status, startedAt, description }: NamedTask): string =>
-  `  ${id}  ${status.padEnd(9)}  ${date(startedAt).slice(0, 10)} ${clockTime(startedAt).slice(0, 8)}  ${toSingleLine(description)}`;
+  `  ${id}  ${status.padEnd(9)}  ${dateTime(startedAt)}  ${toSingleLine(description)}`;
 
-/** Returns the task with this id, or with the only id that starts with it. Throws `CommandError` otherwise. */
-const taskNamed = (journals: JournalReader, id: string): NamedTask => {
+/** Finds the task with that id, or the only one whose id begins with it. */
+const findTask = (journals: JournalReader, id: string): NamedTask => {
   const found = journals.find(id);
   const [task, ...others] = found;
   if (task && others.length === 0) return task;
-  const shown = (tasks: NamedTask[]) => tasks.slice(0, LISTED).map(line);
+  const shown = (tasks: NamedTask[]) => tasks.slice(0, MAX_LISTED).map(line);
   if (task) {
-    const more = found.length > LISTED ? [`  … and ${found.length - LISTED} more`] : [];
+    const more = found.length > MAX_LISTED ? [`  … and ${found.length - MAX_LISTED} more`] : [];
     throw new CommandError(
       [`"${id}" begins the ids of ${found.length} tasks. Give more of it:`, ...shown(found), ...more].join("\n"),
     );
   }
-  const newest = journals.newest(LISTED);
-  if (newest.length === 0) throw new CommandError(`There is no task "${toSingleLine(id)}", nor any other.`);
+  const newest = journals.newest(MAX_LISTED);
+  if (newest.length === 0) throw new CommandError(`There is no task "${toSingleLine(id)}": no tasks are stored.`);
   throw new CommandError([`There is no task "${toSingleLine(id)}". The newest are:`, ...shown(newest)].join("\n"));
 };
 
-/** Returns the journal of the task with this id, or with the only id that starts with it. Throws `CommandError` otherwise. */
+/**
+ * Reads the journal of the task with that id, or of the only one whose id begins with it.
+ * @throws CommandError if no task or several match; it lists them, or the newest tasks.
+ */
 export const journalOf = (journals: JournalReader, id: string): Journal => {
-  const task = taskNamed(journals, id);
+  const task = findTask(journals, id);
   const journal = journals.journal(task.id);
-  if (!journal) throw new CommandError(`Task ${task.id} was just cleared.`);
+  if (!journal) throw new CommandError(`Task ${task.id} has just been cleared.`);
   return journal;
 };

@@ -1,49 +1,50 @@
 import { styleText } from "node:util";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
 
+/** A style as `styleText` of `node:util` names it, such as `"bold"`. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** Where a command's output goes. */
+/** The destination of a command's output. */
 export interface Terminal {
-  /** Columns of the terminal; `UNKNOWN_WIDTH` for a file or a pipe. */
+  /** Width in columns; `DEFAULT_COLUMNS` for a file or a pipe. */
   columns: number;
-  /** Gives a text a style, where styles are shown. */
-  paint(style: Style, text: string): string;
-  /** Writes lines. Whatever is in them, a terminal obeys nothing but the styles of `paint`. */
-  say(...lines: string[]): void;
+  /** Styles a text, if the terminal shows styles. */
+  style(style: Style, text: string): string;
+  /** Writes lines. Control sequences in them are escaped, except for those that `style` added. */
+  print(...lines: string[]): void;
 }
 
-const UNKNOWN_WIDTH = 100;
+const DEFAULT_COLUMNS = 100;
 
-/** What begins or ends a style in a terminal, as a piece of its own when a text is split by it. */
+/** Matches the sequences that start and end a style; captured, so that `split` keeps them. */
 const SEQUENCE = new RegExp(`(${String.fromCharCode(0x1b)}\\[[0-9;]+m)`);
 
-/** Plain where nobody looks, and where somebody wants it so: https://no-color.org */
+/** Creates the terminal for an output stream. It shows no styles in files and pipes, or if `NO_COLOR` is set (https://no-color.org). */
 export const openTerminal = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal => {
-  const isPainted = out.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
-  /** The sequences with which styles begin and end. */
-  const styles = new Set<string>();
+  const showsStyles = out.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
+  /** The start and end sequences of the styles used so far. */
+  const sequences = new Set<string>();
 
   const styled = (style: Style, text: string): string => {
     const [begin = "", end = ""] = styleText(style, "\0", { validateStream: false }).split("\0");
-    for (const sequence of [begin, end]) styles.add(sequence);
+    for (const sequence of [begin, end]) sequences.add(sequence);
     return begin + text + end;
   };
 
   const printable = (line: string): string =>
     line
       .split(SEQUENCE)
-      .map((piece) => (styles.has(piece) ? piece : escapeUnprintable(piece)))
+      .map((piece) => (sequences.has(piece) ? piece : escapeUnprintable(piece)))
       .join("");
 
   return {
-    columns: out.columns || UNKNOWN_WIDTH,
-    paint: (style, text) => (isPainted ? styled(style, text) : text),
-    say: (...lines) => void out.write(`${lines.map(printable).join("\n")}\n`),
+    columns: out.columns || DEFAULT_COLUMNS,
+    style: (style, text) => (showsStyles ? styled(style, text) : text),
+    print: (...lines) => void out.write(`${lines.map(printable).join("\n")}\n`),
   };
 };
 
-/** Breaks a text into lines between its words. A word that is longer than a line stays whole. */
+/** Wraps a text between words into lines of at most `columns` characters. A longer word is not broken. */
 export const wrap = (text: string, columns: number): string[] => {
   const lines: string[] = [];
   let line = "";
@@ -57,3 +58,28 @@ export const wrap = (text: string, columns: number): string[] => {
   }
   return [...lines, line];
 };
+
+const twoDigits = (part: number): string => String(part).padStart(2, "0");
+
+/** Formats epoch milliseconds as the local time of day, to the millisecond: `13:05:09.042`. */
+export const clockTime = (at: number): string => {
+  const time = new Date(at);
+  const day = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(":");
+  return `${day}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+};
+
+const day = (at: number): string => {
+  const time = new Date(at);
+  return `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
+};
+
+/** Formats epoch milliseconds as the local date and the time zone's offset: `2026-01-31, UTC+01:00`. */
+export const date = (at: number): string => {
+  const ahead = -new Date(at).getTimezoneOffset();
+  const minutes = Math.abs(ahead);
+  const offset = `${ahead < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+  return `${day(at)}, UTC${ahead === 0 ? "" : offset}`;
+};
+
+/** Formats epoch milliseconds as the local date and time, to the second: `2026-01-31 13:05:09`. */
+export const dateTime = (at: number): string => `${day(at)} ${clockTime(at).slice(0, 8)}`;

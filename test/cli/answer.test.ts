@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { clockTime, date } from "../../src/cli/format/times.ts";
+import { dateTime } from "../../src/cli/terminal.ts";
 import { shellCommand } from "../../src/services/text/user-request.ts";
 import type { OpenUserRequest } from "../../src/user-request.ts";
 import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
@@ -38,7 +38,7 @@ const answer = ({ folder }: Served, ...args: string[]) => commandHere(["answer",
 const COMMAND = shellCommand(process.argv[1] ?? "");
 
 /** The local time of a request, as it is shown. */
-const LOCAL = `${date(Date.parse(SINCE)).slice(0, 10)} ${clockTime(Date.parse(SINCE)).slice(0, 8)}`;
+const LOCAL = dateTime(Date.parse(SINCE));
 
 test("without an id it shows what all tasks ask, each request once, with the line that answers it", async () => {
   const served = await serve();
@@ -63,8 +63,8 @@ ses_0003  "task number 3" (general), since ${LOCAL}
 test("where nothing is asked it says so", async () => {
   const served = await serve();
   const { sessionID } = served.source.launch();
-  expect(await answer(served)).toEqual({ code: 0, out: "No task asks anything.\n", error: "" });
-  expect(await answer(served, sessionID)).toEqual({ code: 0, out: "The task asks nothing.\n", error: "" });
+  expect(await answer(served)).toEqual({ code: 0, out: "No task has an open request.\n", error: "" });
+  expect(await answer(served, sessionID)).toEqual({ code: 0, out: "The task has no open request.\n", error: "" });
 });
 
 test.each([
@@ -101,7 +101,7 @@ test("an answer to a task is refused: what it asks next would be answered unseen
   const served = await serve();
   const id = asking(served, PERMISSION, QUESTION);
   expect((await answer(served, id, "once")).error).toBe(
-    `An answer goes to one request, with its id:\n  ${COMMAND} answer per_1 <once|always|reject>\n  ${COMMAND} answer que_1 <answer> <answer>  (or --reject)\n`,
+    `Answer one of the task's requests, by its id:\n  ${COMMAND} answer per_1 <once|always|reject>\n  ${COMMAND} answer que_1 <answer> <answer>  (or --reject)\n`,
   );
   expect(served.source.asked).toEqual([]);
 });
@@ -111,14 +111,14 @@ test.each([
   [["per_1", "--message", "no"], "Give an answer, or --reject."],
   [["per_1", "yes"], 'A permission takes once, always or reject, not "yes".'],
   [["per_1", "once", "always"], "A permission takes once, always or reject"],
-  [["per_1", "once", "--reject"], "--reject stands by itself"],
+  [["per_1", "once", "--reject"], "--reject cannot be combined with an answer"],
   [["per_1", "once", "--message", "hi"], "goes with reject only"],
-  [["que_1", "reject"], "To say no to a question use --reject."],
+  [["que_1", "reject"], "To reject a question, use --reject."],
   [["que_1", "a.ts"], "needs answers to each of its 2 questions, but got 1"],
   [["que_1", "c.ts", "1"], '"Which one?" does not take "c.ts". Choices: "a.ts", "b.ts".'],
   [["que_1", "a.ts", " "], "An answer is empty."],
-  [["", "once"], "Say which request: its id."],
-  [["--reject"], "Say which request: its id."],
+  [["", "once"], "Give the id of a request."],
+  [["--reject"], "Give the id of a request."],
 ])("%j is refused with what was wrong, and nothing is answered", async (words, message) => {
   const served = await serve();
   asking(served, PERMISSION, QUESTION);
@@ -180,9 +180,9 @@ test("where no OpenCode runs, or something else listens, it says so, and nobody 
   };
   expect((await run()).error).toContain(`there is no server.json in ${folder}`);
   write("http://127.0.0.1:1");
-  expect((await run()).error).toContain("OpenCode at http://127.0.0.1:1 does not answer as it should:");
+  expect((await run()).error).toContain("OpenCode at http://127.0.0.1:1 gave no valid response:");
   write("http://taskchart.example");
-  expect((await run()).error).toContain("does not lead to this machine, but to http://taskchart.example");
+  expect((await run()).error).toContain("is not on this machine: http://taskchart.example");
 });
 
 test("the command is shown as it was called, as a shell takes it", () => {

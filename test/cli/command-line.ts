@@ -18,10 +18,10 @@ export interface Ended {
 /** Does what a command line asks for, in this process: as `opencode-taskchart` does, but sooner. */
 export const commandHere = async (args: string[]): Promise<Ended> => {
   const out: string[] = [];
-  const screen: Terminal = { columns: 100, paint: (_, text) => text, say: (...lines) => void out.push(...lines) };
+  const terminal: Terminal = { columns: 100, style: (_, text) => text, print: (...lines) => void out.push(...lines) };
   const ended = (code: number, error: string) => ({ code, out: out.map((line) => `${line}\n`).join(""), error });
   try {
-    return ended(await runCommand(args, screen), "");
+    return ended(await runCommand(args, terminal), "");
   } catch (error) {
     if (error instanceof CommandError) return ended(EXIT.failed, `${error.message}\n`);
     throw error;

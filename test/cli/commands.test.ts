@@ -21,11 +21,11 @@ test.each([
 
 test.each([
   [["play"], 'There is no command "play". Commands: answer, replay, export.'],
-  [["replay"], "Say which task: its id, or --file with an exported journal."],
-  [["export"], "Say which task: its id."],
+  [["replay"], "Give the id of a task, or --file with an exported journal."],
+  [["export"], "Give the id of a task."],
   [["replay", "ses_a", "ses_b"], '"ses_b" is one argument too many.'],
   [["replay", "ses_a", "--colour"], /Unknown option '--colour'/],
-  [["replay", "ses_a", "--file", "x.json"], "--file is for a journal by itself: leave the task id and --data out."],
+  [["replay", "ses_a", "--file", "x.json"], "--file cannot be combined with a task id or --data."],
 ])("%j is refused with what was wrong, and what to do", async (args, words) => {
   const { code, out, error } = await opencodeTaskchart(args);
   expect(error).toMatch(words);

@@ -38,9 +38,9 @@ test("an export with all its text escapes such characters, and is the same text 
 test("on a terminal only the styles that are ours are obeyed", () => {
   const written: string[] = [];
   const out = { isTTY: true, columns: 80, write: (text: string) => written.push(text) };
-  const { say, paint } = openTerminal(out as unknown as NodeJS.WriteStream, {});
-  const red = paint("red", "x");
-  say(`${red} \u001b[8m hidden \u001b[2J \u009b \u202e`, "next");
+  const { print, style } = openTerminal(out as unknown as NodeJS.WriteStream, {});
+  const red = style("red", "x");
+  print(`${red} \u001b[8m hidden \u001b[2J \u009b \u202e`, "next");
   expect(red).not.toBe("x");
   expect(written).toEqual([`${red} \\u001b[8m hidden \\u001b[2J \\u009b \\u202e\nnext\n`]);
 });

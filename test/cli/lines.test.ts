@@ -4,7 +4,7 @@ import { openTerminal, type Terminal, wrap } from "../../src/cli/terminal.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { tell } from "../services/store/story.ts";
 
-const screenOf = (columns: number): Terminal => ({ columns, paint: (_, text) => text, say: () => undefined });
+const terminalOf = (columns: number): Terminal => ({ columns, style: (_, text) => text, print: () => undefined });
 
 const steps = () => {
   const story = tell("ses_a");
@@ -14,7 +14,7 @@ const steps = () => {
 };
 
 test.each([80, 95, 96, 120])("on %i columns no line is too wide", (columns) => {
-  for (const line of formatSteps(steps(), screenOf(columns))) expect(line.length).toBeLessThanOrEqual(columns);
+  for (const line of formatSteps(steps(), terminalOf(columns))) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
 test("on a narrow screen an arrow stays with the state that it leads to", () => {
@@ -26,7 +26,7 @@ test("on a narrow screen an arrow stays with the state that it leads to", () => 
 
 describe("colours", () => {
   const painted = (isTTY: boolean, env: NodeJS.ProcessEnv) =>
-    openTerminal({ isTTY, columns: 80, write: () => true } as unknown as NodeJS.WriteStream, env).paint("red", "x") !==
+    openTerminal({ isTTY, columns: 80, write: () => true } as unknown as NodeJS.WriteStream, env).style("red", "x") !==
     "x";
 
   test("are shown on a terminal, and neither elsewhere nor where nobody wants them", () => {

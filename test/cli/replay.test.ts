@@ -109,7 +109,7 @@ attention none.
     const { data, change } = withTask();
     change("UPDATE task SET origin = NULL");
     const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
-    expect(out).toContain("The journal does not go back to the task's launch");
+    expect(out).toContain("The journal does not start at the task's launch");
     expect(code).toBe(3);
   });
 
@@ -190,7 +190,7 @@ describe("export", () => {
     expect(refused).toMatchObject({
       code: 2,
       out: "",
-      error: `There is a file ${file} already. --force takes its place.\n`,
+      error: `The file ${file} already exists. Use --force to overwrite it.\n`,
     });
     expect(readFileSync(file, "utf8")).toBe("mine");
     expect((await opencodeTaskchart([...args, "--force"])).code).toBe(0);
@@ -210,7 +210,7 @@ test("a file that is not an exported journal is refused with its name", async ()
   const file = join(temporaryFolder(), "other.json");
   writeFileSync(file, "{}");
   const { code, error } = await opencodeTaskchart(["replay", "--file", file]);
-  expect(error).toBe(`The file ${file} is not an exported journal. The command "export" writes such files.\n`);
+  expect(error).toBe(`The file ${file} is not an exported journal. Use a file written by the command "export".\n`);
   expect(code).toBe(2);
   expect((await opencodeTaskchart(["replay", "--file", `${file}.none`])).error).toMatch(
     /^The file cannot be read: ENOENT/,

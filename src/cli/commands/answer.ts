@@ -1,129 +1,131 @@
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { answerLine, requestDetails, requestLine, shellCommand } from "../../services/text/user-request.ts";
 import { type OpenUserRequest, replyProblem, type UserReply } from "../../user-request.ts";
-import { type Command, CommandError, EXIT } from "../command.ts";
-import { clockTime, date } from "../format/times.ts";
-import { readArguments } from "../parse-arguments.ts";
-import { connectStatusApi, type Shown } from "../status-api-client.ts";
-import type { Terminal } from "../terminal.ts";
+import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
+import { connectStatusApi, type ShownTask } from "../status-api-client.ts";
+import { dateTime, type Terminal } from "../terminal.ts";
 
-/** As it was called, so that it can be copied into any terminal. */
+/** How this program was called, so that suggested command lines work in any terminal. */
 const COMMAND = shellCommand(process.argv[1] ?? "opencode-taskchart");
 
 const HELP = `Usage: opencode-taskchart answer [<task-id>] [--data <folder>]
        opencode-taskchart answer <request-id> <answer> ... [--message <why>] [--data <folder>]
        opencode-taskchart answer <request-id> --reject [--message <why>] [--data <folder>]
 
-Answers what a task asks of you. Without an answer it shows what a task asks, or all tasks, with the ids.
+Answers a permission or a question that a task is waiting for. Without an answer it shows the open requests of
+a task, or of all tasks, with their ids.
 
-  <request-id>     which request
+  <request-id>     the request to answer
   <answer>         for a permission: once, always or reject
-                   for questions: one answer for each, in their order; where several may be chosen, with commas
-                   after --, where one begins with -
+                   for questions: one answer for each, in order; separate several choices with commas,
+                   and put -- before an answer that starts with -
   <task-id>        a task's id, or the beginning of it
-  --reject         say no, to a permission or to questions
-  --message <why>  with a rejected permission: what the agent is told
-  --data <folder>  where the plugin keeps its files; default: $XDG_DATA_HOME/opencode-taskchart
+  --reject         reject the permission or the questions
+  --message <why>  with a rejected permission: what to tell the agent
+  --data <folder>  the plugin's data folder; default: $XDG_DATA_HOME/opencode-taskchart
                    or ~/.local/share/opencode-taskchart
 
-OpenCode must be running: the answer goes to its status API.
+OpenCode must be running: the answer is sent to its status API.
 
-Exit code: 0 it is answered, or shown; 2 it is not, for the reason that is said.`;
+Exit code: 0 if answered or shown; 2 if it failed, with the reason on standard error.`;
 
-/** A request, and the task that it is shown with. */
-interface Asking {
-  task: Shown;
+/** An open request, and the task that it is shown with. */
+interface ShownRequest {
+  task: ShownTask;
   request: OpenUserRequest;
 }
 
-/** What tasks ask. A request holds up the tasks above too: it is shown with the newest, which stands nearest. */
-const askedBy = (tasks: Shown[]): Asking[] => {
+/**
+ * Returns the open requests of some tasks, each once. A request also appears in the tasks above the one that asks; it is
+ * shown with the newest of them, which is the nearest.
+ */
+const openRequests = (tasks: ShownTask[]): ShownRequest[] => {
   const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));
   return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
 };
 
-const show = (asking: Asking[], { say, paint }: Terminal) => {
+const show = (asking: ShownRequest[], { print, style }: Terminal) => {
   for (const { task, request } of asking) {
-    const since = Date.parse(request.since);
-    say(
-      `${paint("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${date(since).slice(0, 10)} ${clockTime(since).slice(0, 8)}`,
+    print(
+      `${style("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${dateTime(Date.parse(request.since))}`,
       `  ${requestLine(request)}`,
       ...requestDetails(request).map((line) => `  ${line}`),
-      paint("dim", `  ${answerLine(COMMAND, request)}`),
+      style("dim", `  ${answerLine(COMMAND, request)}`),
     );
   }
 };
 
-/** One question's answer: a choice as it is, or several with commas between them. */
-const choices = (answer: string, { options, multiple }: { options: string[]; multiple: boolean }): string[] =>
+/** Splits the answer to one question at commas, if several choices are allowed and it is not itself a choice. */
+const splitChoices = (answer: string, { options, multiple }: { options: string[]; multiple: boolean }): string[] =>
   !multiple || options.includes(answer) ? [answer] : answer.split(",").map((choice) => choice.trim());
 
 const REPLIES = ["once", "always", "reject"] as const;
 
-const replyOf = (words: string[]): UserReply["reply"] => {
+const permissionReply = (words: string[]): UserReply["reply"] => {
   const [word, ...more] = words;
   const reply = REPLIES.find((known) => known === word);
   if (reply && more.length === 0) return reply;
   throw new CommandError(`A permission takes once, always or reject, not "${toSingleLine(words.join(" "))}".`);
 };
 
-const answerTo = (
+const toReply = (
   { id: requestId, kind, questions = [] }: OpenUserRequest,
   words: string[],
   { reject, message }: { reject: boolean; message: string | undefined },
 ): UserReply => {
   const why = message === undefined ? {} : { message };
   if (!reject && words.length === 0) throw new CommandError("Give an answer, or --reject.");
-  if (reject && words.length > 0) throw new CommandError("--reject stands by itself: leave the answer out.");
+  if (reject && words.length > 0) throw new CommandError("--reject cannot be combined with an answer.");
   if (words.some((word) => word.trim() === "")) throw new CommandError("An answer is empty.");
   if (reject) return { requestId, reply: "reject", ...why };
-  if (kind === "permission") return { requestId, reply: replyOf(words), ...why };
+  if (kind === "permission") return { requestId, reply: permissionReply(words), ...why };
   if (words.length === 1 && words[0] === "reject" && !questions[0]?.options.includes("reject")) {
-    throw new CommandError("To say no to a question use --reject.");
+    throw new CommandError("To reject a question, use --reject.");
   }
-  const answers = words.map((word, index) => choices(word, questions[index] ?? { options: [], multiple: false }));
+  const answers = words.map((word, index) => splitChoices(word, questions[index] ?? { options: [], multiple: false }));
   return { requestId, answers, ...why };
 };
 
-/** `opencode-taskchart answer` */
+/** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
 export const answerCommand: Command = {
-  summary: "answer what a task asks of you, or show what is asked",
+  summary: "answer a permission or question of a task, or show the open ones",
   help: HELP,
-  run: async (args, screen) => {
+  run: async (args, terminal) => {
     const options = {
       reject: { type: "boolean", default: false },
       message: { type: "string" },
       data: { type: "string" },
     } as const;
-    const { values, argument: id, further: words } = readArguments(args, options, Number.POSITIVE_INFINITY);
+    const { values, argument: id, further: words } = parseArguments(args, options, Number.POSITIVE_INFINITY);
     const isAnswer = words.length > 0 || values.reject || values.message !== undefined;
-    if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Say which request: its id.");
+    if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Give the id of a request.");
     const api = connectStatusApi(values.data);
     const tasks = await api.live();
-    const all = askedBy(tasks);
+    const all = openRequests(tasks);
     const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
     if (asked && isAnswer) {
-      const answer = answerTo(asked.request, words, { reject: values.reject, message: values.message });
-      const fault = replyProblem(asked.request, answer);
-      if (fault) throw new CommandError(toSingleLine(fault));
-      const task = await api.answer(asked.task.sessionID, answer);
-      screen.say(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);
+      const reply = toReply(asked.request, words, { reject: values.reject, message: values.message });
+      const problem = replyProblem(asked.request, reply);
+      if (problem) throw new CommandError(toSingleLine(problem));
+      const task = await api.answer(asked.task.sessionID, reply);
+      terminal.print(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);
       return EXIT.ok;
     }
     const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
-    const shown = asked ? [asked] : askedBy(meant);
+    const shown = asked ? [asked] : openRequests(meant);
     if (id !== undefined && !asked && meant.length === 0) {
       throw new CommandError(
-        `No open request or running task has the id "${toSingleLine(id)}". It may have been answered. Without an id, all that is asked is shown.`,
+        `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,
       );
     }
-    if (isAnswer && shown.length === 0) throw new CommandError("The task asks nothing.");
+    if (isAnswer && shown.length === 0) throw new CommandError("The task has no open request.");
     if (isAnswer) {
       const lines = shown.map(({ request }) => `  ${answerLine(COMMAND, request)}`);
-      throw new CommandError(["An answer goes to one request, with its id:", ...lines].join("\n"));
+      throw new CommandError(["Answer one of the task's requests, by its id:", ...lines].join("\n"));
     }
-    show(shown, screen);
-    if (shown.length === 0) screen.say(id === undefined ? "No task asks anything." : "The task asks nothing.");
+    show(shown, terminal);
+    if (shown.length === 0)
+      terminal.print(id === undefined ? "No task has an open request." : "The task has no open request.");
     return EXIT.ok;
   },
 };

@@ -2,52 +2,51 @@ import { writeFileSync } from "node:fs";
 import manifest from "../../../package.json" with { type: "json" };
 import { errorMessage } from "../../services/platform/log.ts";
 import { serialize } from "../../services/replay/export-file.ts";
-import { type Command, CommandError, EXIT } from "../command.ts";
-import { readArguments } from "../parse-arguments.ts";
+import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
 import { journalOf, withJournals } from "../task-database.ts";
 
 const HELP = `Usage: opencode-taskchart export <task-id> [--out <file>] [--force] [--with-text] [--data <folder>]
 
 Writes a task's journal as JSON, for somebody else to replay. Prompts, results, descriptions, messages,
-questions, paths and names of batches are left out: a placeholder stands for each text, the same for the
-same text. Ids, times, numbers, and the names of agents and models stay.
+questions, paths and batch names are replaced by placeholders, the same for equal texts. Ids, times,
+numbers, and the names of agents and models stay.
 
   <task-id>        a task's id, or the beginning of it
-  --out <file>     where to write it; default: standard output
-  --force          take the place of a file that is there
-  --with-text      leave nothing out: with it goes what you, your agents and your code said
-  --data <folder>  where the tasks are kept; default: $XDG_DATA_HOME/opencode-taskchart
+  --out <file>     the file to write; default: standard output
+  --force          overwrite an existing file
+  --with-text      replace nothing: the file then contains your prompts, the agents' results and code
+  --data <folder>  the plugin's data folder; default: $XDG_DATA_HOME/opencode-taskchart
                    or ~/.local/share/opencode-taskchart
 
-Exit code: 0 it is written; 2 it is not, for the reason that is said.`;
+Exit code: 0 if written; 2 if it failed, with the reason on standard error.`;
 
-const isThere = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
+const existsAlready = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
 
 const write = (path: string, text: string, force: boolean) => {
   try {
-    // It may hold a conversation: nobody else's business.
+    // It may contain a conversation, so only the user may read it.
     writeFileSync(path, text, { flag: force ? "w" : "wx", mode: 0o600 });
   } catch (error) {
     throw new CommandError(
-      isThere(error)
-        ? `There is a file ${path} already. --force takes its place.`
+      existsAlready(error)
+        ? `The file ${path} already exists. Use --force to overwrite it.`
         : `The file cannot be written: ${errorMessage(error)}.`,
     );
   }
 };
 
-/** `opencode-taskchart export` */
+/** `opencode-taskchart export`: writes a task's journal as JSON. */
 export const exportCommand: Command = {
   summary: "write a task's journal to a file, without its text, for somebody else to replay",
   help: HELP,
-  run: async (args, screen) => {
-    const { values, argument } = readArguments(args, {
+  run: async (args, terminal) => {
+    const { values, argument } = parseArguments(args, {
       out: { type: "string" },
       force: { type: "boolean", default: false },
       "with-text": { type: "boolean", default: false },
       data: { type: "string" },
     });
-    if (argument === undefined) throw new CommandError("Say which task: its id.");
+    if (argument === undefined) throw new CommandError("Give the id of a task.");
     const exported = await withJournals(values.data, (journals) => {
       const journal = journalOf(journals, argument);
       const exportedAt = new Date().toISOString();
@@ -55,12 +54,12 @@ export const exportCommand: Command = {
       return { text: serialize(journal, facts), events: journal.events.length };
     });
     if (values.out === undefined) {
-      screen.say(exported.text.trimEnd());
+      terminal.print(exported.text.trimEnd());
       return EXIT.ok;
     }
     write(values.out, exported.text, values.force);
-    const left = values["with-text"] ? "with all its text" : "without text";
-    screen.say(`Written to ${values.out}: ${exported.events} events, ${left}.`);
+    const content = values["with-text"] ? "with all its text" : "without text";
+    terminal.print(`Written to ${values.out}: ${exported.events} events, ${content}.`);
     return EXIT.ok;
   },
 };

@@ -2,8 +2,7 @@ import type { TaskEffect, TaskEvent } from "../../machines/task/events.ts";
 import type { ReplayStep } from "../../machines/task/replay.ts";
 import { toSingleLine, truncate } from "../../services/platform/plain-text.ts";
 import { duration } from "../../services/text/notice.ts";
-import { type Style, type Terminal, wrap } from "../terminal.ts";
-import { clockTime, date } from "./times.ts";
+import { clockTime, date, type Style, type Terminal, wrap } from "../terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
 interface Row {
@@ -86,7 +85,7 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): str
   const isWide = screen.columns >= WIDE;
   const gap = isWide ? "  " : " ";
   const widest = Math.max(...steps.map(({ event }) => event.type.length), 0);
-  const dim = (text: string) => screen.paint("gray", text);
+  const dim = (text: string) => screen.style("gray", text);
 
   const timeOf = ({ event: { at } }: ReplayStep, before: ReplayStep | undefined): string => {
     const passed = at - (before?.event.at ?? at);
@@ -101,13 +100,13 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): str
     const time = timeOf(step, before);
     const indent = time.length + gap.length + widest + gap.length + LABEL + gap.length;
     const lines = rowsOf(step).flatMap(({ label, text, style }) => {
-      const paint = (line: string) => (style ? screen.paint(style, line) : line);
+      const paint = (line: string) => (style ? screen.style(style, line) : line);
       return wrap(text, screen.columns - indent).map((line, row) => ({
         label: dim((row === 0 ? label : "").padEnd(LABEL)),
         text: paint(line.replaceAll("\u00a0", " ")),
       }));
     });
-    const head = `${dim(time)}${gap}${screen.paint("bold", toSingleLine(step.event.type).padEnd(widest))}`;
+    const head = `${dim(time)}${gap}${screen.style("bold", toSingleLine(step.event.type).padEnd(widest))}`;
     const blank = " ".repeat(time.length + gap.length + widest);
     return [
       ...(isNewDay ? [dim(today)] : []),

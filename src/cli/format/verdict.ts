@@ -4,13 +4,13 @@ import { toSingleLine, truncate, truncateStart } from "../../services/platform/p
 import { type Difference, differences } from "../../services/replay/differences.ts";
 import { type Terminal, wrap } from "../terminal.ts";
 
-/** Characters of a value that are shown. */
-const SHOWN = 70;
+/** Characters of each value that are shown. */
+const SHOWN_CHARS = 70;
 
-/** Characters that are shown before the first that differs. */
-const LEAD = 20;
+/** Characters that are shown before the first difference within a long value. */
+const LEAD_CHARS = 20;
 
-/** How a replay compares with the stored snapshot. */
+/** The result of comparing a replay with the stored snapshot. */
 export interface Verdict {
   isSame: boolean;
   lines: string[];
@@ -20,21 +20,21 @@ const count = (many: number, what: string): string => `${many} ${what}${many ===
 
 const text = (value: unknown): string => (value === undefined ? "nothing" : toSingleLine(JSON.stringify(value)));
 
-/** Both values from a little before the place where they part, where they are long. */
-const sides = ({ journal, stored }: Difference): [string, string] => {
+/** Writes both values; long ones from shortly before the first difference. */
+const formatValues = ({ journal, stored }: Difference): [string, string] => {
   const [one, other] = [text(journal), text(stored)];
-  let parting = 0;
-  while (parting < one.length && one[parting] === other[parting]) parting += 1;
-  const start = one.length <= SHOWN && other.length <= SHOWN ? 0 : Math.max(0, parting - LEAD);
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  const start = one.length <= SHOWN_CHARS && other.length <= SHOWN_CHARS ? 0 : Math.max(0, same - LEAD_CHARS);
   const shown = (whole: string) => {
     const rest = truncateStart(whole, start);
-    return `${start > 0 ? "…" : ""}${truncate(rest, SHOWN)}${rest.length > SHOWN ? "…" : ""}`;
+    return `${start > 0 ? "…" : ""}${truncate(rest, SHOWN_CHARS)}${rest.length > SHOWN_CHARS ? "…" : ""}`;
   };
   return [shown(one), shown(other)];
 };
 
-/** Compares, and says what it finds. An event that was refused is a difference: the journal has accepted ones only. */
-export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, screen: Terminal): Verdict => {
+/** Compares a replay with the stored snapshot. A refused event is a difference too: a journal holds accepted events only. */
+export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, terminal: Terminal): Verdict => {
   const found = differences(snapshot, stored);
   const refused = steps.filter((step) => step.refused !== undefined).length;
   const regions = Object.entries(stored.value).map(([region, value]) => `${region} ${statePath(value)}`);
@@ -42,7 +42,7 @@ export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapsho
     const words = `The journal replays to the stored snapshot: ${count(steps.length, "event")}, ${regions.join(", ")}.`;
     return {
       isSame: true,
-      lines: wrap(toSingleLine(words), screen.columns).map((line) => screen.paint("green", line)),
+      lines: wrap(toSingleLine(words), terminal.columns).map((line) => terminal.style("green", line)),
     };
   }
   const all = [
@@ -52,13 +52,13 @@ export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapsho
   return {
     isSame: false,
     lines: [
-      screen.paint("red", `The journal does not replay to the stored snapshot: ${all.join("; ")}.`),
+      terminal.style("red", `The journal does not replay to the stored snapshot: ${all.join("; ")}.`),
       ...found.flatMap((difference) => {
-        const [journal, kept] = sides(difference);
+        const [journal, kept] = formatValues(difference);
         return [
           `  ${toSingleLine(difference.path)}`,
-          `    ${screen.paint("gray", "journal")}  ${journal}`,
-          `    ${screen.paint("gray", "stored ")}  ${kept}`,
+          `    ${terminal.style("gray", "journal")}  ${journal}`,
+          `    ${terminal.style("gray", "stored ")}  ${kept}`,
         ];
       }),
     ],
