@@ -5,12 +5,12 @@ import { finish } from "./healing.ts";
 import type { Step } from "./schedule.ts";
 import { PEOPLE, type World } from "./world.ts";
 
-/** What each step does. */
+/** The action of each kind of step. */
 type Acts = { [Do in Step["do"]]: (world: World, step: Extract<Step, { do: Do }>) => Promise<void> | void };
 
 const pick = <T>(from: T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
 
-/** Those that a step is meant for; where there are none, all: what is refused is to be tried as well. */
+/** Returns the tasks that a step is meant for, or all if there are none: calls that will be refused should be tried too. */
 const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
   const meant = tasks.filter(isMeant);
   return meant.length > 0 ? meant : tasks;
@@ -22,11 +22,11 @@ const sessions = ({ host }: World): string[] => host.sessionIDs();
 const isThere = (world: World, id: string): boolean => sessions(world).includes(id);
 const people = (world: World): string[] => PEOPLE.filter((id) => isThere(world, id));
 const busy = (world: World): string[] => sessions(world).filter((id) => world.host.at(id).busy);
-/** The tasks of sessions that are there. */
+/** Returns the tasks whose sessions exist. */
 const tasks = (world: World): Task[] =>
   world.stage.store.list({}).filter(({ parentSessionID }) => isThere(world, parentSessionID));
 
-/** A session is deleted by somebody. */
+/** Somebody deletes a session. */
 const remove = (world: World, sessionID: string) => {
   world.tracks.isDeleted(sessionID);
   world.agents.abort(sessionID);
@@ -42,7 +42,7 @@ const launch = async (world: World, sessionID: string, more: { turn?: string; fo
     void agents.call(sessionID, "task", launched, turn === undefined ? {} : { turn });
     return;
   }
-  // A fork ends before the message that asks for it.
+  // A fork copies the messages before the one that asks for it.
   const step = `msg_step${host.at(sessionID).messages.length}`;
   const end = host.beginStep(sessionID, step);
   await clock.advance(1);
@@ -50,10 +50,10 @@ const launch = async (world: World, sessionID: string, more: { turn?: string; fo
   void agents.call(sessionID, "task", launched, { turn: step }).then(end);
 };
 
-/** What a tool call may do to a task. */
+/** The events that a tool call may cause in a task. */
 const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RESULT_READ"]);
 
-/** Somebody who is not its parent asks something of a task. */
+/** A session that is not the task's parent calls a tool on it. */
 const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
   const stranger = people(world).find((id) => id !== task.parentSessionID);
   if (!stranger) return;

@@ -6,14 +6,14 @@ import type { Sequence } from "./sequence.ts";
 import type { Tellings } from "./tellings.ts";
 import type { Tracks } from "./tracks.ts";
 
-/** A tool call that has not come back. */
+/** A tool call that has not returned. */
 export interface OpenCall {
   callID: string;
   sessionID: string;
   tool: string;
-  /** When it has to be back at the latest, epoch milliseconds: known of those that wait. */
+  /** Deadline for its return in epoch milliseconds; undefined for a call that does not wait. */
   until: number | undefined;
-  /** What becomes of its answer: in the conversation, or lost on the way. */
+  /** Whether the host stores its answer in the conversation or loses it. */
   answer: "stored" | "lost";
   abort: AbortController;
 }
@@ -23,9 +23,9 @@ export interface CallOptions {
   answer?: OpenCall["answer"];
 }
 
-/** What the models of sessions do through the tools, and what the host makes of it. */
+/** The agents of all sessions: they call tools, and the host stores or loses the answers. */
 export interface Agents {
-  /** Calls a tool, and goes on. Resolves with the answer, or undefined when it was refused; never when the process dies. */
+  /** Calls a tool. Resolves to the answer, or to undefined if the call was refused; never if the process dies. */
   call(
     sessionID: string,
     tool: string,
@@ -33,9 +33,9 @@ export interface Agents {
     options?: CallOptions,
   ): Promise<string | undefined>;
   open(): OpenCall[];
-  /** The turn of the session is aborted, and its tool calls with it. */
+  /** Aborts the turn of the session and its tool calls. */
   abort(sessionID: string): void;
-  /** All answers from now on come too late: OpenCode is about to end. */
+  /** OpenCode is about to end: all later answers are lost. */
   part(): void;
   /** OpenCode has ended. */
   die(): void;
@@ -51,7 +51,7 @@ export interface AgentParts {
   isOver(): boolean;
 }
 
-/** What an agent reads about the end of a task in the answer of the output tool. */
+/** True if an answer of the output tool reports that the task has ended. */
 const endedIn = (answer: string, taskId: string): boolean =>
   answer.startsWith(`Task ${taskId}`)
     ? /^Status: (completed|error|cancelled) after/m.test(answer)
@@ -65,7 +65,7 @@ export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, i
 
   const isThere = (sessionID: string): boolean => host.sessionIDs().includes(sessionID);
 
-  /** The runs that a call waits for, and whether they had ended when it began. */
+  /** Returns the runs that a call waits for, and whether they had ended when it began. */
   const awaitedBy = (sessionID: string, { task_id, batch_id, block }: Record<string, unknown>) =>
     block
       ? stage.store
@@ -74,7 +74,7 @@ export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, i
           .map((task) => ({ taskId: task.sessionID, run: task.resumeCount, wasOver: hasEnded(task) }))
       : [];
 
-  /** The host takes the answer, or the error, of a call. */
+  /** The host receives the answer or the error of a call. */
   const conclude = ({ callID, sessionID, tool }: OpenCall, stageOf: "stored" | "failed") => {
     open.delete(callID);
     if (!isThere(sessionID)) return;
@@ -100,9 +100,9 @@ export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, i
           const isStored = made.answer === "stored" && !made.abort.signal.aborted && isThere(sessionID);
           sequence.say("engine", isStored ? "answer" : "lost", sessionID, `${callID}: ${text}`);
           for (const { taskId, run, wasOver } of isStored ? awaited : []) {
-            // Of a batch, a task may be resumed meanwhile: the answer tells of its newest run.
+            // A task of a batch may be resumed meanwhile: the answer reports its newest run.
             const now = tracks.of(taskId)?.resumeCount ?? run;
-            // An end that is owed, and in no notice yet, is owed no more once the task's waiter has read it.
+            // A result that is due and in no notice yet is no longer due once the waiting call has read it.
             const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
             const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
             const isRead = wasOver && now === run && !isOwed;

@@ -5,40 +5,40 @@ import { type FakeHost, missing, refused, unavailable } from "../fakes/fake-host
 export type HostCall = keyof Host;
 
 /**
- * What becomes of a call to the host.
- * - `unavailable`, `refused`: it fails, and nothing is done
- * - `missing`: a 404 that does not mean that anything was deleted; nothing is done
- * - `unheard`: it is done, and seems to have failed
- * - `throws`: a fault of our own adapter
- * - `lateThere`, `lateBack`: the call, or its answer, is under way for a while
- * - `afterwards`: it fails, and is done a while later all the same
+ * What happens to a call to the host.
+ * - `unavailable`, `refused`: it fails and has no effect
+ * - `missing`: it fails with a 404 although nothing was deleted, and has no effect
+ * - `unheard`: it takes effect but seems to have failed
+ * - `throws`: our own adapter throws
+ * - `lateThere`, `lateBack`: the call, or its answer, is delayed
+ * - `afterwards`: it fails, but takes effect a while later
  */
 export const CALL_FAULTS = ["unavailable", "refused", "missing", "unheard", "throws", "lateThere", "lateBack"] as const;
 
-/** The calls that make a session. */
+/** The calls that create a session. */
 export const CREATIONS = ["createSession", "fork"] as const satisfies HostCall[];
 
 export interface CallFault {
   call: HostCall;
   is: (typeof CALL_FAULTS)[number] | "afterwards";
-  /** Milliseconds, of those that are late. */
+  /** Milliseconds of the delay, for faults that delay. */
   ms: number;
 }
 
 /** The calls from the engine to the host, any of which may fail. */
 export interface Calls {
-  /** The next call of that name meets the fault. */
+  /** Applies the fault to the next call of that name. */
   expect(fault: CallFault): void;
-  /** The host as it is reached in the life whose clock `clockNow` gives. */
+  /** Returns the host as the process sees it whose clock `clockNow` returns. */
   to(host: FakeHost, clockNow: () => Clock): FakeHost;
   mend(): void;
-  /** The calls that have met a fault. */
+  /** The names of the calls that a fault has been applied to. */
   struck: ReadonlySet<string>;
-  /** How many sessions were not made without the engine being told so. */
+  /** Number of sessions that were not created, although the engine was not told so. */
   unmade(): number;
 }
 
-/** Hears of each call, and of each fault. */
+/** Is notified of each call and each fault. */
 export interface CallListener {
   called(name: HostCall, args: unknown[]): void;
   struck(name: HostCall, args: unknown[], fault: CallFault): void;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { seed } from "../seed.ts";
 import { chaos } from "./chaos.ts";
 
-/** Bun plays other schedules than Node; together they are 1,250. `npm run chaos` plays new ones each time. */
+/** Bun and Node run different schedules, together 1,250. `npm run chaos` runs new ones each time. */
 const { schedules, RUNS } = process.versions.bun
   ? { schedules: seed + 1, RUNS: 250 }
   : { schedules: seed, RUNS: 1_000 };

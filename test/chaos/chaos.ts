@@ -6,16 +6,16 @@ import { reportOf } from "./report.ts";
 import { type Schedule, schedules } from "./schedule.ts";
 import { createWorld, PEOPLE, type World } from "./world.ts";
 
-/** How a schedule went. */
+/** The outcome of a schedule. */
 export interface Outcome {
-  /** What ought not to be, in words. */
+  /** Descriptions of the violated invariants. */
   faults: readonly string[];
-  /** The Mermaid diagram of all that happened. */
+  /** Returns a Mermaid diagram of everything that happened. */
   diagram(): string;
   world: World;
 }
 
-/** Rejections that nobody handles, since this module was loaded. */
+/** Unhandled promise rejections since this module was loaded. */
 const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => void unhandled.push(String(reason)));
 
@@ -24,7 +24,7 @@ const kindOf = (participant: string): string => {
   return PEOPLE.includes(participant) ? `parent ${participant}` : `task ${participant}`;
 };
 
-/** Plays a schedule to its end, or to its first fault. The same schedule goes the same way each time. */
+/** Runs a schedule until its end or its first fault. Deterministic: the same schedule has the same outcome each time. */
 export const playOut = async (
   schedule: Schedule,
   check: (world: World) => void = () => undefined,
@@ -56,15 +56,15 @@ export const playOut = async (
 export interface ChaosOptions {
   runs: number;
   seed: number;
-  /** Where in the seed's schedules to begin, as a report says it. */
+  /** Where in the seed's schedules to start, as given in a report. */
   path?: string | undefined;
-  /** Called after each schedule, those of the shrinking too. */
+  /** Called after each schedule, including those that are run to shrink a failing one. */
   onPlayed?: (outcome: Outcome, schedule: Schedule) => void;
-  /** One more thing that must hold at each moment: it tells the world what does not. */
+  /** An additional invariant, checked after each step; it reports violations to the world. */
   check?: (world: World) => void;
 }
 
-/** Plays random schedules. Resolves with the report on the first one with a fault, made as short as it gets; undefined: there was none. */
+/** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
 export const chaos = async ({ runs, seed, path, onPlayed, check }: ChaosOptions): Promise<string | undefined> => {
   const property = fc.asyncProperty(schedules, async (schedule) => {
     const outcome = await playOut(schedule, check);

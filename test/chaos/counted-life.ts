@@ -1,11 +1,11 @@
 import { createLife, type Life } from "../fakes/life.ts";
 
-/** A life whose open timers are counted. */
+/** A process whose pending timers are counted. */
 export interface CountedLife extends Life {
   timers(): number;
 }
 
-/** A life that goes on until it is ended. */
+/** Creates a process that lives until it is ended. */
 export const createCountedLife = (): CountedLife => {
   const life = createLife();
   let open = 0;

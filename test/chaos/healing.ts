@@ -2,7 +2,7 @@ import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { PEOPLE, type World } from "./world.ts";
 
-/** Everything works again, as it does on a good day. */
+/** Removes all faults: from now on everything works. */
 const mend = (world: World) => {
   const { host, wire, calls } = world;
   world.life().wake();
@@ -13,11 +13,11 @@ const mend = (world: World) => {
   for (const id of host.sessionIDs()) host.habits(id, PEOPLE.includes(id) ? "reply" : "work");
 };
 
-/** A session's model says its last word, another one each time. */
+/** The model of a session gives its final answer, a different one each time. */
 export const finish = ({ host }: World, sessionID: string, how: { idles?: number; unwritten?: boolean } = {}) =>
   host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
 
-/** What asks is answered, and what works comes to its end. */
+/** Answers every open request and finishes every run. */
 const answerAll = (world: World) => {
   const { host, stage } = world;
   for (const id of host.sessionIDs()) {
@@ -27,10 +27,13 @@ const answerAll = (world: World) => {
   }
 };
 
-/** The timers of an engine at rest: its six watches, and no alarm. */
+/** Number of timers of an idle engine: its six recurring checks, and no alarm. */
 const WATCHES = 6;
 
-/** Sessions that were made for tasks, and have none. What has neither mark nor parent cannot be told from a person's. */
+/**
+ * Returns sessions that were created for tasks but belong to none. A session without mark and parent cannot be
+ * distinguished from a user's own.
+ */
 export const strays = ({ host, tracks, copies }: World): string[] =>
   host.sessionIDs().filter((id) => {
     const { forkOf, metadata } = host.at(id);
@@ -38,12 +41,12 @@ export const strays = ({ host, tracks, copies }: World): string[] =>
     return !PEOPLE.includes(id) && !copies.has(id) && !tracks.of(id) && !isAnybodys;
   });
 
-/** Why the world has not come to rest, in words; undefined when it has. */
+/** Says why the system is not idle yet; undefined if it is. */
 export const unrest = (world: World): string | undefined => {
   const { host, stage, storage, calls, agents, life } = world;
   const lost = strays(world);
   if (lost.length > 0) return `${lost.join(", ")} were made for tasks, and have none`;
-  // Of what was not made, and nobody said so, only the next process can be sure.
+  // If the creation of a session failed without an error, only the next process can be sure of it.
   const launches = storage.launches();
   if (launches > calls.unmade()) return `${launches} launches are still stored as under way`;
   const busy = host.sessionIDs().filter((id) => host.at(id).busy);
@@ -66,13 +69,13 @@ export const unrest = (world: World): string | undefined => {
     .join("; ");
 };
 
-/** Pauses in which everything has to come to rest, milliseconds: the longest pause of an outbox is a minute. */
+/** Pauses (ms) within which everything must become idle. The longest pause of an outbox is a minute. */
 const ROUNDS = [...Array<number>(6).fill(1_000), ...Array<number>(8).fill(5_000), ...Array<number>(20).fill(15_000)];
 
-/** Longer than events are late, and calls: what comes now finds everything at rest. */
+/** Milliseconds, longer than any delay of events and calls: late ones then arrive at an idle system. */
 const AFTERWARDS = 8_500;
 
-/** Puts an end to all trouble, and waits until nothing more happens by itself. */
+/** Removes all faults, answers and finishes everything, and waits until the system is idle. */
 export const heal = async (world: World): Promise<void> => {
   mend(world);
   if (world.life().isOver()) await world.reboot(0);

@@ -5,7 +5,7 @@ import { hasEnded, type Task } from "../../src/task.ts";
 import { unrest } from "./healing.ts";
 import type { World } from "./world.ts";
 
-/** A run is told at most once by a notice, and by none when a tool call waited for its end and told it. */
+/** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
 const toldTwice = ({ tellings, tracks }: World): string[] =>
   tracks.all().flatMap((task) =>
     Array.from({ length: task.resumeCount + 1 }, (_, run) => {
@@ -17,20 +17,20 @@ const toldTwice = ({ tellings, tracks }: World): string[] =>
     }).flat(),
   );
 
-/** A call that waits comes back in its time. */
+/** A waiting call returns before its deadline. */
 const overdue = ({ agents, clock }: World): string[] =>
   agents
     .open()
     .filter(({ until }) => until !== undefined && clock.now() > until)
     .map(({ callID }) => `${callID} still waits after its time`);
 
-/** What must hold at any moment. */
+/** Checks the invariants that hold at any moment. */
 export const checkMoment = (world: World): void => {
   world.look();
   for (const words of [...toldTwice(world), ...overdue(world)]) world.fault(words);
 };
 
-/** False for a session that was deleted, and for a task that was stopped or failed: nobody is there to be told. */
+/** False for a deleted session and for a task that was stopped or failed: nobody there reads a notice. */
 const isListening = ({ host, tracks }: World, sessionID: string): boolean => {
   if (!host.sessionIDs().includes(sessionID)) return false;
   const task = tracks.of(sessionID);
@@ -49,7 +49,7 @@ const untold = (world: World, stored: Task[]): string[] =>
       }).flat(),
     );
 
-/** A notice that the host stored and no model was shown tells nobody. */
+/** Every delivered notice was also shown to a model. */
 const unread = (world: World): string[] => {
   const { host, tellings } = world;
   return host.sessionIDs().flatMap((id) => {
@@ -59,7 +59,7 @@ const unread = (world: World): string[] => {
       const place = messages.findIndex((message) => message.id === messageID);
       const stored = messages[place];
       if (!stored) return [];
-      // Whatever is answered behind it: a step of a model is shown all messages that are there when it begins.
+      // A model step is shown all messages that exist when it begins, whichever message it answers.
       const wasShown = messages.some(
         ({ role, createdAt }, at) => role === "assistant" && at > place && createdAt >= stored.createdAt,
       );
@@ -68,7 +68,7 @@ const unread = (world: World): string[] => {
   });
 };
 
-/** What is called completed was answered; and nothing was answered twice. */
+/** A completed task was answered, and no prompt was answered twice. */
 const misjudged = ({ host }: World, stored: Task[]): string[] =>
   stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
@@ -76,7 +76,7 @@ const misjudged = ({ host }: World, stored: Task[]): string[] =>
       const spoken = host.at(sessionID).messages.filter(({ role }) => role === "assistant");
       const answers = spoken.filter(({ finish }) => finish === "stop");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
-      // After an answer to something else a prompt that is sent again is answered again: it wakes a session that was cut off.
+      // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
       const isOnce = spoken.every(
         ({ finish, promptID }, at) => finish !== "stop" || spoken[at + 1]?.promptID !== promptID,
       );
@@ -88,7 +88,7 @@ const misjudged = ({ host }: World, stored: Task[]): string[] =>
 
 const asStored = ({ value, context }: StoredSnapshot): unknown => JSON.parse(JSON.stringify({ value, context }));
 
-/** The journal leads from the launch to the stored snapshot. */
+/** Replaying the journal from the launch gives the stored snapshot. */
 const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID }) => {
     const origin = storage.origin(sessionID);
@@ -101,7 +101,7 @@ const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
       : `the journal of ${sessionID} does not replay to its snapshot`;
   });
 
-/** What is over belongs to no process any more. */
+/** Nothing that has ended is still owned by a process. */
 const leaks = ({ clock, storage }: World): string[] => {
   const { tasks, prompts } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
   return [
@@ -110,13 +110,13 @@ const leaks = ({ clock, storage }: World): string[] => {
   ];
 };
 
-/** Sessions that somebody has to miss: those of tasks, and the copies that people made. */
+/** No session of a task, and no copy that a user made, has disappeared. */
 const removed = ({ host, tracks, copies }: World, stored: Task[]): string[] =>
   [...stored.map(({ sessionID }) => sessionID), ...copies]
     .filter((id) => !host.sessionIDs().includes(id) && !tracks.wasDeleted(id))
     .map((id) => `${id} was deleted though nobody asked for it`);
 
-/** A forked task's agent knows that it sees a copy, before it is asked anything. */
+/** The agent of a forked task is told that it sees a copy before it gets its prompt. */
 const uninformed = ({ host }: World, stored: Task[]): string[] =>
   stored
     .filter(({ sessionID, isForked }) => isForked && host.sessionIDs().includes(sessionID))
@@ -127,13 +127,13 @@ const uninformed = ({ host }: World, stored: Task[]): string[] =>
         : `${sessionID} is forked, and was not told so before its first prompt`;
     });
 
-/** What runs for a parent that is deleted. */
+/** No task runs for a deleted parent. */
 const unsupervised = ({ host }: World, stored: Task[]): string[] =>
   stored
     .filter((task) => !hasEnded(task) && !host.sessionIDs().includes(task.parentSessionID))
     .map(({ sessionID }) => `${sessionID} runs though its parent is deleted`);
 
-/** What a child asked, and its task heard of, is not open any more in the host, and holds nothing up. */
+/** No request that a task knew of is still open in the host or holds a task up. */
 const unanswered = ({ host, stage }: World, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID, attention }) => {
     const heard = stage.store
@@ -147,7 +147,7 @@ const unanswered = ({ host, stage }: World, stored: Task[]): string[] =>
     ];
   });
 
-/** What must hold when all is over. */
+/** Checks the invariants that hold once everything has ended. */
 export const checkEnd = (world: World): void => {
   checkMoment(world);
   const restless = unrest(world);

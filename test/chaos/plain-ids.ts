@@ -1,6 +1,6 @@
 import type { Ids } from "../../src/services/platform/ids.ts";
 
-/** Ids that ascend, the same in each play of a schedule. */
+/** Creates ascending ids that are the same each time a schedule is run. */
 export const createPlainIds = (): Ids => {
   let count = 0;
   const next = (kind: string) => {

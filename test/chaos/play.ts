@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 const act = (world: World, step: Step): Promise<void> | void =>
   (acts[step.do] as (world: World, step: Step) => Promise<void> | void)(world, step);
 
-/** Takes the steps of a schedule, one after the other; `afterEach` is called when all has happened that follows from one. */
+/** Performs the steps of a schedule in order. Calls `afterEach` once all consequences of a step have happened. */
 export const play = async (world: World, { steps }: Schedule, afterEach: () => void): Promise<void> => {
   for (const [index, step] of steps.entries()) {
     if (world.life().isOver()) await world.reboot(0);

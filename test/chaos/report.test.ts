@@ -3,7 +3,7 @@ import { chaos, playOut } from "./chaos.ts";
 import type { Schedule } from "./schedule.ts";
 import type { World } from "./world.ts";
 
-/** Says of a promise that holds that it does not: no task may ever complete. */
+/** An invariant that a working system violates: no task may ever complete. */
 const nothingCompletes = (world: World) => {
   const done = world.tracks.all().find(({ status }) => status === "completed");
   if (done) world.fault(`${done.sessionID} is completed`);

@@ -1,6 +1,6 @@
 import { type Schedule, wordsOf } from "./schedule.ts";
 
-/** A schedule that led to what ought not to be. */
+/** A schedule that violated an invariant. */
 export interface Finding {
   seed: number;
   path: string;
@@ -9,7 +9,7 @@ export interface Finding {
   diagram: string;
 }
 
-/** What a person needs to see a fault again: how to repeat it, what was done, and what happened. */
+/** Writes what a developer needs to reproduce a fault: the command, the steps, and what happened. */
 export const reportOf = ({ seed, path, schedule: { store, recovery, steps }, faults, diagram }: Finding): string =>
   [
     faults.join("\n"),

@@ -4,8 +4,8 @@ import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
 import type { WireFault } from "./wire.ts";
 
 /**
- * One thing that happens. Numbers choose among what there is at that moment, counted round; where there is nothing to
- * choose from, nothing happens. Times are milliseconds.
+ * One step of a schedule. Numbers select among what exists at that moment (modulo its count); if nothing exists, the step
+ * does nothing. Times are milliseconds.
  */
 export type Step =
   // The agents, through the tools.
@@ -19,7 +19,7 @@ export type Step =
   | { do: "read"; task: number; whole: "task" | "batch"; timeout: number; answer: "stored" | "lost" }
   | { do: "glance"; task: number }
   | { do: "meddle"; task: number; tool: "resume" | "cancel" | "clear" | "output" }
-  // People.
+  // Users.
   | { do: "abort"; session: number }
   | { do: "converse"; parent: number }
   | { do: "deleteChild"; task: number }
@@ -33,7 +33,7 @@ export type Step =
   | { do: "hint"; session: number; says: "idle" | "busy" }
   | { do: "behave"; session: number; habit: Habit }
   | { do: "behaveChildren"; habit: Habit }
-  // What lies between.
+  // The connection between host and engine.
   | { do: "garble"; faults: WireFault[] }
   | ({ do: "strike"; times: number } & CallFault)
   // The process.
@@ -44,7 +44,7 @@ export type Step =
   | { do: "quit"; lingers: number }
   | { do: "pause"; ms: number };
 
-/** All that happens to one engine, its host and its store, and with what they began. */
+/** The steps that happen to an engine, its host and its store, and the settings they start with. */
 export interface Schedule {
   store: "memory" | "file";
   recovery: "continue" | "fail";
@@ -61,7 +61,7 @@ const one = <Do extends Step["do"]>(
 const parent = fc.nat(2);
 const which = fc.nat(5);
 const rarely = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
-/** Short of every patience, and beyond some of them. */
+/** Milliseconds: some shorter than every timeout, some longer than a few of them. */
 const pause = fc.constantFrom(10, 300, 600, 1_000, 3_000, 8_000);
 
 const childHabit = fc.constantFrom<Habit>("work", "work", "reply", "ignore", "lose", "reject", "mute");
@@ -99,7 +99,7 @@ const call = fc.constantFrom<CallFault["call"]>(
   "toast",
 );
 
-/** A call that cannot be found out about counts as not stored, and its end is told once more: that is asked until known. */
+/** A call whose outcome is unknown counts as not stored, and its result is delivered again; so that query is retried. */
 const strike = fc
   .record({
     do: fc.constant("strike" as const),
@@ -110,7 +110,7 @@ const strike = fc
   })
   .map((step) => (step.call === "toolCall" ? { ...step, is: "unavailable" as const } : step));
 
-/** A session is made, and no answer says so; perhaps only when nobody counts on it any more. */
+/** A session is created but the call seems to fail; the session may appear only after the engine has given up on it. */
 const madeUnheard = fc.record({
   do: fc.constant("strike" as const),
   call: fc.constantFrom(...CREATIONS),
@@ -164,7 +164,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
 ]);
 
-/** Schedules, most of them on the fast store. */
+/** Generates schedules, most of them for the fast store. */
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
   store: fc.oneof(
     { weight: 19, arbitrary: fc.constant("memory" as const) },
@@ -174,7 +174,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 22, size: "max" }),
 });
 
-/** A step in words, such as `read task=2 whole=task timeout=500 answer=stored`. */
+/** Formats a step, such as `read task=2 whole=task timeout=500 answer=stored`. */
 export const wordsOf = ({ do: name, ...fields }: Step): string =>
   [
     name,

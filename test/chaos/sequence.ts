@@ -1,24 +1,24 @@
-/** What is drawn: a call with its arrow, or what happens beside the lifelines. */
+/** A line of the diagram: a message with its arrow, or a note over a lifeline. */
 type Line = { from: string; to: string; words: string; arrow: Arrow } | { over: string; words: string };
 
-/** `call` is answered, `answer` answers, `event` is told, `lost` does not arrive. */
+/** Kind of message: `call`, its `answer`, an `event`, or `lost` for one that does not arrive. */
 type Way = "call" | "answer" | "event" | "lost";
 type Arrow = "->>" | "-->>" | "-)" | "-x";
 
 const ARROWS: Record<Way, Arrow> = { call: "->>", answer: "-->>", event: "-)", lost: "-x" };
 
-/** Characters of one message; the rest is in the schedule. */
+/** Maximum characters of a message. */
 const LONGEST = 90;
 
-/** A record of what happened, as a Mermaid sequence diagram. */
+/** Records what happened, for a Mermaid sequence diagram. */
 export interface Sequence {
   say(from: string, way: Way, to: string, words: string): void;
   note(over: string, words: string): void;
-  /** The diagram, ready to be pasted. `kinds` names participants, such as `task`. */
+  /** Returns the diagram's source. `kinds` gives the kind of a participant, such as `task`. */
   diagram(kinds: (participant: string) => string): string;
 }
 
-/** Mermaid reads `;` as an end and `#` as an entity. */
+/** Replaces `;` and `#`, which Mermaid reads as the end of a statement and as an entity. */
 const plain = (words: string): string => {
   const line = words.replace(/[;#]/g, ",").replace(/\s+/g, " ").trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
@@ -29,7 +29,7 @@ const drawn = (line: Line): string =>
     ? `  note over ${line.over}: ${plain(line.words)}`
     : `  ${line.from}${line.arrow}${line.to}: ${plain(line.words)}`;
 
-/** Says a line that comes several times in a row once. */
+/** Merges equal lines that follow each other. */
 const folded = (lines: string[]): string[] => {
   const runs: { line: string; times: number }[] = [];
   for (const line of lines) {

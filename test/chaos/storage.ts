@@ -16,18 +16,18 @@ import { FOLDER } from "../services/store/folder.ts";
 
 const openDatabase = await loadSqlite();
 
-/** Where the lives of a process keep their tasks, one after the other. */
+/** The store of successive processes. */
 export interface Storage {
-  /** Opens the store for the next life. Those before it count as dead. */
+  /** Opens the store for the next process. Earlier ones count as dead. */
   boot(clock: VirtualClock): Store;
-  /** What the task's machine began with. */
+  /** Returns the input of the task's machine. */
   origin(taskId: string): TaskInput | undefined;
-  /** How many launches are stored as under way. */
+  /** Returns the number of launches that are stored as pending. */
   launches(): number;
   remove(): void;
 }
 
-/** A process of the same id as this one that began at another time: whatever began before it is gone. */
+/** Describes a process with this process's pid and another start time: earlier ones then count as gone. */
 const ownerOf = (life: number): Owner => ({
   id: `life ${life}`,
   pid: process.pid,
@@ -45,7 +45,7 @@ const originIn = (database: Database, taskId: string): TaskInput | undefined => 
 const launchesIn = (database: Database): number =>
   database.prepare<{ count: number }>("SELECT COUNT(*) AS count FROM launch").get()?.count ?? 0;
 
-/** Made once: to empty it is faster than to make another. */
+/** Created once: emptying it is faster than creating another. */
 const inMemory = (() => {
   const database = openDatabase(":memory:");
   migrate(database);
@@ -58,7 +58,7 @@ const inMemory = (() => {
   return { database: { ...database, close: () => undefined }, empty };
 })();
 
-/** The tables of the store in memory, which all lives share. One schedule at a time can have it. */
+/** Creates a store in memory that successive processes share. Only one schedule at a time can use it. */
 export const createMemoryStorage = (): Storage => {
   const { database, empty } = inMemory;
   let lives = 0;
@@ -73,7 +73,7 @@ export const createMemoryStorage = (): Storage => {
   };
 };
 
-/** The store as it is shipped, in a file. */
+/** Creates the store as it is shipped, in a file. */
 export const createFileStorage = (log: Log): Storage => {
   const folder = mkdtempSync(join(FOLDER, "taskchart-chaos-"));
   const path = join(folder, "tasks.db");

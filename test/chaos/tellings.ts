@@ -4,28 +4,28 @@ import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Tracks } from "./tracks.ts";
 
-/** How often, and how, a parent was told of one run's end. */
+/** How often, and in which ways, the result of one run was delivered. */
 interface Told {
-  /** Messages in the parent's conversation that tell it. */
+  /** Notices in the parent's conversation. */
   notices: number;
-  /** Stored answers of tool calls that waited for the end, or took the place of the notice that was owed. */
+  /** Stored answers of tool calls that waited for the result, or replaced the notice that was due. */
   byWaiting: number;
-  /** Stored answers of tool calls that showed an end which was told already, or was being told. */
+  /** Stored answers of tool calls that showed a result which had been, or was being, delivered. */
   byReading: number;
-  /** The log says that its notice was refused too often: that is no secret, and it is told no more. */
+  /** The log reports that its notice was refused too often and given up. */
   isGivenUp: boolean;
 }
 
-/** Who was told of what. */
+/** Counts the deliveries of each result. */
 export interface Tellings {
-  /** A prompt is about to go to a session. */
+  /** Records that a prompt is being sent to a session. */
   prompted(prompt: Prompt): void;
-  /** The log says that the notice of these runs was given up. */
+  /** Records that the notice of these runs was given up. */
   givenUp(runs: NoticePrompt["runs"]): void;
-  /** The answer of a tool call that waited became part of the conversation. */
+  /** Records that the answer of a tool call with this result was stored in the conversation. */
   answered(taskId: string, run: number, way: "byWaiting" | "byReading"): void;
   of(task: Task, run: number): Told;
-  /** The ids of the messages that tell a session of ends, without those that were given up. */
+  /** Returns the ids of the notices sent to a session, without those that were given up. */
   to(sessionID: string): string[];
 }
 
@@ -33,12 +33,12 @@ const ENDED = /^Task (\S+) (completed|failed|was cancelled)\.$/gm;
 
 const WORDS: Record<string, Task["status"]> = { completed: "completed", failed: "error", "was cancelled": "cancelled" };
 
-/** The ends that a prompt tells of, as its hidden parts say. */
+/** Returns the results that a prompt reports, according to its hidden parts. */
 const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | undefined }[] =>
   parts
     .filter(({ synthetic, text }) => synthetic && text.startsWith("Automated notice."))
     .flatMap(({ text }) => {
-      // A result may look like a notice, but it stands below.
+      // A result may look like a notice, but it comes after the first match.
       const [, taskId = "", words = ""] = [...text.matchAll(ENDED)][0] ?? [];
       return { taskId, status: WORDS[words] };
     });
@@ -46,7 +46,7 @@ const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | u
 const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 
 export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: string) => void): Tellings => {
-  /** Runs by the message that tells them. */
+  /** Runs by the id of the notice that reports them. */
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
   const answers = new Map<string, Pick<Told, "byWaiting" | "byReading">>();
 

@@ -1,40 +1,40 @@
 import { hasEnded, type Task } from "../../src/task.ts";
 
-/** What was seen of the tasks, and what people and agents asked for: nothing else may happen to a task. */
+/** Records how tasks were seen and what users and agents asked for. Anything else that happens to a task is a fault. */
 export interface Tracks {
-  /** Takes a task as it stands now, and compares it with how it stood. */
+  /** Compares a task with how it was seen last, and remembers it. */
   see(task: Task): void;
-  /** The task as it was seen last. */
+  /** Returns the task as it was seen last. */
   of(taskId: string): Task | undefined;
   all(): Task[];
-  /** A session that was to stop, or is gone: it and all below it may end. */
+  /** Records that a session was asked to stop, or is gone: it and everything below it may end. */
   mayEnd(sessionID: string): void;
-  /** A task that was cleared: it and all below it may be removed. */
+  /** Records that a task was cleared: it and everything below it may be removed. */
   mayGo(taskId: string): void;
-  /** A session that was deleted: all below it may be removed. */
+  /** Records that a session was deleted: everything below it may be removed. */
   isDeleted(sessionID: string): void;
-  /** True when somebody deleted the session. */
+  /** True if somebody deleted the session. */
   wasDeleted(sessionID: string): boolean;
-  /** A follow-up was asked for. */
+  /** Records that the task may be resumed. */
   mayResume(taskId: string): void;
-  /** The host was asked to abort the session. */
+  /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
-  /** Compares with all tasks that are stored now. */
+  /** Compares all stored tasks with what was seen. */
   compare(stored: Task[]): void;
 }
 
 const failed = (task: Task | undefined): boolean => task?.status === "error" || task?.status === "cancelled";
 
-/** What may never change once a run has ended. */
+/** Returns what may never change after a run has ended. */
 const endOf = ({ status, completedAt, result, error }: Task): string =>
   JSON.stringify([status, completedAt, result, error]);
 
 const runOf = ({ sessionID, resumeCount }: Task): string => `${sessionID}/${resumeCount}`;
 
-/** Milliseconds in which the tasks of a lead that failed have to be on their way to their end. */
+/** Milliseconds within which the child tasks of a failed task must have begun to stop. */
 const AT_ONCE = 1_000;
 
-/** `fault` takes what ought not to be, in words; `now` gives epoch milliseconds. */
+/** Creates an empty record. `fault` is called with a description of each violation; `now` returns epoch milliseconds. */
 export const createTracks = (fault: (words: string) => void, now: () => number): Tracks => {
   const tasks = new Map<string, Task>();
   const ends = new Set<string>();
@@ -43,7 +43,7 @@ export const createTracks = (fault: (words: string) => void, now: () => number):
   const resumptions = new Map<string, number>();
   const aborted = new Set<string>();
   const gone = new Set<string>();
-  /** When a task was first seen to have failed or to be cancelled, and the runs that were under way below it. */
+  /** When a task was first seen as failed or cancelled, and the runs that were then under way below it. */
   const failures = new Map<string, { at: number; below: Set<string> }>();
 
   const above = (sessionID: string): string[] => {
@@ -72,7 +72,7 @@ export const createTracks = (fault: (words: string) => void, now: () => number):
     if (resumeCount > (resumptions.get(id) ?? 0)) fault(`${id} was resumed though its parent did not ask for it`);
   };
 
-  /** Nobody reads what the tasks of a lead that failed would answer: they end with it. */
+  /** True for a child task that still runs although its parent task failed and nobody would read its result. */
   const outlives = (task: Task): boolean =>
     above(task.sessionID).some((lead) => {
       const failure = failures.get(lead);

@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../src/machines/host-events.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 
-/** What becomes of an event on its way; `by` is milliseconds. `swap`: it comes after the one that follows it. */
+/** What happens to an event on its way; `by` is milliseconds. `swap`: it arrives after the next one. */
 export type WireFault =
   | { is: "lost" }
   | { is: "doubled" }
@@ -11,26 +11,26 @@ export type WireFault =
 
 type Listener = (event: HostEvent) => void;
 
-/** The way from the host to the engine, which keeps neither all events nor their order. */
+/** The event stream from the host to the engine, which may lose, delay and reorder events. */
 export interface Wire {
-  /** What the next events meet, one after the other. */
+  /** Applies the faults to the next events, in order. */
   expect(faults: WireFault[]): void;
-  /** What stands at the end of the wire in one life of the process; what is late goes by that life's clock. */
+  /** Connects the listener of one process; delays are measured by that process's clock. */
   endAt(to: Listener, clock: Clock): Listener;
-  /** From now on everything arrives, and at once. */
+  /** Removes all faults: from now on every event arrives at once. */
   mend(): void;
 }
 
 /**
- * Whether a tool's answer was stored is told once, and the engine may give up on it: then the end counts as untold, for
- * told twice is better than never. So this one event is kept whole.
+ * True for events that are never lost. The host reports only once whether a tool's answer was stored; if that is lost, the
+ * engine rightly delivers the result again, and delivering twice would look like a fault.
  */
 const isSpared = ({ type }: HostEvent): boolean => type === "toolCall";
 
-/** `onFate` hears of each event, and of what becomes of it. */
+/** Creates a faultless stream. `onFate` is called with each event and the fault applied to it. */
 export const createWire = (onFate: (event: HostEvent, fault: WireFault | undefined) => void): Wire => {
   let faults: WireFault[] = [];
-  /** Delivers the event that waits for another to overtake it. */
+  /** Delivers the event that is waiting to be overtaken by the next one. */
   let overtaken: (() => void) | undefined;
 
   const letThrough = () => {

@@ -3,10 +3,10 @@ import type { Prompt } from "../../src/machines/task/events.ts";
 import type { CallFault, HostCall } from "./calls.ts";
 import type { WireFault } from "./wire.ts";
 
-/** Calls that are made all the time and say nothing. */
+/** Calls that are so frequent that the diagram leaves them out. */
 const ROUTINE: ReadonlySet<string> = new Set<HostCall>(["busy", "toast", "agents"]);
 
-/** True for a call that is not worth a line. */
+/** True for a call that the diagram leaves out. */
 export const isRoutine = (name: HostCall): boolean => ROUTINE.has(name);
 
 const messageWords = ({ role, id, finish, error }: MessageInfo): string =>
@@ -27,13 +27,13 @@ const whatWords = (event: HostEvent): string => {
 
 const wireWords = (fault: WireFault): string => ("by" in fault ? `${fault.is} by ${fault.by} ms` : fault.is);
 
-/** An event of the host, and what became of it on its way. */
+/** Describes an event of the host, and the fault applied to it. */
 export const eventWords = (event: HostEvent, fault?: WireFault): string =>
   `${whatWords(event)} in ${event.sessionID}${fault ? ` (${wireWords(fault)})` : ""}`;
 
 const faultWords = ({ is, ms }: CallFault): string => (is.startsWith("late") ? `${is} by ${ms} ms` : is);
 
-/** A call to the host, and what became of it. */
+/** Describes a call to the host, and the fault applied to it. */
 export const callWords = (name: HostCall, [first]: unknown[], fault?: CallFault): string => {
   const { sessionID, messageID } = (typeof first === "object" ? first : {}) as Partial<Prompt>;
   const whom = name === "prompt" ? `${sessionID} with ${messageID}` : typeof first === "string" ? first : "";

@@ -16,13 +16,13 @@ import { createTracks, type Tracks } from "./tracks.ts";
 import { createWire, type Wire } from "./wire.ts";
 import { callWords, eventWords, isRoutine } from "./words.ts";
 
-/** The sessions of people. */
+/** The users' own sessions. */
 export const PEOPLE = [PARENT, "ses_second", "ses_third"];
 
-/** The product on its fake host, all that may go wrong between them, and all that was seen. */
+/** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface World {
   clock: VirtualClock;
-  /** The host itself: what is done to it here meets no fault. */
+  /** The host itself: calls made here meet no fault. */
   host: FakeHost;
   stage: Stage;
   storage: Storage;
@@ -32,21 +32,21 @@ export interface World {
   tracks: Tracks;
   tellings: Tellings;
   sequence: Sequence;
-  /** The sessions that people made as copies of theirs. */
+  /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
   life(): CountedLife;
-  /** What ought not to be, in words. */
+  /** Descriptions of the violated invariants. */
   faults: readonly string[];
   fault(words: string): void;
-  /** The process is gone, with its host. After `down` milliseconds another one starts. */
+  /** Kills the process together with its host. After `down` milliseconds another one starts. */
   reboot(down: number): Promise<void>;
-  /** A person quits OpenCode: its process starts the plugin once more, and ends `lingers` milliseconds later. */
+  /** The user quits OpenCode: its process starts the plugin once more, and ends `lingers` milliseconds later. */
   quit(lingers: number): Promise<void>;
-  /** Compares what is stored with what was seen before. */
+  /** Compares what is stored with what was seen. */
   look(): void;
 }
 
-/** A line in the log that says that this plugin has a fault. A process that dies is none. */
+/** True for a log line that reports a fault of the plugin; the death of a process is none. */
 const isFault = (line: string): boolean =>
   /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(line) &&
   !/the process has died|a fault in the call/.test(line);
@@ -147,12 +147,12 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
         attend();
         await clock.advance(lingers);
       } catch (error) {
-        // It may die of something else before it has closed everything.
+        // It may die for another reason before it has closed everything.
         if (!quitting.isOver()) throw error;
       } finally {
         isQuitting = false;
       }
-      // One process: what was still under way from before ends with it.
+      // Both are the same process: work left over from before ends with it.
       quitting.die();
       await world.reboot(0);
     },

@@ -12,7 +12,7 @@ describe("the fake host keeps the contract of a host", () => {
     fake.addSession("ses_parent");
     const held = new Map<string, string | null>();
     const refusedTexts = new Set<string>();
-    /** The fake's sessions wait for the test; this plays the model for them. */
+    /** The fake's sessions wait for the test to act; this acts as their model. */
     const play = () => {
       for (const id of fake.sessionIDs()) {
         const session = fake.at(id);

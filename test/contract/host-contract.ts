@@ -5,17 +5,17 @@ import { systemClock } from "../../src/services/platform/clock.ts";
 import { createIds } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
 
-/** A host under the contract, and how to make its model do something. */
+/** A host under test, and how to control its model. */
 export interface Subject {
   host: Host;
   model: ModelRef;
-  /** A session that a person made. */
+  /** A session that a user created. */
   parent: string;
-  /** From now on the model keeps prompts with this text waiting until it is let go with an answer. */
+  /** Makes the model hold prompts with this text. The returned function answers them. */
   hold(text: string): (answer: string) => void;
-  /** From now on the model refuses prompts with this text. */
+  /** Makes the model refuse prompts with this text. */
   refuse(text: string): void;
-  /** Resolves when the condition holds. */
+  /** Resolves once the condition holds. */
   until(condition: () => Promise<boolean>): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ const orThrow = <T>(result: HostResult<T>): T => {
   throw new Error(`${result.failure.name}: ${result.failure.message}`);
 };
 
-/** What the engine relies on of a host: shown of the real one and of the fake that stands for it. */
+/** Tests what the engine requires of a host. Run against the real host and against the fake. */
 export const describeHost = (subject: () => Subject): void => {
   const child = async (): Promise<string> => {
     const { host, parent, model } = subject();
@@ -195,7 +195,7 @@ export const describeHost = (subject: () => Subject): void => {
     orThrow(await host.abort(id));
     await until(async () => !(await isBusy(id)) && (await answerOf(id)) !== undefined);
     expect((await answerOf(id))?.error?.name).toBe("MessageAbortedError");
-    // An abort of what is at rest is no error.
+    // Aborting an idle session is not an error.
     orThrow(await host.abort(id));
   });
 

@@ -11,15 +11,15 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 const openDatabase = await loadSqlite();
 
-/** A database for processes that only pretend to be several. */
+/** A database shared by simulated processes. */
 export interface Shared {
-  /** Opens the store for a new process. Those before it count as dead, unless they are said to live. */
+  /** Opens the store for a new process. Earlier ones count as dead, unless `keepAlive` was called. */
   boot(clock: VirtualClock): Store;
-  /** From now on processes count as living until their lease is over, as if each had its own. */
+  /** From now on earlier processes count as alive until their lease expires, as real separate processes do. */
   keepAlive(): void;
 }
 
-/** One in a file. */
+/** A shared database in a file. */
 export interface Disk extends Shared {
   path: string;
   remove(): void;
@@ -58,7 +58,7 @@ export const createDisk = (): Disk => {
   };
 };
 
-/** The newest schema at once: to go through all its versions takes ten times as long. */
+/** Creates the newest schema directly: running all migrations takes ten times as long. */
 const SCHEMA = (() => {
   const database = connectTo(":memory:");
   const parts = database
@@ -76,9 +76,9 @@ const inMemory = (): Database => {
   return database;
 };
 
-/** One in memory, which is gone with the last store that was opened on it. */
+/** Creates a shared database in memory. */
 export const createMemory = (): Shared => {
-  // The processes have one connection: what one of them closes, the others still need.
+  // All processes share one connection, so closing it is ignored.
   const database = { ...inMemory(), close: () => undefined };
   return sharing(() => database);
 };

@@ -16,18 +16,18 @@ import type { ModelRef } from "../../src/task.ts";
 import type { UserReply } from "../../src/user-request.ts";
 
 /**
- * What a session does with a prompt that reaches it.
- * - `work`: stores it, begins to answer, and goes on until the test ends it
+ * How a session reacts to a prompt that reaches it.
+ * - `work`: stores it, begins to answer, and continues until the test ends the run
  * - `reply`: stores it and answers "ok" at once
- * - `ignore`: stores it and never answers, as a host does in its lost-message hole; sent again, it is taken up
+ * - `ignore`: stores it and does not answer, as the real host sometimes loses a message; answers when it is sent again
  * - `mute`: stores it and never answers, however often it is sent
- * - `lose`: takes it, and stores nothing
+ * - `lose`: accepts it but stores nothing
  * - `reject`: as with an unknown agent: two errors, no message, no idle
  */
 export type Habit = "work" | "reply" | "ignore" | "mute" | "lose" | "reject";
 
 interface FakeSession extends HostSession {
-  /** `toolResult` marks a message whose text is one, which a fork may cut. */
+  /** `toolResult` marks a message whose text is a tool result, which a fork may cut. */
   messages: (HostMessage & { toolResult?: boolean })[];
   /** Parts of stored user messages by message id. */
   parts: Map<string, Prompt["parts"]>;
@@ -35,11 +35,11 @@ interface FakeSession extends HostSession {
   busy: boolean;
   habits: Habit[];
   created: NewSession | undefined;
-  /** The session that this one is a fork of. */
+  /** The session from which this one was forked. */
   forkOf: string | undefined;
   metadata: Record<string, unknown>;
   madeAt: number;
-  /** Stages of tool calls by call id, as the conversation has them. */
+  /** Stages of the tool calls in the conversation, by call id. */
   toolCalls: Map<string, ToolCallStage>;
 }
 
@@ -47,38 +47,38 @@ type Call = keyof Host;
 
 type Reply = Omit<UserReply, "requestId">;
 
-/** A scripted host with the contract of the real one, and its bad habits on demand. */
+/** A scripted host that fulfils the contract of the real one, and shows its bad habits on demand. */
 export interface FakeHost extends Host {
   agentList: HostAgent[];
   calls: Call[];
-  /** Every prompt that was sent, those that failed on the way included. */
+  /** Every prompt that was sent, including those that failed on the way. */
   attempts: Prompt[];
   toasts: Toast[];
-  /** The requests that were to be rejected, those that were not open included. */
+  /** Ids of the requests that were to be rejected, including those that were not open. */
   rejected: string[];
-  /** The answers that requests were given, with their ids. */
+  /** The replies to requests, with the requests' ids. */
   answers: (Reply & { id: string })[];
   openRequests: ReadonlyMap<string, string>;
   addSession(id: string, session?: Partial<HostSession> & { habit?: Habit }): void;
   at(sessionID: string): FakeSession;
   sessionIDs(): string[];
-  /** What sessions do with their next prompts; the last habit stays. */
+  /** Sets how a session reacts to its next prompts; the last habit stays. */
   habits(sessionID: string, ...habits: Habit[]): void;
-  /** Habits of sessions made from now on. */
+  /** Sets the habits of sessions created from now on. */
   childHabits(...habits: Habit[]): void;
-  /** The next `times` calls of this name fail. */
+  /** Makes the next `times` calls of this name fail. */
   failNext(call: Call, failure: HostFailure, times?: number): void;
-  /** The next calls of this name throw, as a fault in our own adapter would. */
+  /** Makes the next calls of this name throw, as a fault in our own adapter would. */
   throwNext(call: Call, message: string): void;
-  /** The next calls of this name are not answered until `release` is called. */
+  /** Holds the answers to the next calls of this name until `release` is called. */
   holdNext(call: Call): { release(): void };
   emit(event: HostEvent): void;
   /**
-   * The child answers its newest prompt and goes idle. Idle is told as often as `idles` says; with `unwritten`, no event
-   * tells of the answer itself.
+   * The child answers its newest prompt and becomes idle. The idle event is sent `idles` times; with `unwritten`, no event
+   * reports the answer itself.
    */
   finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean }): void;
-  /** The child finishes a step, and goes on with the next one. */
+  /** The child finishes a step and continues with the next one. */
   step(sessionID: string): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
@@ -87,12 +87,12 @@ export interface FakeHost extends Host {
    * finished until the returned function is called.
    */
   beginStep(sessionID: string, messageID: string): () => void;
-  /** A person writes to the session, and is answered. */
+  /** The user writes to the session and is answered. */
   converse(sessionID: string): void;
-  /** A person aborts the session's run. */
+  /** The user aborts the session's run. */
   abortByPerson(sessionID: string): void;
   delete(sessionID: string): void;
-  /** The host's process ends: nobody works on anything any more, and nothing more is told. What was stored stays. */
+  /** Ends the host's process: no run continues and no more events are sent. What was stored stays. */
   crash(): void;
   listen(listener: (event: HostEvent) => void): void;
 }
@@ -101,7 +101,7 @@ export const MODEL: ModelRef = { providerID: "fake", modelID: "m1" };
 
 export const unavailable: HostFailure = { kind: "unavailable", name: "Unreachable", message: "connection refused" };
 export const refused: HostFailure = { kind: "refused", name: "BadRequest", message: "no" };
-/** A 404, as the host also answers for other reasons than that something was deleted. */
+/** A 404. The host also answers with it for other reasons than a deletion. */
 export const missing: HostFailure = { kind: "notFound", name: "NotFoundError", message: "session not found" };
 
 const publicPart = ({ id, parentID, agent, model, permission, title }: HostSession): HostSession => ({
@@ -113,7 +113,7 @@ const publicPart = ({ id, parentID, agent, model, permission, title }: HostSessi
   permission,
 });
 
-/** As the host adapter reads it: the parts that a machine added are not the message's text. */
+/** Returns a message's text as the host adapter reads it: without synthetic parts. */
 const textOf = (parts: Prompt["parts"]): string =>
   parts.flatMap(({ text, synthetic }) => (synthetic ? [] : text)).join("\n");
 
@@ -123,7 +123,7 @@ const notFound = (what: string): HostResult<never> => ({
   failure: { kind: "notFound", name: "NotFoundError", message: `${what} not found` },
 });
 
-/** Milliseconds that a model's call lasts when its session is deleted meanwhile. */
+/** Milliseconds that a model call continues after its session was deleted. */
 const MODEL_CALL = 2_000;
 
 export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeHost => {
@@ -175,7 +175,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     return found;
   };
 
-  /** Every call passes here: it is counted, may be held, and may fail. */
+  /** Performs every call: records it, and holds it or makes it fail if a test asked for that. */
   const call = async <T>(name: Call, answer: () => HostResult<T>): Promise<HostResult<T>> => {
     calls.push(name);
     await holds.get(name)?.shift();
@@ -246,7 +246,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     tell(found);
   };
 
-  /** Tells of the newest message, text first, as the host does. */
+  /** Sends the events of the newest message, text first, as the host does. */
   const tell = (found: FakeSession) => {
     const newest = found.messages.at(-1);
     if (!newest) return;
@@ -311,7 +311,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       found.parts.set(messageID, parts);
       tell(found);
     } else if (!answered) {
-      // Sent again, it stands where it stood, but is the newest of all: the host gives it another time.
+      // A message that is sent again keeps its place but becomes the newest: the host gives it another time.
       found.messages = found.messages.map((other) =>
         other === stored ? { ...stored, createdAt: clock.now() } : other,
       );
@@ -548,7 +548,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       call("answerUserRequest", () =>
         settleRequest(id, { ...(reply ? { reply } : {}), ...(given ? { answers: given } : {}) }),
       ),
-    // As in the real host: with words the child goes on, without them its turn stops.
+    // As in the real host: with a message the child continues, without one its turn ends.
     rejectUserRequest: ({ id, kind }, message) =>
       call("rejectUserRequest", () => {
         rejected.push(id);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What others may write so that it reads as if we, or the user, had written it; and what texts break at. */
+/** Texts that pretend to come from the plugin or the user, and characters that break texts. */
 const FORGERIES = [
   "\n",
   "\r",
@@ -40,12 +40,12 @@ const FORGERIES = [
 
 const unit = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code));
 
-/** Any text of others, of two words at least. */
+/** Generates foreign texts of at least two words. */
 export const foreignText = fc
   .array(fc.oneof(fc.constantFrom(...FORGERIES), unit), { maxLength: 12 })
   .map((pieces) => `${pieces.join("")} x`);
 
-/** A message without what it quotes: only our own words are left. */
+/** Removes the quotations from a message: only the plugin's own words remain. */
 export const withoutQuotations = (message: string): string =>
   message
     .split("\n")

@@ -3,15 +3,15 @@ import type { Clock } from "../../src/services/platform/clock.ts";
 import type { Store } from "../../src/services/store/store.ts";
 
 /**
- * One life of a process: what it does can be cut off at any call to the host or the store. A point is passed before and
- * after each; at the last one the process dies: from then on nothing that it does, or waits for, happens.
+ * A simulated process that can die at any call to the host or the store. It passes a point before and after each call; at
+ * its last point it dies: from then on nothing that it does, or waits for, happens.
  */
 export interface Life {
-  /** Points passed so far, each as words such as `host.prompt: called`. */
+  /** The points passed so far, such as `host.prompt: called`. */
   points: string[];
   isOver(): boolean;
   die(): void;
-  /** From now on the life ends at its `points`-th point, counted from here. */
+  /** Makes the process die at the `points`-th point from now. */
   dieAfter(points: number): void;
   /** Stops the process, as SIGSTOP does: timers that fire and answers that come wait until it wakes. */
   pause(): void;
@@ -23,15 +23,15 @@ export interface Life {
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Calls of a store that change nothing: dying in them is dying right after what came before. */
+/** Store calls that change nothing. They are no points: dying there equals dying right after the previous call. */
 const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal", "isOwnedElsewhere"]);
 
-/** A life that ends at its `lastPoint`-th point, counted from 1; by default it does not. */
+/** Creates a process that dies at its `lastPoint`-th point, counted from 1. Default: it does not die. */
 export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
   const points: string[] = [];
   let over = false;
   let last = lastPoint;
-  /** What waits for the process to wake; undefined while it is awake. */
+  /** Calls that wait for the paused process to continue; undefined while it runs. */
   let asleep: (() => void)[] | undefined;
   const whenAwake = (then: () => void) => (asleep ? asleep.push(then) : then());
   const pass = (point: string): boolean => {

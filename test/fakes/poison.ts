@@ -1,6 +1,6 @@
 import type { HostEvent } from "../../src/machines/host-events.ts";
 
-/** An event that throws where the supervisor passes it on: the first time that its request is looked at. */
+/** Creates an event that throws when the supervisor forwards it, the first time that its request is read. */
 export const poisonedAsk = (sessionID: string): HostEvent => {
   let kaboom: Error | undefined = new Error("kaboom");
   return {

@@ -9,16 +9,16 @@ import { startStatusServer } from "../../src/services/http/server/status-server.
 import { systemClock } from "../../src/services/platform/clock.ts";
 import type { Stage } from "./stage.ts";
 
-/** The status API of a stage, over a real socket. */
+/** The status API of a stage, served over a real socket. */
 export interface Served {
   url: string;
-  /** What a path answers, parsed. */
+  /** Requests a path. Resolves to the status and the parsed body. */
   get(path: string): Promise<{ status: number; body: unknown }>;
   post(path: string, body: unknown): Promise<{ status: number; body: unknown }>;
   stop(): Promise<void>;
 }
 
-/** Serves what a stage's engine has, as the plugin does, and these pages beside it; from this port on, if it is given. */
+/** Serves a stage's engine as the plugin does, together with these pages, starting with that port if one is given. */
 export const serve = async (
   { engine, store, host }: Stage,
   { pages = [], port }: { pages?: readonly LivePage[]; port?: number } = {},

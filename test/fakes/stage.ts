@@ -24,44 +24,44 @@ export const PARENT = "ses_parent";
 
 type Caller = Partial<Pick<CallContext, "sessionID" | "messageID" | "agent" | "abort" | "ask" | "callID" | "extra">>;
 
-/** The whole product on a fake host: everything but OpenCode is real. */
+/** The whole plugin on a fake host: everything except OpenCode is real. */
 export interface Stage {
   clock: VirtualClock;
   host: FakeHost;
   readonly store: Store;
   readonly engine: Engine;
-  /** The process that the engine lives in. */
+  /** The simulated process that the engine runs in. */
   readonly life: Life;
-  /** What was written to the log, newest last. */
+  /** The log, newest line last. */
   logged: string[];
-  /** Calls a tool as the parent's agent does; the name may go without its prefix. Resolves with what the agent reads. */
+  /** Calls a tool as the parent's agent does; its prefix may be omitted. Resolves to what the agent reads. */
   call(tool: string, args?: Record<string, unknown>, caller?: Caller): Promise<string>;
-  /** Like `call`, with all that the tool returns. */
+  /** Like `call`, but resolves to everything that the tool returns. */
   callWhole(
     tool: string,
     args?: Record<string, unknown>,
     caller?: Caller,
   ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
-  /** Launches a task and resolves with its id, once it is at work. */
+  /** Launches a task. Resolves to its id once it is working. */
   launch(
     args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string; fork: boolean }>,
     caller?: Caller,
   ): Promise<string>;
-  /** Launches a task that is answered at once, and told; resolves with its id. */
+  /** Launches a task that completes at once and whose notice is delivered. Resolves to its id. */
   complete(result: string): Promise<string>;
   task(taskId: string): Task;
-  /** The process dies, the host's with it; another one starts over what is stored, and lives as long as `life` does. */
+  /** Kills the process together with its host, and starts another one (`life`) with what is stored. */
   restart(life?: Life): Promise<void>;
-  /** OpenCode disposes of the plugin, which aborts all that works, and starts it again in the same process. */
+  /** OpenCode disposes of the plugin, which aborts all running work, and starts it again in the same process. */
   reopen(next?: Life): Promise<void>;
-  /** The prompts that told a parent of ends: the parts of each. */
+  /** Returns the parts of each notice that was sent to a parent. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
 }
 
 export interface StageOptions {
   prefix?: string;
   toolsets?: Toolset[];
-  /** The agents of the configuration. */
+  /** The agents in the configuration. */
   configured?: Record<string, unknown>;
   onParentCancel?: OnParentCancel;
   development?: boolean;
@@ -72,14 +72,14 @@ export interface StageOptions {
   attentionTimeout?: number;
   recovery?: "continue" | "fail";
   retention?: Retention;
-  /** Opens the store of a process. Default: one in memory, that all processes share. */
+  /** Opens the store of a process. Default: one in memory that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
   life?: Life;
   clock?: VirtualClock;
   host?: FakeHost;
-  /** Is told of all that the machines do. */
+  /** Observes everything that the machines do. */
   inspect?: Inspect;
-  /** Makes the ids of all processes. Default: each makes its own, with random ends. */
+  /** Creates the ids of all processes. Default: each creates its own, with a random suffix. */
   ids?: Ids;
 }
 

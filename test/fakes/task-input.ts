@@ -1,10 +1,10 @@
 import type { TaskInput } from "../../src/machines/task/events.ts";
 import type { TaskFacts } from "../../src/task.ts";
 
-/** When tasks of tests are launched, unless it is said otherwise; epoch milliseconds. */
+/** Default launch time of tasks in tests, in epoch milliseconds. */
 export const START = Date.UTC(2026, 0, 1);
 
-/** What a task's machine begins with. Facts that are not given are a plain task's; `at` is the time of its launch. */
+/** Creates the input of a task's machine. Facts that are not given have plain defaults; `at` is the time of the launch. */
 export const taskInput = (
   sessionID: string,
   { prompt = "Find it.", ...given }: Partial<TaskFacts> = {},

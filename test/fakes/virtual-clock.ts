@@ -1,14 +1,14 @@
 import type { Clock } from "../../src/services/platform/clock.ts";
 
-/** A clock that moves only when it is told to. */
+/** A clock that moves only when a test advances it. */
 export interface VirtualClock extends Clock {
-  /** Moves on by `ms` milliseconds: fires what is due, in order, and lets everything that follows from it happen. */
+  /** Advances by `ms` milliseconds: fires the timers that are due, in order, and awaits all their consequences. */
   advance(ms: number): Promise<void>;
-  /** How many timers are set. */
+  /** Returns the number of pending timers. */
   pending(): number;
 }
 
-/** Lets all promises that can settle do so. */
+/** Resolves after all promises that can settle have done so. */
 export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const createVirtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {

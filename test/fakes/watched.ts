@@ -1,4 +1,4 @@
-/** A promise that a test looks at from outside: `value` is there once it is fulfilled, `fault` once it is rejected. */
+/** The observed state of a promise: `value` is set once it is fulfilled, `fault` once it is rejected. */
 export interface Watched<T> {
   value: T | undefined;
   fault: unknown;

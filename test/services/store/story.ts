@@ -30,7 +30,7 @@ export interface Story {
 export type StoryOptions = Partial<
   Pick<TaskFacts, "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description">
 > & {
-  /** Milliseconds from `START` to the launch; the end comes a second later. */
+  /** Milliseconds from `START` to the launch; the task ends a second later. */
   after?: number;
 };
 
