@@ -3,7 +3,7 @@ import type { Options } from "../options.ts";
 import { errorMessage, type Log } from "../services/platform/log.ts";
 import { subagentsOf } from "./subtasks/subagents.ts";
 import { subtasksToolset } from "./subtasks/toolset.ts";
-import type { ToolDeps } from "./tool-context.ts";
+import type { ToolDeps } from "./define-tool.ts";
 import { fixedTools } from "./toolsets.ts";
 
 /** The tools of all toolsets that the options name. */
