@@ -20,7 +20,7 @@ export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
 };
 
 /** Creates the tools that do not depend on the configured agents: those of `tasks` and `elisha`. */
-export const fixedTools = (toolsets: Toolset[], parts: ToolDeps): Record<string, ToolDefinition> => ({
-  ...(toolsets.includes("tasks") ? tasksToolset(parts) : {}),
-  ...(toolsets.includes("elisha") ? elishaToolset(parts) : {}),
+export const fixedTools = (toolsets: Toolset[], deps: ToolDeps): Record<string, ToolDefinition> => ({
+  ...(toolsets.includes("tasks") ? tasksToolset(deps) : {}),
+  ...(toolsets.includes("elisha") ? elishaToolset(deps) : {}),
 });

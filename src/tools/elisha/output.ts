@@ -6,7 +6,7 @@ import { currentResult, notFound, refusal, toToolOutput, waitForResult } from ".
 const { string, boolean, number } = tool.schema;
 
 /** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
-export const outputTool = (parts: ToolDeps): ToolDefinition =>
+export const outputTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Get the status and result of a task.",
     args: {
@@ -20,11 +20,11 @@ export const outputTool = (parts: ToolDeps): ToolDefinition =>
       if (wait && timeout !== undefined && timeout < 0) {
         return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
       }
-      const found = parts.engine.find(context.sessionID, task_id);
+      const found = deps.engine.find(context.sessionID, task_id);
       if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
       return toToolOutput(
-        wait ? await waitForResult(parts, taskId, timeout, context) : currentResult(parts.engine, taskId),
+        wait ? await waitForResult(deps, taskId, timeout, context) : currentResult(deps.engine, taskId),
         offset,
       );
     },

@@ -12,9 +12,9 @@ const COLLECT_FIRST =
   " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
 
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
-export const taskTool = (parts: ToolDeps): ToolDefinition =>
+export const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
-    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${parts.isHeadless ? COLLECT_FIRST : ""}`,
+    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
       title: string().describe("Short description of the task"),
       agent: string().describe("Agent name to use"),
@@ -24,13 +24,13 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
     refuse: refusal,
     ignoresUnknown: true,
     execute: async ({ title, agent, prompt, async = false }, context) => {
-      const launched = await launchForCaller(context, parts.engine, { description: title, prompt, agent }).catch(
+      const launched = await launchForCaller(context, deps.engine, { description: title, prompt, agent }).catch(
         (error) => fail(errorMessage(error)),
       );
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
       if (!launched.ok)
         return toToolOutput(launched.cause === "agent" ? agentNotFound(agent) : failed(launched.reason));
       const { task } = launched.value;
-      return toToolOutput(async ? resultOf(task) : await waitForResult(parts, task.sessionID, undefined, context));
+      return toToolOutput(async ? resultOf(task) : await waitForResult(deps, task.sessionID, undefined, context));
     },
   });

@@ -16,8 +16,8 @@ export const elishaNames: ToolNames = { launch: TASK, output: OUTPUT, list: unde
  * waits for the result unless `async` is true. The names of the toolset and its tools come from the specification that it
  * implements, the task domain of Elisha, a multi-agent plugin for OpenCode; the option `prefix` does not apply to them.
  */
-export const elishaToolset = (parts: ToolDeps): Record<string, ToolDefinition> => ({
-  [TASK]: taskTool(parts),
-  [OUTPUT]: outputTool(parts),
-  elisha_task_cancel: cancelTool(parts),
+export const elishaToolset = (deps: ToolDeps): Record<string, ToolDefinition> => ({
+  [TASK]: taskTool(deps),
+  [OUTPUT]: outputTool(deps),
+  elisha_task_cancel: cancelTool(deps),
 });

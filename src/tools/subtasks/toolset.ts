@@ -16,11 +16,11 @@ export const subtasksNames: ToolNames = {
 
 /** Creates the tools of the toolset `subtasks`: one for each subagent, and one that reads the rest of a truncated answer. */
 export const subtasksToolset = (
-  parts: ToolDeps,
+  deps: ToolDeps,
   subagents: Subagent[],
   onParentCancel: OnParentCancel,
 ): Record<string, ToolDefinition> => {
   const names = subtaskNames(subagents.map(({ name }) => name));
-  const tools = subagents.map((subagent) => [names.get(subagent.name), subtaskTool(parts, subagent, onParentCancel)]);
-  return { ...Object.fromEntries(tools), [READ_TOOL]: readTool(parts) };
+  const tools = subagents.map((subagent) => [names.get(subagent.name), subtaskTool(deps, subagent, onParentCancel)]);
+  return { ...Object.fromEntries(tools), [READ_TOOL]: readTool(deps) };
 };

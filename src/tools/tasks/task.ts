@@ -12,7 +12,7 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
     : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
 /** Creates `<prefix>_task`: launches or resumes a task. It returns as soon as the session exists, without waiting for a result. */
-export const taskTool = (parts: ToolDeps): ToolDefinition =>
+export const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
@@ -34,15 +34,15 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
         const mayUse = (task: Task) => requirePermission(context, task.agent, task.description);
-        const task = orThrow(await parts.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
+        const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
         return {
           title: task.description,
-          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(parts)}`,
+          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
       const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, fork };
-      const launched = await launchForCaller(context, parts.engine, wanted);
+      const launched = await launchForCaller(context, deps.engine, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
       const asText =
@@ -51,7 +51,7 @@ export const taskTool = (parts: ToolDeps): ToolDefinition =>
           : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(parts)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

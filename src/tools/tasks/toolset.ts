@@ -16,10 +16,10 @@ export const tasksNames = (prefix: string): ToolNames => ({
 });
 
 /** Creates the five tools of the toolset `tasks`, under the configured prefix. Their definitions cost tokens in every model request. */
-export const tasksToolset = (parts: ToolDeps): Record<string, ToolDefinition> => ({
-  [`${parts.prefix}_task`]: taskTool(parts),
-  [`${parts.prefix}_output`]: outputTool(parts),
-  [`${parts.prefix}_list`]: listTool(parts),
-  [`${parts.prefix}_cancel`]: cancelTool(parts),
-  [`${parts.prefix}_clear`]: clearTool(parts),
+export const tasksToolset = (deps: ToolDeps): Record<string, ToolDefinition> => ({
+  [`${deps.prefix}_task`]: taskTool(deps),
+  [`${deps.prefix}_output`]: outputTool(deps),
+  [`${deps.prefix}_list`]: listTool(deps),
+  [`${deps.prefix}_cancel`]: cancelTool(deps),
+  [`${deps.prefix}_clear`]: clearTool(deps),
 });
