@@ -368,7 +368,7 @@ rule(
     await settled();
     expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
     expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
-      finalAssistantMessage: "[It has 13 characters.]",
+      finalAssistantMessage: "[The text has only 13 characters.]",
     });
     for (const offset of [-1, 0.5, "x"]) {
       await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number of at least 0");
@@ -594,7 +594,7 @@ rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is told
   turn.abort();
   await stage.clock.advance(0);
   expect(call.value).toMatchObject({ taskId: id, subTaskStatus: "Cancel" });
-  expect(call.value?.failureReason).toContain("The subtask goes on; a notice comes when it ends.");
+  expect(call.value?.failureReason).toContain("The subtask continues; you get a notice when it ends.");
   await stage.clock.advance(60_000);
   expect(stage.task(id).status).toBe("running");
   stage.host.finish(id, "x".repeat(20_000));
