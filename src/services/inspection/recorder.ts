@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
+import { createListeners, type LiveSource } from "../platform/listeners.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import { createListeners, type LiveSource } from "./live-source.ts";
 import type { InspectorMessage } from "./protocol.ts";
 import { createStepLog } from "./step-log.ts";
 import { observe } from "./xstate-observer.ts";

@@ -1,5 +1,5 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
-import { createListeners, type LiveSource } from "./live-source.ts";
+import { createListeners, type LiveSource } from "../platform/listeners.ts";
 import { MAX_STEPS } from "./protocol.ts";
 import type { Recording } from "./recorder.ts";
 import type { StatelyMessages } from "./stately-protocol.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
 import { MOST_WATCHERS } from "../../../src/services/http/live/feed.ts";
 import type { LivePage } from "../../../src/services/http/live/pages.ts";
-import { createListeners } from "../../../src/services/inspection/live-source.ts";
+import { createListeners } from "../../../src/services/platform/listeners.ts";
 import { open, request, send } from "./raw.ts";
 import { serve } from "./served.ts";
 

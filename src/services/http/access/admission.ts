@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../api/app-context.ts";
-import { errorAnswer } from "./cors.ts";
 import { bearsToken, type HttpRejection } from "./request-check.ts";
+import { errorAnswer } from "./responses.ts";
 import { type Ends, isOwnConnection } from "./socket-owner.ts";
 
 /**

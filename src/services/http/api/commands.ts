@@ -1,7 +1,7 @@
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
-import { errorAnswer } from "../access/cors.ts";
 import { tokenRejectionOf } from "../access/request-check.ts";
+import { errorAnswer } from "../access/responses.ts";
 import * as schemas from "../contract/schemas.ts";
 import type { Done, ShownTask } from "../contract/status-source.ts";
 import type { ClientConnection } from "../events/sse-stream.ts";

@@ -1,4 +1,4 @@
-import { errorAnswer } from "../access/cors.ts";
+import { errorAnswer } from "../access/responses.ts";
 import * as schemas from "../contract/schemas.ts";
 import { groupOf, statsOf } from "../contract/stats.ts";
 import { MOST_SUBSCRIBERS } from "../events/task-feed.ts";

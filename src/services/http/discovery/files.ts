@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
+import { makePrivateFolder } from "../../platform/private-files.ts";
 import { Instance, ServerFile } from "./instance.ts";
-import { makePrivateFolder } from "./private-folder.ts";
 
 /** The files by which servers are found. All calls are synchronous: some are made while the process exits. */
 export interface DiscoveryFiles {

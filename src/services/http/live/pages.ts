@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
-import type { LiveSource } from "../../inspection/live-source.ts";
+import type { LiveSource } from "../../platform/listeners.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import { errorAnswer } from "../access/cors.ts";
+import { errorAnswer } from "../access/responses.ts";
 import type { App, AppEnv } from "../api/app-context.ts";
 import { type LiveFeed, MOST_WATCHERS } from "./feed.ts";
 

@@ -1,4 +1,4 @@
-import { errorAnswer } from "../access/cors.ts";
+import { errorAnswer } from "../access/responses.ts";
 import { type Listen, LOOPBACK } from "./listener.ts";
 
 /** As much of `Bun.serve` as is used here. Bun's whole types would bring globals that Node does not have. */

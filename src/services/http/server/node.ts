@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { CORS, errorAnswer } from "../access/cors.ts";
+import { CORS, errorAnswer } from "../access/responses.ts";
 import type { Ends } from "../access/socket-owner.ts";
 import { type Listen, LOOPBACK } from "./listener.ts";
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { poisonedAsk } from "../../fakes/poison.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { createWatchedStage } from "./watched.ts";
+import { createWatchedStage } from "./recorded-stage.ts";
 
 /** What a page must never get: each is the text of a conversation. */
 const SAID = [
