@@ -50,7 +50,7 @@ const server: Plugin = async (input, given) => {
   const opening = openings.open(input.directory);
   const owner = thisProcess(randomUUID(), input.directory);
   const store = await openStore({ folder: dataFolder(), owner, log: withToasts(log, host) });
-  const recording = await liveCharts.watch(options.inspect, input.directory, log);
+  const recording = await liveCharts.record(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
     opening,
@@ -76,7 +76,7 @@ const server: Plugin = async (input, given) => {
       reads: options.api.reads,
       pages: liveCharts.pages,
     });
-    if (recording && server) log.info("the charts can be watched live", { at: server.url + recording.path });
+    if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
     return server;
   };
   let serving: ReturnType<typeof serve> | undefined;

@@ -1,10 +1,10 @@
 import type { InspectedActor } from "../../src/services/inspection/protocol.ts";
 import { make } from "./element.ts";
+import { lastOf, nameOf, notableStates, regionOf, stateName, toneOf } from "./format.ts";
 import type { Model } from "./model.ts";
-import { lastOf, nameOf, regionOf, stateName, telling, toneOf } from "./words.ts";
 
-const statesInWords = ({ states }: InspectedActor): string =>
-  telling(states)
+const stateSummary = ({ states }: InspectedActor): string =>
+  notableStates(states)
     .map((path) => (path.startsWith("lifecycle.") ? regionOf(path).state : stateName(path)))
     .join(", ");
 
@@ -14,11 +14,11 @@ const GROUPS = [
   ["supervisor", "Supervisor"],
 ] as const;
 
-/** The newest task first, those that are gone last. */
-const inOrder = (actors: InspectedActor[]): InspectedActor[] =>
+/** Orders the newest first, and those that are gone last. */
+const newestFirst = (actors: InspectedActor[]): InspectedActor[] =>
   actors.toReversed().sort((one, other) => Number(one.gone) - Number(other.gone));
 
-/** Lists all actors; `onSelect` is called with the key of the one that is clicked. */
+/** Creates the list of all actors. `onSelect` is called with the key of an actor that is clicked. */
 export const createActorList = (place: HTMLElement, onSelect: (key: string) => void) => {
   const item = (actor: InspectedActor, { selected, actors }: Model): HTMLElement => {
     const severalDirectories = new Set([...actors.values()].map(({ directory }) => directory)).size > 1;
@@ -29,7 +29,7 @@ export const createActorList = (place: HTMLElement, onSelect: (key: string) => v
       make("i", `dot ${toneOf(actor)}`),
       make("span", "name", nameOf(actor)),
       ...directory,
-      make("small", "state", actor.gone ? `${statesInWords(actor)}, at rest` : statesInWords(actor)),
+      make("small", "state", actor.gone ? `${stateSummary(actor)}, at rest` : stateSummary(actor)),
     );
     button.type = "button";
     button.title = actor.id || actor.directory;
@@ -50,14 +50,14 @@ export const createActorList = (place: HTMLElement, onSelect: (key: string) => v
     const all = [...model.actors.values()];
     place.replaceChildren(
       ...GROUPS.flatMap(([kind, title]) => {
-        const actors = inOrder(all.filter((actor) => actor.kind === kind));
+        const actors = newestFirst(all.filter((actor) => actor.kind === kind));
         if (actors.length === 0) return [];
         const heading = make("h2", "", title, make("small", "", String(actors.filter(({ gone }) => !gone).length)));
         return [heading, make("ul", "", ...actors.map((actor) => item(actor, model)))];
       }),
     );
     if (all.length === 0) place.append(make("p", "none", "No actor yet."));
-    // The list is made anew; who went through it by keyboard stays where they were.
+    // The list was rebuilt: restore the keyboard focus.
     if (key !== undefined) place.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus();
   };
 };

@@ -1,44 +1,44 @@
 import { find } from "./element.ts";
 import type { Picture } from "./picture.ts";
 
-/** A large picture behind a small window: it can be dragged, scrolled, zoomed, and moved to what matters. */
+/** A viewport on a large picture, which can be dragged, scrolled, zoomed and centred on parts of it. */
 export interface ChartMap {
-  /** Shows another picture, with a small one of the whole beside it. */
+  /** Shows a picture, with a small overview of the whole in a corner. */
   show(picture: Picture, overview: Picture): void;
-  /** Moves so that these parts are seen, if the person lets it. */
+  /** Centres these parts, unless the person has switched following off. */
   follow(parts: Element[]): void;
 }
 
-const SMALLEST = 0.1;
-const LARGEST = 2.5;
-const STEP = 1.25;
-/** Pixels around the picture, where the tools are. */
+const MIN_ZOOM = 0.1;
+const MAX_ZOOM = 2.5;
+const ZOOM_STEP = 1.25;
+/** Pixels around the picture, for the tools. */
 const MARGIN = 24;
-/** Letters of 12 pixels are read well, and those that are smaller than 9 are not. */
-const READABLE = 0.8;
-const NATURAL = 1.15;
+/** Zooms at which letters are some 9 pixels high, the least that can be read, and some 14. */
+const MIN_READABLE_ZOOM = 0.8;
+const MAX_FIT_ZOOM = 1.15;
 
-/** Pixels that the small picture of the whole has at most. */
+/** The largest size of the overview, in pixels. */
 const OVERVIEW = { width: 280, height: 110 };
 
-const between = (smallest: number, value: number, largest: number) => Math.min(largest, Math.max(smallest, value));
+const clamp = (min: number, value: number, max: number) => Math.min(max, Math.max(min, value));
 
-/** The window is `.picture` in `place`. */
+/** Creates the viewport in `place`, of which `.picture` is the window. */
 export const createChartMap = (place: HTMLElement): ChartMap => {
   const view = find<HTMLElement>(".picture", place);
   const overview = find<HTMLElement>(".overview", place);
   const frame = find<HTMLElement>(".frame", overview);
   const following = find<HTMLInputElement>("input", place);
-  // So that the arrow keys scroll it, in every browser.
+  // Without it, the arrow keys do not scroll in every browser.
   view.tabIndex = 0;
   let shown: Picture | undefined;
   let zoom = 1;
   let followed: Element[] = [];
 
-  const fitting = ({ width, height }: Picture): number =>
-    between(SMALLEST, Math.min((view.clientWidth - MARGIN) / width, (view.clientHeight - MARGIN) / height), NATURAL);
+  const fittingZoom = ({ width, height }: Picture): number =>
+    clamp(MIN_ZOOM, Math.min((view.clientWidth - MARGIN) / width, (view.clientHeight - MARGIN) / height), MAX_FIT_ZOOM);
 
-  /** Where the window is, on the small picture. */
+  /** Draws the frame that shows, on the overview, what the window shows. */
   const placeFrame = () => {
     const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = view;
     const seesAll = scrollWidth <= clientWidth && scrollHeight <= clientHeight;
@@ -53,7 +53,7 @@ export const createChartMap = (place: HTMLElement): ChartMap => {
   const setZoom = (wanted: number) => {
     if (!shown) return;
     const before = zoom;
-    zoom = between(SMALLEST, wanted, LARGEST);
+    zoom = clamp(MIN_ZOOM, wanted, MAX_ZOOM);
     const middle = { x: view.scrollLeft + view.clientWidth / 2, y: view.scrollTop + view.clientHeight / 2 };
     shown.svg.style.width = `${shown.width * zoom}px`;
     shown.svg.style.height = `${shown.height * zoom}px`;
@@ -65,7 +65,7 @@ export const createChartMap = (place: HTMLElement): ChartMap => {
     placeFrame();
   };
 
-  const move = (behavior: ScrollBehavior) => {
+  const centre = (behavior: ScrollBehavior) => {
     if (!following.checked || followed.length === 0) return;
     const boxes = followed.map((part) => part.getBoundingClientRect());
     const window = view.getBoundingClientRect();
@@ -83,14 +83,14 @@ export const createChartMap = (place: HTMLElement): ChartMap => {
   place.addEventListener("click", ({ target }) => {
     const wanted = target instanceof HTMLElement ? target.dataset.zoom : undefined;
     if (wanted === undefined || !shown) return;
-    setZoom(wanted === "fit" ? fitting(shown) : wanted === "in" ? zoom * STEP : zoom / STEP);
-    if (wanted !== "fit") move("instant");
+    setZoom(wanted === "fit" ? fittingZoom(shown) : wanted === "in" ? zoom * ZOOM_STEP : zoom / ZOOM_STEP);
+    if (wanted !== "fit") centre("instant");
   });
-  following.addEventListener("change", () => move("smooth"));
+  following.addEventListener("change", () => centre("smooth"));
   view.addEventListener("scroll", placeFrame);
   new ResizeObserver(() => {
     placeFrame();
-    move("instant");
+    centre("instant");
   }).observe(view);
 
   view.addEventListener("pointerdown", (down) => {
@@ -121,14 +121,14 @@ export const createChartMap = (place: HTMLElement): ChartMap => {
       const scale = Math.min(OVERVIEW.width / small.width, OVERVIEW.height / small.height);
       overview.style.width = `${small.width * scale}px`;
       overview.style.height = `${small.height * scale}px`;
-      const whole = fitting(picture);
+      const whole = fittingZoom(picture);
       zoom = 1;
-      setZoom(whole >= READABLE ? whole : 1);
+      setZoom(whole >= MIN_READABLE_ZOOM ? whole : 1);
     },
     follow: (parts) => {
       const isFirst = followed.length === 0;
       followed = parts;
-      move(isFirst ? "instant" : "smooth");
+      centre(isFirst ? "instant" : "smooth");
     },
   };
 };

@@ -1,16 +1,16 @@
 import { createChartMap } from "./chart-map.ts";
 import { find, make } from "./element.ts";
-import { type Model, standing } from "./model.ts";
-import { drawing, light, type Picture } from "./picture.ts";
-import { nameOf, regionOf, stateName, telling, timeOf } from "./words.ts";
+import { nameOf, notableStates, regionOf, stateName, timeOf } from "./format.ts";
+import { type Model, shownState } from "./model.ts";
+import { drawing, highlight, type Picture } from "./picture.ts";
 
-/** What the event brought, in a few words: `working → verifying`. */
+/** Describes a change of states in a few words: `working → verifying`. */
 const change = (left: string[], entered: string[]): string => {
-  const names = (states: string[]) => telling(states).map(stateName).join(", ");
+  const names = (states: string[]) => notableStates(states).map(stateName).join(", ");
   return left.length === 0 ? names(entered) : `${names(left)} → ${names(entered)}`;
 };
 
-/** Shows the selected actor's chart with the states that it is in. `onNow` is called when the person leaves the past. */
+/** Creates the view of the selected actor's chart. `onNow` is called when the person goes back to the present. */
 export const createChartView = (place: HTMLElement, onNow: () => void) => {
   const heading = find<HTMLElement>("h2", place);
   const id = find<HTMLElement>("code", place);
@@ -32,10 +32,10 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
   };
 
   return (model: Model): void => {
-    const now = standing(model);
+    const now = shownState(model);
     place.hidden = !now;
     if (!now) return;
-    const { actor, moved: step } = now;
+    const { actor, lastTransition: step } = now;
     heading.textContent = nameOf(actor);
     id.textContent = heading.textContent.endsWith(actor.id || "-") ? "" : actor.id || actor.directory;
     states.replaceChildren(
@@ -56,7 +56,7 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
     if (model.pinned) find("span", past).textContent = `As it was at ${timeOf(model.pinned.at)}.`;
 
     const { large, small } = picturesOf(actor.kind);
-    for (const picture of [large, small]) light(picture, now.states, step);
+    for (const picture of [large, small]) highlight(picture, now.states, step);
     const key = `${actor.key} ${step.number}`;
     if (key === seen) return;
     seen = key;

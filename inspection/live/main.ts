@@ -2,18 +2,18 @@ import { createActorList } from "./actor-list.ts";
 import { createChartView } from "./chart-view.ts";
 import { connect } from "./connection.ts";
 import { find } from "./element.ts";
-import { begin, createModel, merge } from "./model.ts";
+import { createModel, merge, reset } from "./model.ts";
 import { createSequenceView } from "./sequence-view.ts";
 
 const model = createModel();
 
-let asked = false;
-/** Shows everything anew, once for all that came since the last picture. */
+let isScheduled = false;
+/** Redraws everything, at most once per animation frame. */
 const show = () => {
-  if (asked) return;
-  asked = true;
+  if (isScheduled) return;
+  isScheduled = true;
   requestAnimationFrame(() => {
-    asked = false;
+    isScheduled = false;
     for (const view of views) view(model);
   });
 };
@@ -44,19 +44,22 @@ addEventListener("keydown", ({ key }) => {
   if (key === "Escape" && model.pinned) goToNow();
 });
 
-const WORDS = { live: "Live", lost: "The connection is lost. What you see may be out of date; trying again …" };
+const CONNECTION_TEXTS = {
+  live: "Live",
+  lost: "The connection is lost. What you see may be out of date; trying again …",
+};
 const connection = find<HTMLElement>("#connection");
 connect(`${location.pathname}/events`, {
-  onBegin: (showing) => {
-    begin(model, showing);
+  onBegin: (message) => {
+    reset(model, message);
     show();
   },
-  onMore: (showing) => {
-    merge(model, showing);
+  onMore: (message) => {
+    merge(model, message);
     show();
   },
   onState: (state) => {
     connection.dataset.state = state;
-    connection.textContent = WORDS[state];
+    connection.textContent = CONNECTION_TEXTS[state];
   },
 });

@@ -5,20 +5,20 @@ import {
   MAX_STEPS,
 } from "../../src/services/inspection/protocol.ts";
 
-/** All that the page knows, and what the person looks at. */
+/** Everything that the page has received, and what the person looks at. */
 export interface Model {
   actors: Map<string, InspectedActor>;
   /** Oldest first. */
   steps: InspectorStep[];
   /** Key of the actor whose chart is shown. */
   selected: string | undefined;
-  /** The person chose it: nothing else is shown by itself. */
+  /** True when the person selected it: then nothing else is selected automatically. */
   chosen: boolean;
-  /** The moment that is shown; undefined: now. */
+  /** The step in the past that is shown; undefined: the present. */
   pinned: InspectorStep | undefined;
 }
 
-/** Nothing is known yet. */
+/** Creates an empty model. */
 export const createModel = (): Model => ({
   actors: new Map(),
   steps: [],
@@ -27,7 +27,7 @@ export const createModel = (): Model => ({
   pinned: undefined,
 });
 
-const selectByItself = (model: Model) => {
+const selectAutomatically = (model: Model) => {
   const isThere = model.selected !== undefined && model.actors.has(model.selected);
   if (isThere && model.chosen) return;
   const actors = [...model.actors.values()];
@@ -36,32 +36,32 @@ const selectByItself = (model: Model) => {
   model.selected = (newestTask ?? actors.findLast(({ kind }) => kind === "task") ?? actors[0])?.key;
 };
 
-/** Takes in what has come. As much is kept as the server keeps. */
+/** Adds a message to the model, which keeps as many steps as the server does. */
 export const merge = (model: Model, { actors, steps }: InspectorMessage): void => {
   for (const actor of actors) model.actors.set(actor.key, actor);
   model.steps = [...model.steps, ...steps].slice(-MAX_STEPS);
   const oldest = model.steps[0]?.number ?? 0;
   for (const { key, gone, newest } of model.actors.values()) if (gone && newest < oldest) model.actors.delete(key);
   if (model.pinned && model.pinned.number < oldest) model.pinned = undefined;
-  selectByItself(model);
+  selectAutomatically(model);
 };
 
-/** Begins anew: the server may be another one. */
-export const begin = (model: Model, showing: InspectorMessage): void => {
+/** Replaces everything: the server may be a new one. */
+export const reset = (model: Model, message: InspectorMessage): void => {
   model.actors.clear();
   model.steps = [];
   model.pinned = undefined;
-  merge(model, showing);
+  merge(model, message);
 };
 
-/** Where an actor is, or was at the moment that is shown, and how it came there. */
-export const standing = (
+/** Returns the state that the selected actor is in, or was in at the pinned step, and the transition that led to it. */
+export const shownState = (
   model: Model,
-): { actor: InspectedActor; states: string[]; moved: InspectedActor["moved"] } | undefined => {
+): { actor: InspectedActor; states: string[]; lastTransition: InspectedActor["lastTransition"] } | undefined => {
   const actor = model.selected === undefined ? undefined : model.actors.get(model.selected);
   if (!actor) return undefined;
   const { pinned } = model;
   return pinned?.to === actor.key
-    ? { actor, states: pinned.states, moved: pinned }
-    : { actor, states: actor.states, moved: actor.moved };
+    ? { actor, states: pinned.states, lastTransition: pinned }
+    : { actor, states: actor.states, lastTransition: actor.lastTransition };
 };

@@ -1,19 +1,20 @@
-/** A chart as it was drawn, with its parts by what they stand for. */
+/** The drawing of a chart, with its states and arrows. */
 export interface Picture {
   svg: SVGSVGElement;
-  /** Size in the units of the drawing; its letters are 12 high. */
+  /** Size in the units of the drawing, in which letters are 12 high. */
   width: number;
   height: number;
+  /** By their paths. */
   states: Map<string, SVGGElement>;
   edges: { from: string; to: string; label: string; element: SVGGElement }[];
 }
 
-/** Every part of the drawing is a group with a title: a state's path, or two paths with an arrow in between. */
+/** Separates the two paths in the title of an arrow's group. The title of a state's group is its path. */
 const ARROW = "->";
 
 const titleOf = (group: SVGGElement): string => group.querySelector(":scope > title")?.textContent ?? "";
 
-/** A copy of the drawing that the page carries under that name. */
+/** Returns a copy of the drawing that the page holds under that name. Throws when there is none. */
 export const drawing = (name: string): Picture => {
   const template = document.querySelector<HTMLTemplateElement>(`template[data-chart="${name}"]`);
   const svg = template?.content.querySelector("svg")?.cloneNode(true) as SVGSVGElement | undefined;
@@ -27,7 +28,7 @@ export const drawing = (name: string): Picture => {
       const label = [...element.querySelectorAll("text")].map(({ textContent }) => textContent).join(" ");
       edges.push({ from, to, label, element });
     } else if (title !== "") states.set(title, element);
-    // Else a browser would show it as a tooltip, of the outermost group everywhere.
+    // A browser would show the title as a tooltip, that of the outermost group everywhere.
     element.querySelector(":scope > title")?.remove();
   }
   const { width, height } = svg.viewBox.baseVal;
@@ -36,7 +37,7 @@ export const drawing = (name: string): Picture => {
 
 const isIn = (path: string, state: string): boolean => path === state || path.startsWith(`${state}.`);
 
-/** The arrow that an event took; undefined where the drawing has none, or more than one could be meant. */
+/** Returns the arrow of a transition; undefined when the drawing has none, or several match. */
 const edgeTaken = ({ edges }: Picture, left: string[], entered: string[], event: string) => {
   const possible = edges.filter(
     ({ from, to }) => left.some((state) => isIn(state, from)) && entered.some((state) => isIn(state, to)),
@@ -46,8 +47,8 @@ const edgeTaken = ({ edges }: Picture, left: string[], entered: string[], event:
   return others.length === 0 ? edge : named.toSorted((one, other) => other.from.length - one.from.length)[0];
 };
 
-/** Lights the states that an actor is in, those around them, and the arrow that it came by. */
-export const light = (
+/** Highlights the states that an actor is in, the states that contain them, and the arrow of its last transition. */
+export const highlight = (
   picture: Picture,
   states: string[],
   { event, entered, left }: { event: string; entered: string[]; left: string[] },

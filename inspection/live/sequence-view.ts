@@ -1,16 +1,16 @@
 import type { InspectorStep } from "../../src/services/inspection/protocol.ts";
 import { find, make } from "./element.ts";
+import { nameOf, notableStates, stateName, timeOf, toneOf } from "./format.ts";
 import type { Model } from "./model.ts";
-import { nameOf, stateName, telling, timeOf, toneOf } from "./words.ts";
 
-/** Pixels from one actor's line to the next: the more there are, the closer they stand, as far as names can be read. */
-const LANE = { widest: 24, narrowest: 12, all: 216 } as const;
+/** Pixels from one lane to the next: the more lanes, the closer they are, as long as the names can be read. */
+const LANE = { max: 24, min: 12, all: 216 } as const;
 
-const laneWidth = (lanes: number): number => Math.min(LANE.widest, Math.max(LANE.narrowest, LANE.all / lanes));
+const laneWidth = (lanes: number): number => Math.min(LANE.max, Math.max(LANE.min, LANE.all / lanes));
 
 const KINDS = ["supervisor", "task", "outbox"] as const;
 
-/** Who is in the picture: what is outside first, then the actors by kind. */
+/** Returns the keys of the lanes: the outside first, as an empty key, then the actors of these steps by kind. */
 const lanesOf = ({ actors }: Model, steps: InspectorStep[]): string[] => {
   const involved = new Set(steps.flatMap(({ from, to }) => [from, to]));
   const all = [...actors.values()].filter(({ key }) => involved.has(key));
@@ -18,8 +18,8 @@ const lanesOf = ({ actors }: Model, steps: InspectorStep[]): string[] => {
 };
 
 /**
- * Shows what happened as a sequence diagram: a column for each actor, a row for each event, time downwards. `onPick` is
- * called with the step that the person wants to see, or undefined: now.
+ * Creates the sequence diagram: a column for each actor, a row for each event, time runs downwards. `onPick` is called
+ * with the step that the person selects; undefined for the present.
  */
 export const createSequenceView = (
   place: HTMLElement,
@@ -55,7 +55,7 @@ export const createSequenceView = (
     const time = timeOf(at);
     const label = make("span", "label", make("b", "", event));
     if (entered.length > 0) {
-      label.append(make("em", "", telling(entered).map(stateName).join(", ")));
+      label.append(make("em", "", notableStates(entered).map(stateName).join(", ")));
     }
     if (!taken) label.append(make("small", "", "ignored"));
     const item = make(

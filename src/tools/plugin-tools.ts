@@ -1,9 +1,9 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { Options } from "../options.ts";
 import { errorMessage, type Log } from "../services/platform/log.ts";
+import type { ToolDeps } from "./define-tool.ts";
 import { subagentsOf } from "./subtasks/subagents.ts";
 import { subtasksToolset } from "./subtasks/toolset.ts";
-import type { ToolDeps } from "./define-tool.ts";
 import { fixedTools } from "./toolsets.ts";
 
 /** The tools of all toolsets that the options name. */
@@ -26,7 +26,8 @@ export const createPluginTools = (
   const subtaskTools = (): Record<string, ToolDefinition> => {
     try {
       const { subagents, unreadable } = subagentsOf(configuredAgents());
-      if (unreadable.length > 0) log.error("some agents have no subtask tool: their configuration cannot be read", { agents: unreadable });
+      if (unreadable.length > 0)
+        log.error("some agents have no subtask tool: their configuration cannot be read", { agents: unreadable });
       return subtasksToolset(deps, subagents, subtasks.onParentCancel);
     } catch (error) {
       log.error("the subtask tools could not be made", { reason: errorMessage(error) });

@@ -2,14 +2,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { settled } from "../fakes/virtual-clock.ts";
 import { occupy } from "../services/http/ports.ts";
 import { describeInChromium, type Opened, openPage } from "./chromium.ts";
-import { watchedStage } from "./watched-stage.ts";
+import { liveStage } from "./live-stage.ts";
 
 const PATIENCE = 10_000;
 
-const watch = async (size: { width?: number; height?: number } = {}) => {
-  const watched = await watchedStage(true);
-  onTestFinished(watched.stop);
-  return { ...watched, open: () => openPage(`${watched.url}/inspect`, size) };
+const start = async (size: { width?: number; height?: number } = {}) => {
+  const live = await liveStage(true);
+  onTestFinished(live.stop);
+  return { ...live, open: () => openPage(`${live.url}/inspect`, size) };
 };
 
 /** The states that are lit in the chart that is shown, each by its name in the drawing. */
@@ -30,7 +30,7 @@ const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIEN
 
 describeInChromium("the page that shows the charts live", () => {
   test("a launched task appears and lights up as it moves: at work, completed, told", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     const opened = await open();
     await until(() => opened.page.locator("#connection").textContent()).toBe("Live");
     expect(await opened.page.locator("#chart h2").textContent()).toBe("supervisor");
@@ -60,7 +60,7 @@ describeInChromium("the page that shows the charts live", () => {
   });
 
   test("events stand in the order in which they were sent, with who sent them to whom", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     const opened = await open();
     const id = await stage.launch();
     await until(() => rows(opened)).toEqual([
@@ -90,7 +90,7 @@ describeInChromium("the page that shows the charts live", () => {
   });
 
   test("a page that is opened late shows where everything is, and what happened before", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     const id = await stage.launch();
     stage.host.emit({
       type: "asked",
@@ -109,7 +109,7 @@ describeInChromium("the page that shows the charts live", () => {
   });
 
   test("every state that an actor is in is in its chart", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     await stage.launch();
     const opened = await open();
     for (const kind of ["task", "outbox", "supervisor"]) {
@@ -120,7 +120,7 @@ describeInChromium("the page that shows the charts live", () => {
   });
 
   test("the past is shown where a person picks it, by keyboard too, and left with Escape", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     const id = await stage.launch();
     const opened = await open();
     const { page } = opened;
@@ -142,7 +142,7 @@ describeInChromium("the page that shows the charts live", () => {
 
   test("it says when the connection is lost, and goes on by itself when there is one again", async () => {
     const port = await occupy(0);
-    const first = await watchedStage(true, port);
+    const first = await liveStage(true, port);
     await first.stage.launch();
     const opened = await openPage(`${first.url}/inspect`);
     const said = () => opened.page.locator("#connection").textContent();
@@ -151,7 +151,7 @@ describeInChromium("the page that shows the charts live", () => {
     await until(said).toContain("The connection is lost");
     expect(await states(opened)).toContain("run.working");
 
-    const second = await watchedStage(true, port);
+    const second = await liveStage(true, port);
     onTestFinished(second.stop);
     expect(second.url).toBe(first.url);
     await until(said).toBe("Live");
@@ -159,7 +159,7 @@ describeInChromium("the page that shows the charts live", () => {
   });
 
   test("nothing leaves this machine, and nothing of what was said is in the page", async () => {
-    const { stage, open } = await watch();
+    const { stage, open } = await start();
     const opened = await open();
     const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
     stage.host.finish(id, "secret-result");
@@ -175,7 +175,7 @@ describeInChromium("the page that shows the charts live", () => {
     [800, 1000],
     [420, 900],
   ])("at %i × %i nothing is wider than the window", async (width, height) => {
-    const { stage, open } = await watch({ width, height });
+    const { stage, open } = await start({ width, height });
     for (let count = 0; count < 6; count += 1) await stage.launch();
     const opened = await open();
     await until(() => states(opened)).toContain("run.working");

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundleForBrowser } from "../../scripts/pages.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
-import { watchedStage } from "./watched-stage.ts";
+import { liveStage } from "./live-stage.ts";
 
 const PATIENCE = 10_000;
 const STATELY = "https://stately.ai/inspect";
@@ -13,15 +13,15 @@ const statelyPage = () =>
   `<!doctype html><script type="module">${bundleForBrowser(fileURLToPath(new URL("stately-page.ts", import.meta.url)))}</script>`;
 
 const open = async (answers: Record<string, string>) => {
-  const watched = await watchedStage("stately");
-  onTestFinished(watched.stop);
-  const opened = await openPage(`${watched.url}/inspect/stately`, { answers });
+  const live = await liveStage("stately");
+  onTestFinished(live.stop);
+  const opened = await openPage(`${live.url}/inspect/stately`, { answers });
   const received = async (): Promise<StatelyInspectionEvent[]> => {
     const frame = opened.page.frames().find((one) => one.url() === STATELY);
     return (await frame?.evaluate("received")) as StatelyInspectionEvent[];
   };
   const said = () => opened.page.locator("p").textContent();
-  return { ...watched, ...opened, received, said };
+  return { ...live, ...opened, received, said };
 };
 
 const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });

@@ -1,5 +1,6 @@
 import type { Engine } from "../engine.ts";
 import type { Host } from "../host/host.ts";
+import { createListeners } from "../platform/listeners.ts";
 import type { Store } from "../store/store.ts";
 
 /** One directory that OpenCode has open in this process. */
@@ -12,31 +13,26 @@ export interface OpenDirectory {
 /** The directories that are open in this process. */
 export interface OpenDirectories {
   all(): readonly OpenDirectory[];
-  /** Returns how to take it out again. */
-  add(site: OpenDirectory): () => void;
-  /** Calls the listener whenever a task of any of them changed. */
+  /** Adds a directory; returns a function that removes it. */
+  add(directory: OpenDirectory): () => void;
+  /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 
-/** None is open yet. */
+/** Creates the list of open directories. */
 export const createOpenDirectories = (): OpenDirectories => {
-  const sites = new Set<OpenDirectory>();
-  const listeners = new Set<() => void>();
+  const directories = new Set<OpenDirectory>();
+  const changes = createListeners();
   return {
-    all: () => [...sites],
-    add: (site) => {
-      sites.add(site);
-      const unsubscribe = site.engine.subscribe(() => {
-        for (const listener of listeners) listener();
-      });
+    all: () => [...directories],
+    add: (directory) => {
+      directories.add(directory);
+      const unsubscribe = directory.engine.subscribe(changes.notify);
       return () => {
         unsubscribe();
-        sites.delete(site);
+        directories.delete(directory);
       };
     },
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: changes.add,
   };
 };

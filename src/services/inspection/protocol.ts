@@ -1,51 +1,70 @@
-/** How many steps are kept. A task's life is some 40 of them, so this is the newest 25 lives or so: about 200 kB. */
+import type { StatelyInspectionEvent } from "@statelyai/inspect";
+
+/** Steps that are kept. A task takes some 40 in its life, so this covers about the 25 newest tasks, in 200 kB. */
 export const MAX_STEPS = 1_000;
 
-/** An event that an actor got, and what it led to. It has the event's type alone: nothing of what was said. */
+/** A numbered history that a page can follow. */
+export interface LiveSource {
+  /** True while at least one directory of this process has it switched on. */
+  isOn(): boolean;
+  /** Everything after that number. After 0: everything that is kept, with what a newcomer needs to make sense of it. */
+  since(number: number): { upTo: number };
+  /** Calls the listener after each change; returns a function that removes it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** An event that was sent to an actor, and its effect. Of the event, only the type: no part of a conversation. */
 export interface InspectorStep {
   /** Ascending over all actors, in the order in which the events were sent. */
   number: number;
   /** Epoch milliseconds. */
   at: number;
-  /** Key of the actor that sent it; null: it came from outside the machines. */
+  /** Key of the actor that sent the event; null when it came from outside the machines. */
   from: string | null;
-  /** Key of the actor that got it. */
+  /** Key of the actor that received it. */
   to: string;
-  /** The event's type; of one that carries another event or an effect, that one's type too: `HOST idle`. */
+  /** The event's type. For one that wraps another event or an effect, both types: `HOST idle`. */
   event: string;
-  /** The innermost states that the actor is in after it, such as `run.working`. */
+  /** The innermost states of the actor after the step, such as `run.working`. */
   states: string[];
-  /** Those of them that it was not in before, and those that it is in no more. */
+  /** The states that it entered, and those that it left. */
   entered: string[];
   left: string[];
-  /** False when the actor's state has no use for the event: then nothing changed. */
+  /** False when the actor ignored the event: its state has no transition for it. */
   taken: boolean;
 }
 
-/** An actor as it stands. */
+/** The current state of an actor. */
 export interface InspectedActor {
-  /** Its name among all actors of all directories. A task that was at rest and is brought back has the same one. */
+  /** Unique among the actors of all directories. A task that is loaded again later has the same key. */
   key: string;
   kind: "task" | "outbox" | "supervisor";
-  /** A task's id, or the parent session that an outbox tells; empty for a supervisor. */
+  /** A task's id, or the parent session of an outbox; empty for a supervisor. */
   id: string;
   /** The directory that OpenCode has open. */
   directory: string;
   states: string[];
-  /** The step that brought it into these states. */
-  moved: Pick<InspectorStep, "number" | "at" | "event" | "entered" | "left">;
+  /** The step that led to these states. */
+  lastTransition: Pick<InspectorStep, "number" | "at" | "event" | "entered" | "left">;
   /** Number of its newest step. */
   newest: number;
-  /** At rest, or stopped. It is shown for as long as one of its steps is. */
+  /** True once it is no longer loaded. It is still listed for as long as one of its steps is kept. */
   gone: boolean;
 }
 
-/** What a page is shown: at first everything that is kept, then what has come since. */
+/** A message to the live page: at first everything that is kept, then what has been added. */
 export interface InspectorMessage {
-  /** Number of the newest step that is in it. */
+  /** Number of the newest step in it. */
   upTo: number;
-  /** Those that took a step, and all there are at first. */
+  /** At first all actors, then those that took a step. */
   actors: InspectedActor[];
   /** Oldest first. */
   steps: InspectorStep[];
+}
+
+/** A message to the page that embeds Stately's inspector, in that inspector's own format. */
+export interface StatelyMessages {
+  /** Number of the newest of the messages. */
+  upTo: number;
+  messages: StatelyInspectionEvent[];
 }

@@ -1,48 +1,49 @@
 import type { Clock } from "../platform/clock.ts";
-import { createListeners, type LiveSource } from "../platform/listeners.ts";
+import { createListeners } from "../platform/listeners.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import type { InspectorMessage } from "./protocol.ts";
+import type { InspectorMessage, LiveSource } from "./protocol.ts";
 import { createStepLog } from "./step-log.ts";
 import { observe } from "./xstate-observer.ts";
 
-/** A directory whose actors are watched. */
+/** The recording of one directory's actors. */
 export interface Recording {
-  /** For the supervisor: it is told of everything that its actors do. */
+  /** To be given to the supervisor's actor system, which reports to it everything that its actors do. */
   inspect: Inspect;
-  /** The directory is closed. */
+  /** Ends the recording: the directory is closed. */
   end(): void;
 }
 
-/** The actors of all directories that this process has open and that are to be watched, and their newest steps. */
+/** Records the steps of the actors of all directories for which that is switched on. */
 export interface Recorder extends LiveSource {
   since(number: number): InspectorMessage;
-  watch(directory: string): Recording;
+  /** Starts to record the actors of a directory. */
+  record(directory: string): Recording;
 }
 
-/** Keeps nothing while nothing is watched. */
+/** Creates a recorder. It keeps nothing while no directory is recorded. */
 export const createRecorder = (clock: Clock): Recorder => {
   const steps = createStepLog();
-  const watches = new Set<Recording>();
+  const recordings = new Set<Recording>();
   const listeners = createListeners();
   return {
-    isOn: () => watches.size > 0,
+    isOn: () => recordings.size > 0,
     since: (number) => ({ upTo: steps.newest(), ...steps.since(number) }),
     onChange: listeners.add,
-    watch: (directory) => {
-      const take = observe(directory, steps, clock.now);
-      const watch: Recording = {
-        inspect: (told) => {
-          take(told);
-          listeners.tell();
+    record: (directory) => {
+      const onInspectionEvent = observe(directory, steps, clock.now);
+      const recording: Recording = {
+        inspect: (event) => {
+          onInspectionEvent(event);
+          listeners.notify();
         },
         end: () => {
-          watches.delete(watch);
-          if (watches.size === 0) steps.clear();
-          listeners.tell();
+          recordings.delete(recording);
+          if (recordings.size === 0) steps.clear();
+          listeners.notify();
         },
       };
-      watches.add(watch);
-      return watch;
+      recordings.add(recording);
+      return recording;
     },
   };
 };

@@ -1,29 +1,29 @@
 import { createInspector, type StatelyActorEvent, type StatelyInspectionEvent } from "@statelyai/inspect";
 import type { Inspect } from "../runtime/actor-system.ts";
 
-/** The task's chart is nine levels deep down to the events of `stopping.pausing`; what lies deeper is cut off. */
-const DEPTH = 20;
+/** The task's chart nests nine levels deep, down to the events of `stopping.pausing`; anything deeper is cut off. */
+const MAX_DEPTH = 20;
 
-/** The states alone: the rest of a snapshot is the machine itself, or what somebody said. */
-const bare = (message: StatelyInspectionEvent): StatelyInspectionEvent => {
+/** Keeps the states of a snapshot only: the rest is the machine itself, or text of a conversation. */
+const withoutContext = (message: StatelyInspectionEvent): StatelyInspectionEvent => {
   if (!("snapshot" in message)) return message;
   const { status, value } = message.snapshot as StatelyActorEvent["snapshot"];
   return { ...message, snapshot: { status, value, context: {} } } as StatelyInspectionEvent;
 };
 
 /**
- * Puts what XState tells into the messages of Stately's inspector, without contexts and without what events carry. In a
- * file of its own, so that the package is loaded only when somebody wants it.
+ * Translates XState's inspection events into the messages of Stately's inspector, without contexts and without the
+ * payloads of events. It has a file of its own so that the package is loaded only where it is wanted.
  */
 export const createStatelyInspector = (send: (message: StatelyInspectionEvent) => void): Inspect => {
   const { inspect } = createInspector(
     { send },
     {
-      serializationDepthLimit: DEPTH,
+      serializationDepthLimit: MAX_DEPTH,
       sanitizeEvent: ({ type }) => ({ type }),
       sanitizeContext: () => ({}),
-      serialize: bare,
+      serialize: withoutContext,
     },
   );
-  return (told) => inspect.next?.(told);
+  return (event) => inspect.next?.(event);
 };

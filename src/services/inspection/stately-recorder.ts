@@ -1,18 +1,20 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
-import { createListeners, type LiveSource } from "../platform/listeners.ts";
-import { MAX_STEPS } from "./protocol.ts";
+import { createListeners } from "../platform/listeners.ts";
+import { type LiveSource, MAX_STEPS, type StatelyMessages } from "./protocol.ts";
 import type { Recording } from "./recorder.ts";
-import type { StatelyMessages } from "./stately-protocol.ts";
 
-/** The messages of all directories that are to be watched on Stately's page. */
+/** Records the messages for Stately's inspector, of all directories for which that is switched on. */
 export interface StatelyRecorder extends LiveSource {
   since(number: number): StatelyMessages;
-  /** Loads Stately's package. */
-  watch(): Promise<Recording>;
+  /** Starts to record the actors of a directory. Loads Stately's package on first use. */
+  record(): Promise<Recording>;
 }
 
-/** Each actor is introduced by a message, which a page that opens late needs too, and with the state that it has by then. */
-const createMessages = () => {
+/**
+ * Keeps the newest messages, and for each living actor the message that introduced it, with its current state: a page
+ * that opens late needs those too.
+ */
+const createMessageLog = () => {
   const actors = new Map<string, StatelyActorEvent>();
   let recent: { number: number; message: StatelyInspectionEvent }[] = [];
   let count = 0;
@@ -33,8 +35,8 @@ const createMessages = () => {
     since: (number: number): StatelyMessages => {
       const messages = recent.flatMap((one) => (one.number > number ? one.message : []));
       if (number > 0) return { upTo: count, messages };
-      const happened = messages.filter(({ type, sessionId }) => type !== "@xstate.actor" && actors.has(sessionId));
-      return { upTo: count, messages: [...actors.values(), ...happened] };
+      const steps = messages.filter(({ type, sessionId }) => type !== "@xstate.actor" && actors.has(sessionId));
+      return { upTo: count, messages: [...actors.values(), ...steps] };
     },
     clear: () => {
       actors.clear();
@@ -43,31 +45,31 @@ const createMessages = () => {
   };
 };
 
-/** Keeps nothing, and loads nothing, while nothing is watched. */
+/** Creates a recorder. It keeps nothing, and loads nothing, while no directory is recorded. */
 export const createStatelyRecorder = (): StatelyRecorder => {
-  const messages = createMessages();
-  const watches = new Set<Recording>();
+  const messages = createMessageLog();
+  const recordings = new Set<Recording>();
   const listeners = createListeners();
   return {
-    isOn: () => watches.size > 0,
+    isOn: () => recordings.size > 0,
     since: messages.since,
     onChange: listeners.add,
-    watch: async () => {
+    record: async () => {
       const { createStatelyInspector } = await import("./stately-adapter.ts");
-      const watch: Recording = {
+      const recording: Recording = {
         inspect: createStatelyInspector((message) => {
-          if (!watches.has(watch)) return;
+          if (!recordings.has(recording)) return;
           messages.add(message);
-          listeners.tell();
+          listeners.notify();
         }),
         end: () => {
-          watches.delete(watch);
-          if (watches.size === 0) messages.clear();
-          listeners.tell();
+          recordings.delete(recording);
+          if (recordings.size === 0) messages.clear();
+          listeners.notify();
         },
       };
-      watches.add(watch);
-      return watch;
+      recordings.add(recording);
+      return recording;
     },
   };
 };

@@ -1,16 +1,39 @@
 import { outboxId } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
-import { eventName } from "./event-name.ts";
 import type { InspectedActor, InspectorStep } from "./protocol.ts";
-import { type StateValue, statePaths } from "./state-paths.ts";
 import type { StepLog } from "./step-log.ts";
 
-/** An actor of the running supervisor. */
-interface Ref {
+/** A machine's state in XState's form: nested by the names of the states. */
+type StateValue = string | { [name: string]: StateValue | undefined };
+
+/** Returns the innermost states of a state value as dotted paths, such as `lifecycle.running.working`. */
+export const statePaths = (value: StateValue | undefined): string[] => {
+  if (value === undefined) return [];
+  if (typeof value === "string") return [value];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const below = statePaths(inner);
+    return below.length === 0 ? [name] : below.map((path) => `${name}.${path}`);
+  });
+};
+
+const typeIn = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+    ? value.type
+    : undefined;
+
+/**
+ * Returns the name of an event: its type, and for one that wraps another event or an effect both types, such as
+ * `HOST idle`. Types are fixed names of ours; the rest of an event may be text of a conversation and is left out.
+ */
+export const eventName = (event: { type: string; event?: unknown; effect?: unknown }): string =>
+  [event.type, typeIn(event.event) ?? typeIn(event.effect)].filter((part) => part !== undefined).join(" ");
+
+/** An actor of the running actor system. */
+interface ObservedActor {
   key: string;
   /** Its newest snapshot. */
   snapshot: unknown;
-  /** Steps whose event it has not come to yet, or is at. */
+  /** Steps whose event it has not processed yet. */
   pending: { event: object; step: InspectorStep; taken: boolean }[];
 }
 
@@ -22,66 +45,70 @@ const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<Inspect
   return id.startsWith(prefix) ? { kind: "outbox", id: id.slice(prefix.length) } : { kind: "task", id };
 };
 
-/** What XState says of an actor that threw, or is done, to the one above it. */
+/** True for the event by which XState tells a parent actor that a child threw or is done. */
 const isEndOfSender = (type: string): boolean => /^xstate\.(?:error|done)\.actor\./.test(type);
 
 /**
- * Reads the steps of one directory's actors from what XState tells of them. It tells of an event when that is sent, and
- * of its snapshot when that was taken, with all that it caused in between; the steps are in the order of sending.
+ * Writes the steps of one directory's actors to `steps`, from XState's inspection events. XState reports an event when it
+ * is sent, and the receiver's snapshot once that has processed it, with everything that it caused in between. The steps
+ * are in the order of sending.
  */
 export const observe = (directory: string, steps: StepLog, now: () => number): Inspect => {
-  const refs = new Map<string, Ref>();
+  const actors = new Map<string, ObservedActor>();
 
-  const refOf = ({ actorRef, rootId }: InspectionEvent): Ref => {
-    const actor = actorRef as InspectedRef;
-    const known = refs.get(actor.sessionId);
-    if (known) return known;
-    const { kind, id } = identify(actor, rootId);
-    // Another supervisor takes over from one that threw: what that one had is out of reach.
+  const actorOf = ({ actorRef, rootId }: InspectionEvent): ObservedActor => {
+    const ref = actorRef as InspectedRef;
+    const existing = actors.get(ref.sessionId);
+    if (existing) return existing;
+    const { kind, id } = identify(ref, rootId);
+    // A new supervisor replaces one that threw: the actors of the old one cannot be reached any more.
     if (kind === "supervisor") {
-      for (const { key } of refs.values()) steps.dismiss(key);
-      refs.clear();
+      for (const { key } of actors.values()) steps.removeActor(key);
+      actors.clear();
     }
-    const ref: Ref = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [] };
-    refs.set(actor.sessionId, ref);
-    steps.introduce({ key: ref.key, kind, id, directory });
-    return ref;
+    const actor: ObservedActor = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [] };
+    actors.set(ref.sessionId, actor);
+    steps.addActor({ key: actor.key, kind, id, directory });
+    return actor;
   };
 
-  const onEvent = (told: Of<"@xstate.event">) => {
-    const ref = refOf(told);
-    const sender = told.sourceRef && refs.get(told.sourceRef.sessionId);
+  const onEvent = (inspected: Of<"@xstate.event">) => {
+    const { event, sourceRef } = inspected;
+    const receiver = actorOf(inspected);
+    const sender = sourceRef && actors.get(sourceRef.sessionId);
     const from = sender?.key ?? null;
-    const step = steps.send({ at: now(), from, to: ref.key, event: eventName(told.event) });
-    ref.pending.push({ event: told.event, step, taken: false });
-    if (sender && isEndOfSender(told.event.type)) steps.dismiss(sender.key);
+    const step = steps.beginStep({ at: now(), from, to: receiver.key, event: eventName(event) });
+    receiver.pending.push({ event, step, taken: false });
+    if (sender && isEndOfSender(event.type)) steps.removeActor(sender.key);
   };
 
-  /** A transition may change nothing in the actor itself: the supervisor only passes things on. */
-  const onMicrostep = (told: Of<"@xstate.microstep">) => {
-    const sent = refs.get((told.actorRef as InspectedRef).sessionId)?.pending.find(({ event }) => event === told.event);
-    if (sent && told._transitions.length > 0) sent.taken = true;
+  /** A transition may leave the actor's snapshot unchanged, as when the supervisor only forwards an event. */
+  const onMicrostep = (inspected: Of<"@xstate.microstep">) => {
+    const sent = actors
+      .get((inspected.actorRef as InspectedRef).sessionId)
+      ?.pending.find(({ event }) => event === inspected.event);
+    if (sent && inspected._transitions.length > 0) sent.taken = true;
   };
 
-  const onSnapshot = (told: Of<"@xstate.snapshot">) => {
-    const { rootId, event, snapshot } = told;
-    const ref = refOf(told);
-    const place = ref.pending.findIndex((sent) => sent.event === event);
-    const [sent] = place < 0 ? [] : ref.pending.splice(place, 1);
-    // Nobody sends an actor its stop: the one above it stops it.
-    const from = refs.get(rootId)?.key ?? null;
-    const step = sent?.step ?? steps.send({ at: now(), from, to: ref.key, event: eventName(event) });
-    const taken = sent?.taken || snapshot !== ref.snapshot;
-    steps.settle(step, statePaths((snapshot as { value?: StateValue }).value), taken);
-    ref.snapshot = snapshot;
+  const onSnapshot = (inspected: Of<"@xstate.snapshot">) => {
+    const { rootId, event, snapshot, actorRef } = inspected;
+    const actor = actorOf(inspected);
+    const index = actor.pending.findIndex((sent) => sent.event === event);
+    const [sent] = index < 0 ? [] : actor.pending.splice(index, 1);
+    // XState reports no sender for the event that stops an actor: its parent stops it.
+    const from = actors.get(rootId)?.key ?? null;
+    const step = sent?.step ?? steps.beginStep({ at: now(), from, to: actor.key, event: eventName(event) });
+    const taken = sent?.taken || snapshot !== actor.snapshot;
+    steps.completeStep(step, statePaths((snapshot as { value?: StateValue }).value), taken);
+    actor.snapshot = snapshot;
     if (snapshot.status === "active") return;
-    steps.dismiss(ref.key);
-    refs.delete(told.actorRef.sessionId);
+    steps.removeActor(actor.key);
+    actors.delete(actorRef.sessionId);
   };
 
-  return (told) => {
-    if (told.type === "@xstate.event") onEvent(told);
-    if (told.type === "@xstate.microstep") onMicrostep(told);
-    if (told.type === "@xstate.snapshot") onSnapshot(told);
+  return (inspected) => {
+    if (inspected.type === "@xstate.event") onEvent(inspected);
+    if (inspected.type === "@xstate.microstep") onMicrostep(inspected);
+    if (inspected.type === "@xstate.snapshot") onSnapshot(inspected);
   };
 };

@@ -1,15 +1,35 @@
 import { chmodSync, mkdirSync, statSync } from "node:fs";
 
-/** What others than the owner may do, in a file's mode. */
+/** The bits of a file mode that give anybody but the owner access. */
 const OTHERS = 0o077;
 
 /**
- * Makes the folder where it is not there, for its owner alone. One that was there before, wider, is narrowed: returns true
- * then. Windows has no such modes.
+ * Takes a file or folder away from other users of the machine. Returns true when they had access until now; false when
+ * they had none, or there is nothing of that kind at `path`. Windows has no such modes: always false there.
+ * Only tests pass a `chmod`.
+ *
+ * @throws when the system refuses, for instance because the file belongs to another user.
+ */
+export const restrictToOwner = (
+  path: string,
+  kind: "file" | "folder",
+  chmod: (path: string, mode: number) => void = chmodSync,
+): boolean => {
+  if (process.platform === "win32") return false;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const isExpected = kind === "file" ? stats?.isFile() : stats?.isDirectory();
+  if (!stats || !isExpected || (stats.mode & OTHERS) === 0) return false;
+  chmod(path, kind === "file" ? 0o600 : 0o700);
+  return true;
+};
+
+/**
+ * Creates the folder, for its owner alone, where it does not exist. Returns true when it existed and others had access
+ * to it until now.
+ *
+ * @throws when the folder cannot be created or its mode cannot be changed.
  */
 export const makePrivateFolder = (folder: string): boolean => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (process.platform === "win32" || (statSync(folder).mode & OTHERS) === 0) return false;
-  chmodSync(folder, 0o700);
-  return true;
+  return restrictToOwner(folder, "folder");
 };

@@ -1,6 +1,6 @@
 import type { Task } from "../../task.ts";
-import type { Store } from "../store/store.ts";
 import type { TaskFilter } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */

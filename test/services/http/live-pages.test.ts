@@ -17,8 +17,8 @@ const createWords = () => {
   let isReadable = true;
   const page: LivePage = {
     path: "/inspect",
-    switchOn: "say so",
-    watched: {
+    howToSwitchOn: "say so",
+    source: {
       isOn: () => isOn,
       since: (number) => ({ upTo: words.length, words: words.slice(number) }),
       onChange: listeners.add,
@@ -32,11 +32,11 @@ const createWords = () => {
     page,
     say: (word: string) => {
       words.push(word);
-      listeners.tell();
+      listeners.notify();
     },
     switchOff: () => {
       isOn = false;
-      listeners.tell();
+      listeners.notify();
     },
     lose: () => {
       isReadable = false;

@@ -17,11 +17,11 @@ vi.mock("../../../src/services/inspection/stately-adapter.ts", async (original) 
 
 const log = { info: () => undefined, error: () => undefined };
 const start = async (option: boolean | "stately") => {
-  const watching = createLiveCharts(systemClock, () => "");
-  const watch = await watching.watch(option, "/project", log);
-  createStage(watch ? { inspect: watch.inspect } : {});
+  const charts = createLiveCharts(systemClock, () => "");
+  const recording = await charts.record(option, "/project", log);
+  createStage(recording ? { inspect: recording.inspect } : {});
   const given = vi.mocked(createActor).mock.calls.map(([, options]) => options as ActorOptions<AnyActorLogic>);
-  return { watching, given };
+  return { charts, given };
 };
 
 afterEach(() => {
@@ -29,23 +29,23 @@ afterEach(() => {
 });
 
 test("off, XState is given nobody to tell, Stately's package is not loaded, and no page is on", async () => {
-  const { watching, given } = await start(false);
+  const { charts, given } = await start(false);
   expect(given).toEqual([{}]);
   expect(loaded.stately).toBe(0);
-  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([false, false]);
-  expect(watching.pages.map(({ watched }) => watched.since(0).upTo)).toEqual([0, 0]);
+  expect(charts.pages.map(({ source }) => source.isOn())).toEqual([false, false]);
+  expect(charts.pages.map(({ source }) => source.since(0).upTo)).toEqual([0, 0]);
 });
 
 test("on, it is given one, and that page alone is on", async () => {
-  const { watching, given } = await start(true);
+  const { charts, given } = await start(true);
   expect(given).toEqual([{ inspect: expect.any(Function) }]);
   expect(loaded.stately).toBe(0);
-  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([true, false]);
+  expect(charts.pages.map(({ source }) => source.isOn())).toEqual([true, false]);
 });
 
 test("Stately's package is loaded by its own option", async () => {
-  const { watching, given } = await start("stately");
+  const { charts, given } = await start("stately");
   expect(given).toEqual([{ inspect: expect.any(Function) }]);
   expect(loaded.stately).toBe(1);
-  expect(watching.pages.map(({ watched }) => watched.isOn())).toEqual([false, true]);
+  expect(charts.pages.map(({ source }) => source.isOn())).toEqual([false, true]);
 });

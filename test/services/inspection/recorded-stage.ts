@@ -3,8 +3,8 @@ import { createRecorder } from "../../../src/services/inspection/recorder.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage, type Stage, type StageOptions } from "../../fakes/stage.ts";
 
-/** The whole product on a fake host, watched. */
-export interface WatchedStage extends Stage {
+/** The whole product on a fake host, recorded. */
+export interface RecordedStage extends Stage {
   showing(): InspectorMessage;
   /** Each step as a line: `supervisor → ses_0001: SLOT_GRANTED, sending`. */
   lines(): string[];
@@ -22,12 +22,12 @@ const line = ({ from, to, event, entered, taken }: InspectorStep): string => {
   return `${shortKey(from)} → ${shortKey(to)}: ${event}${end && `, ${end}`}`;
 };
 
-export const createWatchedStage = (options: StageOptions = {}): WatchedStage => {
-  const inspection = createRecorder(systemClock);
-  const { inspect } = inspection.watch("/project");
+export const createRecordedStage = (options: StageOptions = {}): RecordedStage => {
+  const recorder = createRecorder(systemClock);
+  const { inspect } = recorder.record("/project");
   const stage = createStage({ ...options, inspect });
   return Object.assign(stage, {
-    showing: () => inspection.since(0),
-    lines: () => inspection.since(0).steps.map(line),
+    showing: () => recorder.since(0),
+    lines: () => recorder.since(0).steps.map(line),
   });
 };

@@ -5,23 +5,23 @@ import { createStatelyRecorder } from "../../../src/services/inspection/stately-
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
-const watched = async () => {
+const recorded = async () => {
   const stately = createStatelyRecorder();
-  const watch = await stately.watch();
-  const stage = createStage({ inspect: watch.inspect });
+  const recording = await stately.record();
+  const stage = createStage({ inspect: recording.inspect });
   // The package puts each message off to a timer of no length.
   const messages = async (after = 0) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     return stately.since(after).messages;
   };
-  return { stately, watch, stage, messages };
+  return { stately, recording, stage, messages };
 };
 
 const of = <Type extends StatelyInspectionEvent["type"]>(messages: StatelyInspectionEvent[], type: Type) =>
   messages.filter((message): message is Extract<StatelyInspectionEvent, { type: Type }> => message.type === type);
 
 test("each actor is introduced with its whole chart, as deep as it goes", async () => {
-  const { stage, messages } = await watched();
+  const { stage, messages } = await recorded();
   const id = await stage.launch();
   const actors = of(await messages(), "@xstate.actor");
   expect(actors.map(({ name }) => name)).toEqual(["supervisor", "outbox:ses_parent", id]);
@@ -34,7 +34,7 @@ test("each actor is introduced with its whole chart, as deep as it goes", async 
 });
 
 test("a page that opens late gets each living actor as it stands, and what happened to it", async () => {
-  const { stage, messages } = await watched();
+  const { stage, messages } = await recorded();
   const done = await stage.complete("There are 12.");
   await stage.clock.advance(1_000);
   const id = await stage.launch();
@@ -53,7 +53,7 @@ test("a page that opens late gets each living actor as it stands, and what happe
 });
 
 test("what comes later is told from where it was read; only the newest messages are kept", async () => {
-  const { stately, stage, messages } = await watched();
+  const { stately, stage, messages } = await recorded();
   const id = await stage.launch();
   await messages();
   const { upTo } = stately.since(0);
@@ -64,7 +64,7 @@ test("what comes later is told from where it was read; only the newest messages 
 });
 
 test("nothing of what was said is sent: contexts and what events carry stay here", async () => {
-  const { stage, messages } = await watched();
+  const { stage, messages } = await recorded();
   const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
   stage.host.emit({
     type: "asked",
@@ -81,10 +81,10 @@ test("nothing of what was said is sent: contexts and what events carry stay here
 });
 
 test("closed, nothing is kept", async () => {
-  const { stately, watch, stage, messages } = await watched();
+  const { stately, recording, stage, messages } = await recorded();
   await stage.launch();
   stage.engine.stop();
-  watch.end();
+  recording.end();
   expect(stately.isOn()).toBe(false);
   expect(await messages()).toEqual([]);
 });

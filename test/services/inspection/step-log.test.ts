@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
-import { eventName } from "../../../src/services/inspection/event-name.ts";
 import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
-import { statePaths } from "../../../src/services/inspection/state-paths.ts";
 import { createStepLog, type StepLog } from "../../../src/services/inspection/step-log.ts";
+import { eventName, statePaths } from "../../../src/services/inspection/xstate-observer.ts";
 
-const introduce = (steps: StepLog, key: string) =>
-  steps.introduce({ key, kind: "task", id: key, directory: "/project" });
+const addActor = (steps: StepLog, key: string) => steps.addActor({ key, kind: "task", id: key, directory: "/project" });
 
 const happen = (steps: StepLog, to: string, event: string, states: string[], taken = true) =>
-  steps.settle(steps.send({ at: 7, from: null, to, event }), states, taken);
+  steps.completeStep(steps.beginStep({ at: 7, from: null, to, event }), states, taken);
 
 test("the innermost states of all regions are told as paths", () => {
   expect(statePaths("open")).toEqual(["open"]);
@@ -28,7 +26,7 @@ test("an event is named by its type and by that of what it carries, and by nothi
 
 test("a step tells what was entered and left; an actor remembers what brought it where it is", () => {
   const steps = createStepLog();
-  introduce(steps, "a");
+  addActor(steps, "a");
   happen(steps, "a", "INIT", ["run.queued", "notice.none"]);
   happen(steps, "a", "GO", ["run.working", "notice.none"]);
   happen(steps, "a", "NOISE", ["run.working", "notice.none"], false);
@@ -45,7 +43,7 @@ test("a step tells what was entered and left; an actor remembers what brought it
       id: "a",
       directory: "/project",
       states: ["run.working", "notice.none"],
-      moved: { number: 2, at: 7, event: "GO", entered: ["run.working"], left: ["run.queued"] },
+      lastTransition: { number: 2, at: 7, event: "GO", entered: ["run.working"], left: ["run.queued"] },
       newest: 3,
       gone: false,
     },
@@ -54,7 +52,7 @@ test("a step tells what was entered and left; an actor remembers what brought it
 
 test("who has seen some is told the rest, and of those actors alone that took part in it", () => {
   const steps = createStepLog();
-  for (const key of ["a", "b"]) introduce(steps, key);
+  for (const key of ["a", "b"]) addActor(steps, key);
   happen(steps, "a", "ONE", ["one"]);
   const seen = steps.newest();
   happen(steps, "b", "TWO", ["two"]);
@@ -66,10 +64,10 @@ test("who has seen some is told the rest, and of those actors alone that took pa
 
 test("the newest steps are kept, those who live, and those who are gone for as long as a step of theirs is kept", () => {
   const steps = createStepLog();
-  for (const key of ["lives", "gone", "noisy"]) introduce(steps, key);
+  for (const key of ["lives", "gone", "noisy"]) addActor(steps, key);
   happen(steps, "lives", "INIT", ["a"]);
   happen(steps, "gone", "INIT", ["a"]);
-  steps.dismiss("gone");
+  steps.removeActor("gone");
   const keys = () => steps.since(0).actors.map(({ key }) => key);
   for (let count = 2; count < MAX_STEPS; count += 1) happen(steps, "noisy", "TICK", ["a"]);
   expect(keys()).toEqual(["lives", "gone", "noisy"]);
@@ -81,9 +79,9 @@ test("the newest steps are kept, those who live, and those who are gone for as l
 
 test("an actor that comes back is the one that it was", () => {
   const steps = createStepLog();
-  introduce(steps, "a");
+  addActor(steps, "a");
   happen(steps, "a", "END", ["completed"]);
-  steps.dismiss("a");
-  introduce(steps, "a");
+  steps.removeActor("a");
+  addActor(steps, "a");
   expect(steps.since(0).actors).toMatchObject([{ key: "a", states: ["completed"], gone: false }]);
 });

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { poisonedAsk } from "../../fakes/poison.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { createWatchedStage } from "./recorded-stage.ts";
+import { createRecordedStage } from "./recorded-stage.ts";
 
 /** What a page must never get: each is the text of a conversation. */
 const SAID = [
@@ -15,7 +15,7 @@ const SAID = [
 ];
 
 test("a launch is told step by step, in the order in which the events were sent", async () => {
-  const stage = createWatchedStage();
+  const stage = createRecordedStage();
   await stage.launch();
   expect(stage.lines()).toEqual([
     "outside → supervisor: xstate.init, open",
@@ -34,7 +34,7 @@ test("a launch is told step by step, in the order in which the events were sent"
 });
 
 test("a task that was told of is gone, and shown as it was; asked once more, it is the same actor", async () => {
-  const stage = createWatchedStage();
+  const stage = createRecordedStage();
   const id = await stage.complete("There are 12.");
   await stage.clock.advance(1_000);
   const task = () => stage.showing().actors.filter((actor) => actor.id === id);
@@ -42,7 +42,7 @@ test("a task that was told of is gone, and shown as it was; asked once more, it 
     {
       gone: true,
       states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none"],
-      moved: { event: "NOTICE_ACKNOWLEDGED" },
+      lastTransition: { event: "NOTICE_ACKNOWLEDGED" },
     },
   ]);
   expect(stage.lines().at(-1)).not.toContain("ignored");
@@ -55,14 +55,14 @@ test("a task that was told of is gone, and shown as it was; asked once more, it 
 });
 
 test("what an actor has no use for is told as ignored", async () => {
-  const stage = createWatchedStage();
+  const stage = createRecordedStage();
   const id = await stage.launch();
   stage.host.emit({ type: "replied", sessionID: id, requestID: "per_none" });
   expect(stage.lines().at(-1)).toBe(`supervisor → ${id}: REQUEST_ANSWERED, ignored`);
 });
 
 test("nothing of what was said is kept: no prompt, no result, no notice, no question, no error", async () => {
-  const stage = createWatchedStage({ maxResultChars: 10_000 });
+  const stage = createRecordedStage({ maxResultChars: 10_000 });
   const { host, clock } = stage;
   const launch = () => stage.launch({ description: "secret-description", prompt: "secret-prompt" });
   const [done, failed, asking, resumed] = [await launch(), await launch(), await launch(), await launch()];
@@ -97,7 +97,7 @@ test("nothing of what was said is kept: no prompt, no result, no notice, no ques
 });
 
 test("an actor that threw is gone; the one that makes its end known is the same task", async () => {
-  const stage = createWatchedStage();
+  const stage = createRecordedStage();
   const id = await stage.launch();
   stage.engine.onHostEvent({ type: "asked", sessionID: id, request: null } as never);
   await settled();
@@ -110,7 +110,7 @@ test("an actor that threw is gone; the one that makes its end known is the same 
 });
 
 test("a supervisor that threw takes all it had with it; what the next one takes over is shown as before", async () => {
-  const stage = createWatchedStage();
+  const stage = createRecordedStage();
   const id = await stage.launch();
   stage.engine.onHostEvent(poisonedAsk(id));
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([

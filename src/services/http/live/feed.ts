@@ -1,5 +1,5 @@
+import type { LiveSource } from "../../inspection/protocol.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { LiveSource } from "../../platform/listeners.ts";
 import type { BytesInFlight } from "../events/bytes-in-flight.ts";
 import { bytes, type ClientConnection, createSseStream, frame, type SseStream } from "../events/sse-stream.ts";
 

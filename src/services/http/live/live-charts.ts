@@ -5,46 +5,49 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import type { LivePage } from "./pages.ts";
 
-/** A directory that is watched, and the path of the page that shows it. */
+/** The recording of a directory, and the path of the page that shows it. */
 export interface LiveRecording extends Recording {
   path: LivePage["path"];
 }
 
-/** How the charts of this process can be watched. */
+/** The live view of this process's charts. */
 export interface LiveCharts {
-  /** The pages on which they are, for those directories that have them switched on. */
+  /** The pages, each of which shows the directories that have it switched on. */
   pages: readonly LivePage[];
-  /** Watches a directory as its option says; undefined: not at all, which is logged where it was wanted. */
-  watch(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
+  /**
+   * Starts to record a directory as its option `inspect` says. Returns undefined when the option is off, or when the
+   * recording cannot be started, which is logged.
+   */
+  record(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
 }
 
-/** Nothing is watched yet. `page` reads a page that the build has made. */
+/** Creates the live view. `page` reads the HTML of a page that the build has made. */
 export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string): LiveCharts => {
-  const inspection = createRecorder(clock);
+  const recorder = createRecorder(clock);
   const stately = createStatelyRecorder();
   return {
     pages: [
       {
         path: "/inspect",
-        watched: inspection,
-        switchOn: 'set the option "inspect" to true',
+        source: recorder,
+        howToSwitchOn: 'set the option "inspect" to true',
         html: () => page("live"),
       },
       {
         path: "/inspect/stately",
-        watched: stately,
-        switchOn: 'set the option "inspect" to "stately"',
+        source: stately,
+        howToSwitchOn: 'set the option "inspect" to "stately"',
         html: () => page("stately"),
         frames: "https://stately.ai",
       },
     ],
-    watch: async (option, directory, log) => {
+    record: async (option, directory, log) => {
       try {
         if (option === false) return undefined;
-        if (option === "stately") return { ...(await stately.watch()), path: "/inspect/stately" };
-        return { ...inspection.watch(directory), path: "/inspect" };
+        if (option === "stately") return { ...(await stately.record()), path: "/inspect/stately" };
+        return { ...recorder.record(directory), path: "/inspect" };
       } catch (error) {
-        log.error("the charts cannot be watched", { reason: errorMessage(error) });
+        log.error("the live view cannot be started", { reason: errorMessage(error) });
         return undefined;
       }
     },

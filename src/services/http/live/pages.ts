@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
-import type { LiveSource } from "../../platform/listeners.ts";
+import type { LiveSource } from "../../inspection/protocol.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { errorAnswer } from "../access/responses.ts";
 import type { App, AppEnv } from "../api/app-context.ts";
@@ -10,9 +10,9 @@ import { type LiveFeed, MOST_WATCHERS } from "./feed.ts";
 /** A page that shows something live, at `path`; its events are at `<path>/events`. */
 export interface LivePage {
   path: "/inspect" | "/inspect/stately";
-  watched: LiveSource;
+  source: LiveSource;
   /** What a person does to switch it on, in words that follow "is off:". */
-  switchOn: string;
+  howToSwitchOn: string;
   /** The page: one document, in which `{{nonce}}` stands for what its scripts and styles are known by. May throw. */
   html(): string;
   /** The one origin whose pages it may show within itself. */
@@ -40,15 +40,15 @@ const methodNotAllowed = (allowed: string): Response =>
 /** Serves a page and its events. Where it is off there is nothing, whatever is asked. */
 export const registerLivePage = (
   app: App,
-  { path, watched, switchOn, html, frames }: LivePage,
+  { path, source, howToSwitchOn, html, frames }: LivePage,
   feed: LiveFeed,
   log: Log,
 ) => {
   const events = `${path}/events` as const;
 
   const onlyWhenOn = createMiddleware<AppEnv>(async (_, next) => {
-    if (!watched.isOn())
-      throw new HTTPException(404, { message: `There is nothing at "${path}". It is off: ${switchOn}.` });
+    if (!source.isOn())
+      throw new HTTPException(404, { message: `There is nothing at "${path}". It is off: ${howToSwitchOn}.` });
     await next();
   });
 

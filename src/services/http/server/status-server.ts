@@ -79,7 +79,7 @@ const begin = async (parts: StatusServerDeps): Promise<SharedServer> => {
   const token = randomBytes(32).toString("base64url");
   const underWay = createBytesInFlight(MOST_UNDER_WAY);
   const feed = createTaskFeed(source, clock, log, underWay);
-  const live = pages.map((page) => ({ page, feed: createLiveFeed(page.watched, clock, underWay) }));
+  const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, clock, underWay) }));
   const appParts = {
     ...parts,
     feed,

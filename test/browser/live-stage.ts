@@ -7,25 +7,25 @@ import { createStage, type Stage } from "../fakes/stage.ts";
 import { occupy } from "../services/http/ports.ts";
 
 /** The whole product on a fake host, with its pages, over a real socket. */
-export interface WatchedStage {
+export interface LiveStage {
   stage: Stage;
   url: string;
   stop(): Promise<void>;
 }
 
 /** Starts it with the option `inspect` as given, on a port that is free. */
-export const watchedStage = async (inspect: Options["inspect"], port?: number): Promise<WatchedStage> => {
-  const watching = createLiveCharts(systemClock, buildPage);
+export const liveStage = async (inspect: Options["inspect"], port?: number): Promise<LiveStage> => {
+  const charts = createLiveCharts(systemClock, buildPage);
   const log = { info: () => undefined, error: (message: string, extra: unknown) => console.error(message, extra) };
-  const watch = await watching.watch(inspect, "/home/me/project", log);
-  const stage = createStage(watch ? { inspect: watch.inspect } : {});
-  const { url, stop } = await serve(stage, { pages: watching.pages, port: port ?? (await occupy(0)) });
+  const recording = await charts.record(inspect, "/home/me/project", log);
+  const stage = createStage(recording ? { inspect: recording.inspect } : {});
+  const { url, stop } = await serve(stage, { pages: charts.pages, port: port ?? (await occupy(0)) });
   return {
     stage,
     url,
     stop: async () => {
       stage.engine.stop();
-      watch?.end();
+      recording?.end();
       await stop();
     },
   };
