@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isLoopback } from "../services/http/access/request-check.ts";
 import { createDiscoveryFiles } from "../services/http/discovery/files.ts";
+import { isLoopback } from "../services/http/loopback.ts";
 import { errorMessage } from "../services/platform/log.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/store/sqlite/database-file.ts";

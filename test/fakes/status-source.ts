@@ -2,7 +2,7 @@ import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/ma
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
 import type { Host } from "../../src/services/host/host.ts";
-import type { ShownTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
 import { createRemoteCommands } from "../../src/services/operations/remote-commands.ts";
@@ -19,11 +19,11 @@ import { taskInput } from "./task-input.ts";
 /** The real source over a real store, whose tasks a test changes as it likes, and whose engine and host are scripted. */
 export interface FakeSource extends StatusSource {
   /** Launches a task; what is not given is made up. */
-  launch(given?: Partial<ShownTask>): ShownTask;
+  launch(given?: Partial<ApiTask>): ApiTask;
   /** Changes a task. With `elsewhere`, another process does: nobody is told. */
-  change(id: string, changes: Partial<ShownTask>, options?: { elsewhere?: boolean }): ShownTask;
+  change(id: string, changes: Partial<ApiTask>, options?: { elsewhere?: boolean }): ApiTask;
   /** Ends a task's run. */
-  end(id: string, status?: "completed" | "error" | "cancelled", options?: { elsewhere?: boolean }): ShownTask;
+  end(id: string, status?: "completed" | "error" | "cancelled", options?: { elsewhere?: boolean }): ApiTask;
   /** Clears a task. */
   clear(id: string, options?: { elsewhere?: boolean }): void;
   /** What tasks were asked to do, such as `cancel ses_0001`. */
@@ -98,13 +98,13 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
     for (const listener of listeners) listener();
   };
 
-  const at = (id: string): ShownTask => {
+  const at = (id: string): ApiTask => {
     const found = source.task(id);
     if (!found) throw new Error(`the test has no task ${id}`);
     return found;
   };
 
-  const keep = (task: Task, progress: Progress, elsewhere: boolean): ShownTask => {
+  const keep = (task: Task, progress: Progress, elsewhere: boolean): ApiTask => {
     const snapshot = snapshotOf(task);
     const isNew = store.get(task.sessionID) === undefined;
     store.commit({

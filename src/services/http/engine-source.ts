@@ -6,116 +6,125 @@ import type { TaskRecord } from "../store/records.ts";
 import type { RemoteCommand } from "../store/task-history.ts";
 import { briefTask } from "./contract/brief-task.ts";
 import {
-  type Done,
-  type NotDone,
-  type ShownTask,
+  type ApiTask,
+  type SourceFailure,
+  type SourceResult,
   SourceUnavailable,
   type StatusSource,
 } from "./contract/status-source.ts";
 import type { OpenDirectories, OpenDirectory } from "./open-directories.ts";
 
-/** Milliseconds between two looks for another process's answer to a request. */
-const LOOK = 200;
+/** Milliseconds between checks for the outcome of a command. */
+const OUTCOME_POLL_MS = 200;
 
-/** Milliseconds after which another process that has not answered is not waited for any longer. */
-const ANSWERED_WITHIN = 15_000;
+/** Milliseconds for which the outcome of a command is waited for. */
+const COMMAND_TIMEOUT_MS = 15_000;
 
-const LATE = `The OpenCode process that supervises the task has not answered within ${ANSWERED_WITHIN / 1_000} s. It may do so yet: look at the task again.`;
+const LATE = `The OpenCode process that supervises the task has not answered within ${COMMAND_TIMEOUT_MS / 1_000} s. It may still do so: check the task again.`;
 
-/** Why nothing can be done with a task for now, and what to do about it. */
-const unattended = (directory = "its directory"): string =>
-  `No OpenCode has the task's directory open. Open ${directory} in OpenCode, and ask again.`;
+/** Explains why nothing can be done with a task at the moment, and what to do about it. */
+const unattendedReason = (directory = "its directory"): string =>
+  `No OpenCode has the task's directory open. Open ${directory} in OpenCode, and try again.`;
 
-/** Why there is nothing to show: the plugin is being disposed of. */
+/** Thrown while the plugin is being disposed of: there is nothing to read from. */
 const NO_DIRECTORY = "OpenCode has no directory open in this process.";
 
 /**
- * Characters of results and prompts that are read from the store at once, where many tasks are shown: only a bounded part
- * of each is kept, but each is read whole.
+ * Characters of results and prompts that are read from the store at once where many tasks are returned: only a bounded
+ * part of each is kept, but each is read completely.
  */
-const READ_AT_ONCE = 2_000_000;
+const CHARACTERS_PER_READ = 2_000_000;
 
-/** Tasks that are read first: what they come to says how many are read next. */
-const FIRST_READ = 1;
+/** Tasks in the first read. Their size decides how many the next one takes. */
+const TASKS_IN_FIRST_READ = 1;
 
-const notDone = (reason: string, liesWith: NotDone["liesWith"] = "task"): NotDone => ({ ok: false, reason, liesWith });
+const failure = (reason: string, cause: SourceFailure["cause"] = "task"): SourceFailure => ({
+  ok: false,
+  reason,
+  cause,
+});
 
 /**
- * The tasks of all directories and processes, as the status API shows them: read from the store that they share, by way
- * of any directory that is open here. `id` makes ids for requests.
+ * Creates the source of the status API: the tasks of all directories and processes, read from the store that they share
+ * through any directory that is open here. `createId` makes the ids of commands.
  */
-export const createEngineSource = (sites: OpenDirectories, clock: Clock, id: () => string): StatusSource => {
-  const anySite = (): OpenDirectory => {
-    const [site] = sites.all();
-    if (!site) throw new SourceUnavailable(NO_DIRECTORY);
-    return site;
+export const createEngineSource = (
+  directories: OpenDirectories,
+  clock: Clock,
+  createId: () => string,
+): StatusSource => {
+  const anyDirectory = (): OpenDirectory => {
+    const [directory] = directories.all();
+    if (!directory) throw new SourceUnavailable(NO_DIRECTORY);
+    return directory;
   };
 
-  /** Where the store cannot be shared, each site knows its own tasks only. */
-  const siteOf = (taskId: string): OpenDirectory => sites.all().find(({ store }) => store.get(taskId)) ?? anySite();
+  /** Where the store cannot be shared, each directory has its own tasks only. */
+  const directoryOf = (taskId: string): OpenDirectory =>
+    directories.all().find(({ store }) => store.get(taskId)) ?? anyDirectory();
 
-  /** What a task asked of a process that is gone, nobody can answer any more: it asks again when it is taken over. */
-  const answerable = (task: Task): Task => {
-    if (!task.attention?.requests || siteOf(task.sessionID).store.isAttended(task.sessionID)) return task;
+  /** Omits requests that nobody can answer as their process is gone: the task asks again once another one takes over. */
+  const withoutOrphanedRequests = (task: Task): Task => {
+    if (!task.attention?.requests || directoryOf(task.sessionID).store.isAttended(task.sessionID)) return task;
     const { attention: _, ...rest } = task;
     return rest;
   };
 
-  const shown = ({ task, snapshot }: TaskRecord): ShownTask => ({
-    ...answerable(task),
-    childTaskIds: anySite()
+  const toApiTask = ({ task, snapshot }: TaskRecord): ApiTask => ({
+    ...withoutOrphanedRequests(task),
+    childTaskIds: anyDirectory()
       .store.list({ parentTaskId: task.sessionID })
       .map(({ sessionID }) => sessionID),
     allowed: allowedEvents(snapshot),
   });
 
-  const get = (taskId: string): ShownTask | undefined => {
-    const record = siteOf(taskId).store.get(taskId);
-    return record && shown(record);
+  const get = (taskId: string): ApiTask | undefined => {
+    const record = directoryOf(taskId).store.get(taskId);
+    return record && toApiTask(record);
   };
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
-  const brief = (record: TaskRecord): ShownTask => briefTask(shown(record));
+  const brief = (record: TaskRecord): ApiTask => briefTask(toApiTask(record));
 
-  /** Up to `count` tasks, some at a time: as few as have large results, or many small ones. */
-  const readInSteps = (count: number, read: (limit: number, skip: number) => TaskRecord[]): ShownTask[] => {
-    const tasks: ShownTask[] = [];
-    let limit = FIRST_READ;
+  /** Reads up to `count` tasks, in portions: few at a time if their results are large, many if they are small. */
+  const readInPortions = (count: number, read: (limit: number, skip: number) => TaskRecord[]): ApiTask[] => {
+    const tasks: ApiTask[] = [];
+    let limit = TASKS_IN_FIRST_READ;
     do {
-      const step = Math.min(limit, count - tasks.length);
-      const records = read(step, tasks.length);
+      const portion = Math.min(limit, count - tasks.length);
+      const records = read(portion, tasks.length);
       tasks.push(...records.map(brief));
-      if (records.length < step) break;
+      if (records.length < portion) break;
       const size = records.reduce((sum, { task }) => sum + (task.result?.length ?? 0) + task.prompt.length, 1);
-      limit = Math.max(1, Math.min(count, Math.floor((READ_AT_ONCE * records.length) / size)));
+      limit = Math.max(1, Math.min(count, Math.floor((CHARACTERS_PER_READ * records.length) / size)));
     } while (tasks.length < count);
     return tasks;
   };
 
-  /** Has the process that supervises the task do it: this one, or another by way of the store. */
-  const request = async (taskId: string, wanted: RemoteCommand): Promise<Done<ShownTask>> => {
-    const asked = { id: id(), taskId, command: wanted };
-    const until = clock.now() + ANSWERED_WITHIN;
-    const { store } = siteOf(taskId);
-    if (!store.isAttended(taskId)) return notDone(unattended(store.get(taskId)?.task.directory));
-    store.submitCommand(asked, clock.now());
-    for (const { engine } of sites.all()) engine.runRemoteCommands();
+  /** Has the process that supervises the task execute a command: this one, or another through the store. */
+  const execute = async (taskId: string, command: RemoteCommand): Promise<SourceResult<ApiTask>> => {
+    const pending = { id: createId(), taskId, command };
+    const deadline = clock.now() + COMMAND_TIMEOUT_MS;
+    const { store } = directoryOf(taskId);
+    if (!store.isAttended(taskId)) return failure(unattendedReason(store.get(taskId)?.task.directory));
+    store.submitCommand(pending, clock.now());
+    for (const { engine } of directories.all()) engine.runRemoteCommands();
     for (;;) {
-      const answer = store.takeOutcome(asked.id);
-      if (answer?.refused !== undefined) return notDone(answer.refused, answer.liesWith);
+      const outcome = store.takeOutcome(pending.id);
+      if (outcome?.refused !== undefined) return failure(outcome.refused, outcome.liesWith);
       const task = get(taskId);
-      if (answer) return task ? { ok: true, value: task } : notDone(`Task ${taskId} was cleared.`);
-      if (clock.now() >= until) return notDone(LATE, "late");
-      await pause(LOOK);
+      if (outcome) return task ? { ok: true, value: task } : failure(`Task ${taskId} was cleared.`);
+      if (clock.now() >= deadline) return failure(LATE, "late");
+      await pause(OUTCOME_POLL_MS);
     }
   };
 
   return {
     page: (filter) => {
-      const { store } = anySite();
+      const { store } = anyDirectory();
       let total = 0;
-      const tasks = readInSteps(filter.limit, (limit, skip) => {
+      const tasks = readInPortions(filter.limit, (limit, skip) => {
         const page = store.page({ ...filter, limit, offset: filter.offset + skip });
         total = page.total;
         return page.records;
@@ -123,31 +132,31 @@ export const createEngineSource = (sites: OpenDirectories, clock: Clock, id: () 
       return { tasks, total };
     },
     task: get,
-    has: (taskId) => siteOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
+    has: (taskId) => directoryOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
     idsFrom: (beginning, limit) =>
-      [...new Set(sites.all().flatMap(({ store }) => store.idsStartingWith(beginning, limit)))].slice(0, limit),
-    batch: (batchId) => anySite().store.batch(batchId).map(brief),
+      [...new Set(directories.all().flatMap(({ store }) => store.idsStartingWith(beginning, limit)))].slice(0, limit),
+    batch: (batchId) => anyDirectory().store.batch(batchId).map(brief),
     journal: (taskId) => {
-      const { store } = siteOf(taskId);
+      const { store } = directoryOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
-    stats: () => anySite().store.stats(),
-    count: () => anySite().store.stats().total,
-    live: () => anySite().store.live().map(brief),
-    newestEnded: (count) => readInSteps(count, (limit, skip) => anySite().store.newestEnded(limit, skip)),
-    latestChange: () => anySite().store.latestChange(),
+    stats: () => anyDirectory().store.stats(),
+    count: () => anyDirectory().store.stats().total,
+    live: () => anyDirectory().store.live().map(brief),
+    newestEnded: (count) => readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
+    latestChange: () => anyDirectory().store.latestChange(),
     changedSince: (change, limit) =>
-      anySite()
+      anyDirectory()
         .store.changedSince(change, limit)
         .map(({ record, ...numbers }) => ({ ...numbers, task: brief(record) })),
     logs: async (taskId) => {
-      const messages = await siteOf(taskId).host.rawMessages(taskId);
-      return messages.ok ? { ok: true, value: messages.value } : notDone(messages.failure.message, "host");
+      const messages = await directoryOf(taskId).host.rawMessages(taskId);
+      return messages.ok ? { ok: true, value: messages.value } : failure(messages.failure.message, "host");
     },
-    cancel: (taskId) => request(taskId, { kind: "cancel" }),
-    resume: (taskId, prompt) => request(taskId, { kind: "resume", prompt }),
-    answer: (taskId, answer) => request(taskId, { kind: "answer", answer }),
+    cancel: (taskId) => execute(taskId, { kind: "cancel" }),
+    resume: (taskId, prompt) => execute(taskId, { kind: "resume", prompt }),
+    answer: (taskId, answer) => execute(taskId, { kind: "answer", answer }),
     machines: chartsAsJson,
-    onChange: sites.onChange,
+    onChange: directories.onChange,
   };
 };

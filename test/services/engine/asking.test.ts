@@ -119,7 +119,7 @@ test("a task that is cleared while a person asks for it is not shown as if it we
   const asked = source.cancel(id);
   await stage.engine.clear([id]);
   await stage.clock.advance(1_000);
-  expect(await asked).toEqual({ ok: false, liesWith: "task", reason: `Task ${id} was cleared.` });
+  expect(await asked).toEqual({ ok: false, cause: "task", reason: `Task ${id} was cleared.` });
 });
 
 test("of two directories in one process, each does what is asked of its own tasks", async () => {

@@ -56,7 +56,7 @@ test("a task whose directory nobody has open is refused at once, with the direct
       status: 409,
       body: {
         status: 409,
-        error: "No OpenCode has the task's directory open. Open /home/me/shop in OpenCode, and ask again.",
+        error: "No OpenCode has the task's directory open. Open /home/me/shop in OpenCode, and try again.",
       },
     });
   }
@@ -98,7 +98,7 @@ test("what is still under way when OpenCode ends is answered with that, and its 
   const ended = child.kill("SIGTERM");
   expect(await answerOf(await answer)).toEqual({
     status: 503,
-    body: { status: 503, error: expect.stringContaining("OpenCode ends before the answer is there") },
+    body: { status: 503, error: expect.stringContaining("OpenCode is shutting down before the response is ready") },
   });
   expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
 }, 30_000);

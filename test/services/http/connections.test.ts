@@ -6,7 +6,7 @@ import { type Served, serve } from "./served.ts";
 const MANY = 200;
 
 /** One second: Node looks for what is late six times in that, Bun closes after four, which is its smallest step. */
-const LIMITS = { patience: 1_000, connections: 2 * MANY + 50 };
+const LIMITS = { timeoutMs: 1_000, maxConnections: 2 * MANY + 50 };
 
 const isClosed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
@@ -79,7 +79,7 @@ test("a stream outlives the time that other connections have", async () => {
 test.runIf(process.versions.bun === undefined)(
   "there are no more connections than there may be; when one leaves, another is served (Bun does not count them)",
   async () => {
-    const served = await serve({ limits: { patience: 30_000, connections: 3 } });
+    const served = await serve({ limits: { timeoutMs: 30_000, maxConnections: 3 } });
     const { port } = served.server;
     const held = await Promise.all([open(port), open(port), open(port)]);
     const refused = await open(port);

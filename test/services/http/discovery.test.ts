@@ -220,7 +220,7 @@ test("a folder that cannot be written any more is said once, and once more when 
   };
   block();
   for (let looks = 0; looks < 10; looks += 1) await clock.advance(2_000);
-  expect(errors).toEqual([expect.stringContaining("server.json could not be looked after")]);
+  expect(errors).toEqual([expect.stringContaining("could not check or write server.json")]);
   rmSync(folder);
   while (!discovered(folder)) await clock.advance(2_000);
   block();
@@ -252,6 +252,6 @@ test.runIf(process.platform !== "win32")("folders and files that others could re
   });
   expect([folder, join(folder, "instances")].map(modeOf)).toEqual([0o700, 0o700]);
   expect([join(folder, "server.json"), file].map(modeOf)).toEqual([0o600, 0o600]);
-  expect(infos).toEqual(["others could look into folders of the plugin: that is closed now"]);
+  expect(infos).toEqual(["took folders of the plugin away from other users"]);
   await server?.stop();
 });

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
-import { MOST_SUBSCRIBERS } from "../../../src/services/http/events/task-feed.ts";
+import { MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
+import { MAX_SUBSCRIBERS } from "../../../src/services/http/events/task-feed.ts";
 import { open, request } from "./raw.ts";
 import { serve } from "./served.ts";
 
@@ -165,10 +165,10 @@ test("the server's end ends the streams", async () => {
   expect(await rest).toEqual([]);
 });
 
-test(`there are at most ${MOST_SUBSCRIBERS} subscribers; the next is told so, and one that leaves makes room`, async () => {
+test(`there are at most ${MAX_SUBSCRIBERS} subscribers; the next is told so, and one that leaves makes room`, async () => {
   const { events, json } = await serve();
   const streams = [];
-  for (let count = 0; count < MOST_SUBSCRIBERS; count += 1) streams.push(await events());
+  for (let count = 0; count < MAX_SUBSCRIBERS; count += 1) streams.push(await events());
   expect(await json("/v1/events", 503)).toEqual({ status: 503, error: expect.stringContaining("100 subscribers") });
   streams[0]?.close();
   for (;;) {
@@ -223,7 +223,7 @@ test("a client that never reads is dropped at a bound; others miss nothing", asy
   });
   mute.resume();
   await closed;
-  expect(all).toBeGreaterThan(16 * MOST_UNREAD);
+  expect(all).toBeGreaterThan(16 * MAX_UNREAD_BYTES);
   expect(got).toBeLessThan(all / 2);
   console.log(`a client that never reads was dropped with ${(got / 1_048_576).toFixed(1)} MB on their way to it`);
   source.change(ids[0] ?? "", { result: "still there" });

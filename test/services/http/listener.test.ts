@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { portsOf } from "../../../src/services/http/server/ports.ts";
+import { portsToTry } from "../../../src/services/http/server/listener.ts";
 import { occupy } from "./ports.ts";
 import { send } from "./raw.ts";
 import { serve } from "./served.ts";
@@ -24,9 +24,9 @@ test.runIf(process.platform === "linux")("it listens on 127.0.0.1 and on no othe
 
 test("ten ports are tried from 5165 on, or from the one that is given, and then whichever is free", () => {
   const ten = (first: number) => Array.from({ length: 10 }, (_, step) => first + step);
-  expect(portsOf({}, log)).toEqual([...ten(5_165), 0]);
-  expect(portsOf({ ASYNCAGENTS_API_PORT: "7000" }, log)).toEqual([...ten(7_000), 0]);
-  expect(portsOf({ ASYNCAGENTS_API_PORT: "65534" }, log)).toEqual([65_534, 65_535, 0]);
+  expect(portsToTry({}, log)).toEqual([...ten(5_165), 0]);
+  expect(portsToTry({ ASYNCAGENTS_API_PORT: "7000" }, log)).toEqual([...ten(7_000), 0]);
+  expect(portsToTry({ ASYNCAGENTS_API_PORT: "65534" }, log)).toEqual([65_534, 65_535, 0]);
 });
 
 test("with nine ports taken it is the tenth", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
-import { MOST_WATCHERS } from "../../../src/services/http/live/feed.ts";
+import { MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
+import { MAX_VIEWERS } from "../../../src/services/http/live/feed.ts";
 import type { LivePage } from "../../../src/services/http/live/pages.ts";
 import { createListeners } from "../../../src/services/platform/listeners.ts";
 import { open, request, send } from "./raw.ts";
@@ -92,7 +92,7 @@ test("who comes late is told everything, then what is new, gathered; who comes a
   expect((await late.next()).event).toBe("heartbeat");
 });
 
-test("without watchers nothing is read or timed", async () => {
+test("without viewers nothing is read or timed", async () => {
   const { events, say, clock } = await served();
   const before = clock.pending();
   const stream = await events("/inspect/events");
@@ -153,17 +153,17 @@ test("a page that was not built is said to be, and logged; the API goes on", asy
   expect(await json("/v1/health")).toMatchObject({ status: "ok" });
 });
 
-test(`there are at most ${MOST_WATCHERS} watchers, beside the readers of tasks`, async () => {
+test(`there are at most ${MAX_VIEWERS} viewers, beside the readers of tasks`, async () => {
   const { events, json } = await served();
   const streams = [];
-  for (let count = 0; count < MOST_WATCHERS; count += 1) streams.push(await events("/inspect/events"));
-  expect(await json("/inspect/events", 503)).toMatchObject({ error: expect.stringContaining("10 watchers") });
+  for (let count = 0; count < MAX_VIEWERS; count += 1) streams.push(await events("/inspect/events"));
+  expect(await json("/inspect/events", 503)).toMatchObject({ error: expect.stringContaining("10 viewers") });
   expect((await events()).response.status).toBe(200);
   streams[0]?.close();
   while ((await events("/inspect/events")).response.status !== 200) await new Promise(setImmediate);
 });
 
-test("a watcher that never reads is dropped; others miss nothing", async () => {
+test("a viewer that never reads is dropped; others miss nothing", async () => {
   const { server, events, say, clock } = await served();
   const mute = await open(server.port);
   mute.pause();
@@ -173,7 +173,7 @@ test("a watcher that never reads is dropped; others miss nothing", async () => {
   const stream = await events("/inspect/events");
   await stream.next();
   const word = "x".repeat(256 * 1_024);
-  for (let sent = 0; sent < 32 * MOST_UNREAD; sent += word.length) {
+  for (let sent = 0; sent < 32 * MAX_UNREAD_BYTES; sent += word.length) {
     say(word);
     await clock.advance(MOMENT);
     expect((await stream.next()).data).toMatchObject({ words: [word] });

@@ -1,13 +1,8 @@
 import { expect, test } from "vitest";
+import type { ClientConnection } from "../../../src/services/http/access/app-env.ts";
 import { createLongResponses, MAX_BYTES_IN_RESPONSES } from "../../../src/services/http/api/long-responses.ts";
 import { createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
-import {
-  bytes,
-  type ClientConnection,
-  createSseStream,
-  frame,
-  MOST_UNDER_WAY,
-} from "../../../src/services/http/events/sse-stream.ts";
+import { bytes, createSseStream, frame, MAX_BYTES_IN_FLIGHT } from "../../../src/services/http/events/sse-stream.ts";
 import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
@@ -20,11 +15,11 @@ const LONG = "x".repeat(5 * MEGABYTE);
 const log = { info: () => undefined, error: (message: string) => console.error(message) };
 
 const connection = (given: Partial<ClientConnection> = {}): ClientConnection => ({
-  drop: () => undefined,
-  keepOpen: () => undefined,
-  unsent: () => 0,
-  mostBytes: undefined,
-  ends: undefined,
+  abort: () => undefined,
+  disableTimeout: () => undefined,
+  unsentBytes: () => 0,
+  maxStreamBytes: undefined,
+  endpoints: undefined,
   ...given,
 });
 
@@ -33,22 +28,22 @@ test.each([
   ["where nobody can tell", 8 * MEGABYTE],
 ])(
   "ten readers that never read, and 21 results of 1 MB, are a few megabytes on their way: %s",
-  async (_, mostBytes) => {
+  async (_, maxStreamBytes) => {
     const clock = createVirtualClock();
     const source = createFakeSource(clock, createMemory().boot(clock));
     const ids = Array.from({ length: 21 }, () => source.launch().sessionID);
     for (const id of ids)
       source.change(id, { status: "completed", completedAt: "2026-01-01T00:00:00.000Z", result: "x".repeat(MEGABYTE) });
-    const underWay = createBytesInFlight(MOST_UNDER_WAY);
-    const feed = createTaskFeed(source, clock, log, underWay);
-    const streams = Array.from({ length: 10 }, () => feed.subscribe(connection({ mostBytes })));
+    const bytesInFlight = createBytesInFlight(MAX_BYTES_IN_FLIGHT);
+    const feed = createTaskFeed(source, { clock, log, bytesInFlight });
+    const streams = Array.from({ length: 10 }, () => feed.subscribe(connection({ maxStreamBytes })));
     expect(streams.every(Boolean)).toBe(true);
-    let most = underWay.bytes();
+    let most = bytesInFlight.total();
     expect(most).toBeLessThan(2 * MEGABYTE);
     for (let round = 1; round <= 3; round += 1) {
       for (const id of ids) source.change(id, { resumeCount: round });
       await clock.advance(20);
-      most = Math.max(most, underWay.bytes());
+      most = Math.max(most, bytesInFlight.total());
     }
     expect(most).toBeLessThan(10 * MEGABYTE);
     feed.stop();
@@ -114,43 +109,43 @@ test("a page of 200 tasks with long results is short, and has them all; the stor
   expect(Math.max(...limits)).toBeLessThanOrEqual(20);
 });
 
-const reader = (underWay: ReturnType<typeof createBytesInFlight>, snapshot: number, told: string[] = []) => {
+const reader = (bytesInFlight: ReturnType<typeof createBytesInFlight>, snapshot: number, told: string[] = []) => {
   const clock = createVirtualClock();
   const subscriber = createSseStream(new Uint8Array(snapshot), {
     clock,
-    underWay,
-    connection: connection({ drop: () => told.push("dropped") }),
+    bytesInFlight,
+    connection: connection({ abort: () => told.push("dropped") }),
     onGone: () => told.push("gone"),
   });
   return { subscriber, told, clock };
 };
 
 test("beyond the bound of all, a new reader has no room, and who is furthest behind is dropped first", async () => {
-  const underWay = createBytesInFlight(1_000);
-  const [slow, slower] = [reader(underWay, 400), reader(underWay, 500)];
-  expect(reader(underWay, 200).subscriber).toBeUndefined();
+  const bytesInFlight = createBytesInFlight(1_000);
+  const [slow, slower] = [reader(bytesInFlight, 400), reader(bytesInFlight, 500)];
+  expect(reader(bytesInFlight, 200).subscriber).toBeUndefined();
   slow.subscriber?.send(new Uint8Array(200));
-  expect(underWay.bytes()).toBe(1_100);
-  underWay.relieve();
+  expect(bytesInFlight.total()).toBe(1_100);
+  bytesInFlight.dropSlowest();
   expect({ slow: slow.told, slower: slower.told }).toEqual({ slow: ["gone", "dropped"], slower: [] });
-  expect(underWay.bytes()).toBe(500);
-  expect(reader(underWay, 200).subscriber).toBeDefined();
+  expect(bytesInFlight.total()).toBe(500);
+  expect(reader(bytesInFlight, 200).subscriber).toBeDefined();
 });
 
 test("one who reads makes room, and one who is alone is served whatever it takes", async () => {
-  const underWay = createBytesInFlight(1_000);
-  const alone = reader(underWay, 5_000);
+  const bytesInFlight = createBytesInFlight(1_000);
+  const alone = reader(bytesInFlight, 5_000);
   expect(alone.subscriber).toBeDefined();
-  expect(reader(underWay, 1).subscriber).toBeUndefined();
+  expect(reader(bytesInFlight, 1).subscriber).toBeUndefined();
   const taking = alone.subscriber?.stream.getReader();
   await taking?.read();
-  expect(underWay.bytes()).toBe(0);
-  expect(reader(underWay, 900).subscriber).toBeDefined();
+  expect(bytesInFlight.total()).toBe(0);
+  expect(reader(bytesInFlight, 900).subscriber).toBeDefined();
 });
 
 test("who takes nothing from one heartbeat to the next is dropped, be it nothing else happens; who reads is not", async () => {
-  const underWay = createBytesInFlight(Number.POSITIVE_INFINITY);
-  const [mute, reading] = [reader(underWay, 100), reader(underWay, 100)];
+  const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
+  const [mute, reading] = [reader(bytesInFlight, 100), reader(bytesInFlight, 100)];
   const stream = reading.subscriber?.stream.getReader();
   await stream?.read();
   for (let beats = 0; beats < 5; beats += 1) {
@@ -194,7 +189,7 @@ test("long answers that nobody takes are bounded in all; beyond that it is a 503
 test("where nobody can tell whether an answer was taken, it counts for as long as its connection lives", async () => {
   const clock = createVirtualClock();
   const write = createLongResponses(clock);
-  const untold = connection({ mostBytes: 1 });
+  const untold = connection({ maxStreamBytes: 1 });
   const fitting = Math.floor(MAX_BYTES_IN_RESPONSES / LONG.length);
   for (let count = 0; count < fitting; count += 1) write(untold, LONG);
   expect(() => write(untold, LONG)).toThrow("Too much");
@@ -204,10 +199,10 @@ test("where nobody can tell whether an answer was taken, it counts for as long a
 
 test("a snapshot goes out in pieces: a runtime takes the next when the one before is out", async () => {
   const text = frame("snapshot", JSON.stringify("z".repeat(200_000)));
-  const underWay = createBytesInFlight(Number.POSITIVE_INFINITY);
+  const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
   const subscriber = createSseStream(bytes(text), {
     clock: createVirtualClock(),
-    underWay,
+    bytesInFlight,
     connection: connection(),
     onGone: () => undefined,
   });

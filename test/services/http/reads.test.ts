@@ -82,7 +82,7 @@ test("a host that gives no messages is a 502 with its reason; a source that fail
   const { sessionID } = source.launch();
   source.refusal = "connection refused";
   const body = await json(`/v1/tasks/${sessionID}/logs`, 502);
-  expect(body).toEqual({ status: 502, error: "OpenCode does not give the messages: connection refused" });
+  expect(body).toEqual({ status: 502, error: "OpenCode does not return the messages: connection refused" });
   source.stats = () => {
     throw new Error("/home/me/tasks.db is damaged");
   };

@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { type End, type Ends, ownerIn, remoteUid } from "../../../src/services/http/access/socket-owner.ts";
+import { type Endpoint, type Endpoints, ownerIn, remoteUid } from "../../../src/services/http/access/socket-owner.ts";
 
 const HEAD =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     ";
@@ -12,8 +12,8 @@ const line = (local: string, remote: string, { uid = 1_000, inode = 4_711, numbe
 
 const table = (...lines: string[]): string => `${[HEAD, ...lines].join("\n")}\n`;
 
-const loopback = (port: number): End => ({ address: "127.0.0.1", port });
-const ENDS: Ends = { remote: loopback(51_234), local: loopback(5_165) };
+const loopback = (port: number): Endpoint => ({ address: "127.0.0.1", port });
+const ENDS: Endpoints = { remote: loopback(51_234), local: loopback(5_165) };
 
 const THEIRS = "0100007F:C822";
 const OURS = "0100007F:142D";
@@ -107,7 +107,7 @@ test.runIf(process.platform === "linux")(
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("no port");
     for (const host of ["127.0.0.1", "::ffff:127.0.0.1"]) {
-      const accepted = new Promise<Ends>((resolve) => {
+      const accepted = new Promise<Endpoints>((resolve) => {
         server.once("connection", (socket) =>
           resolve({
             remote: { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 },

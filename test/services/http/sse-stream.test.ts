@@ -1,27 +1,27 @@
 import { expect, test } from "vitest";
 import { type BytesInFlight, createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
-import { bytes, createSseStream, MOST_UNREAD } from "../../../src/services/http/events/sse-stream.ts";
-import { tellsBackpressure } from "../../../src/services/http/server/bun.ts";
+import { bytes, createSseStream, MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
+import { hasBackpressure } from "../../../src/services/http/server/bun.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const PART = 64 * 1024;
 
 const subscribe = ({
-  mostBytes,
-  underWay = createBytesInFlight(Number.POSITIVE_INFINITY),
+  maxStreamBytes,
+  bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY),
   snapshot = "snapshot",
 }: Given = {}) => {
   const clock = createVirtualClock();
   const told: string[] = [];
   const subscriber = createSseStream(bytes(snapshot), {
     clock,
-    underWay,
+    bytesInFlight,
     connection: {
-      drop: () => told.push("dropped"),
-      keepOpen: () => undefined,
-      unsent: () => 0,
-      ends: undefined,
-      mostBytes,
+      abort: () => told.push("dropped"),
+      disableTimeout: () => undefined,
+      unsentBytes: () => 0,
+      endpoints: undefined,
+      maxStreamBytes,
     },
     onGone: () => told.push("gone"),
   });
@@ -30,8 +30,8 @@ const subscribe = ({
 };
 
 interface Given {
-  mostBytes?: number;
-  underWay?: BytesInFlight;
+  maxStreamBytes?: number;
+  bytesInFlight?: BytesInFlight;
   snapshot?: string;
 }
 
@@ -40,7 +40,7 @@ test("who reads nothing is dropped once the bound is passed, and no heart beats 
   let sent = 0;
   for (; told.length === 0; sent += PART) subscriber.send(new Uint8Array(PART));
   expect(told).toEqual(["gone", "dropped"]);
-  expect(sent).toBe(MOST_UNREAD + PART);
+  expect(sent).toBe(MAX_UNREAD_BYTES + PART);
   expect(clock.pending()).toBe(0);
   subscriber.send(new Uint8Array(PART));
   subscriber.end();
@@ -52,8 +52,8 @@ test("who reads is not dropped, however much it is, nor for one event that is lo
   const reader = subscriber.stream.getReader();
   expect((await reader.read()).value).toEqual(bytes("snapshot"));
   for (let sent = 0; sent < 40; sent += 1) {
-    subscriber.send(new Uint8Array(MOST_UNREAD * 2));
-    expect((await reader.read()).value?.length).toBe(MOST_UNREAD * 2);
+    subscriber.send(new Uint8Array(MAX_UNREAD_BYTES * 2));
+    expect((await reader.read()).value?.length).toBe(MAX_UNREAD_BYTES * 2);
   }
   expect(told).toEqual([]);
   await reader.cancel();
@@ -61,7 +61,7 @@ test("who reads is not dropped, however much it is, nor for one event that is lo
 });
 
 test("where nobody can tell how much was read, all that was sent is what counts", async () => {
-  const { subscriber, told } = subscribe({ mostBytes: 3 * PART });
+  const { subscriber, told } = subscribe({ maxStreamBytes: 3 * PART });
   const reader = subscriber.stream.getReader();
   await reader.read();
   for (let sent = 0; sent < 4; sent += 1) {
@@ -74,7 +74,7 @@ test("where nobody can tell how much was read, all that was sent is what counts"
 });
 
 test("the versions of Bun that tell how much was read are known", () => {
-  expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(tellsBackpressure)).toEqual([
+  expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(hasBackpressure)).toEqual([
     false,
     true,
     true,

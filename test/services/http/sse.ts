@@ -1,4 +1,4 @@
-import type { ShownTask } from "../../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../../src/services/http/contract/status-source.ts";
 
 /** An event as it came over the wire. */
 export interface Received {
@@ -13,7 +13,7 @@ export interface Events {
   /** The next event. Rejects when the stream ends, or when none comes within ten seconds. */
   next(): Promise<Received>;
   /** The next event of that name, which must be the next at all. */
-  task(event: string): Promise<ShownTask>;
+  task(event: string): Promise<ApiTask>;
   /** Resolves when the stream has ended, with what was left in it. */
   rest(): Promise<Received[]>;
   close(): void;
@@ -72,7 +72,7 @@ export const readEvents = (response: Response, leaving: AbortController): Events
     task: async (name) => {
       const { event, data } = await next();
       if (event !== name) throw new Error(`${event} came, not ${name}`);
-      return data as ShownTask;
+      return data as ApiTask;
     },
     rest: async () => {
       const left: Received[] = [];

@@ -1,110 +1,123 @@
 import { Buffer } from "node:buffer";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { createMiddleware } from "hono/factory";
-import type { AppEnv } from "../api/app-context.ts";
-import { bearsToken, type HttpRejection } from "./request-check.ts";
-import { errorAnswer } from "./responses.ts";
-import { type Ends, isOwnConnection } from "./socket-owner.ts";
+import type { AppEnv } from "./app-env.ts";
+import { errorResponse } from "./responses.ts";
+import { type Endpoints, isOwnConnection } from "./socket-owner.ts";
 
 /**
  * Who may read without a token:
- * - `user`: whoever runs as the same user of this machine as OpenCode does, where the system tells
+ * - `user`: programs of the user that OpenCode runs as, where the system tells whose a connection is
  * - `token`: nobody
  * - `open`: every user of this machine
  */
 export type Reads = "user" | "token" | "open";
 
-/** Whom one directory lets read. */
+/** Whom one directory admits. */
 export interface Admission {
-  /** Origins of web pages, beside those of this machine. */
+  /** Origins of web pages, in addition to those of this machine. */
   allowedOrigins: readonly string[];
   reads: Reads;
 }
 
-/** Whom the directories let read that are open in this process. They share one server, which shows the tasks of all. */
+/** Whom the open directories of this process admit. They share one server, which shows the tasks of all of them. */
 export interface Admissions {
-  /** Counts from now on, until the returned function is called. */
+  /** Adds the rules of a directory; returns a function that removes them. */
   add(admission: Admission): () => void;
-  /** The origins of all: who lists one means that page to work, whichever directory was opened first. */
+  /** The origins that any directory allows: an allowed page is to work, whichever directory was opened first. */
   origins(): string[];
-  /** The strictest of all: no directory can show what another keeps to those with the token. */
+  /** The strictest rule of all directories, so that none exposes what another one restricts to the token. */
   reads(): Reads;
 }
 
 const STRICTEST_FIRST = ["token", "user", "open"] as const;
 
-/** No directory is open yet: the user alone may read. */
+/** Creates the rules of no directory: only the user may read. */
 export const createAdmissions = (): Admissions => {
-  const given = new Set<Admission>();
+  const admissions = new Set<Admission>();
   return {
     add: (admission) => {
       const own = { ...admission };
-      given.add(own);
-      return () => void given.delete(own);
+      admissions.add(own);
+      return () => void admissions.delete(own);
     },
-    origins: () => [...given].flatMap(({ allowedOrigins }) => allowedOrigins),
-    reads: () => STRICTEST_FIRST.find((rule) => [...given].some(({ reads }) => reads === rule)) ?? "user",
+    origins: () => [...admissions].flatMap(({ allowedOrigins }) => allowedOrigins),
+    reads: () => STRICTEST_FIRST.find((rule) => [...admissions].some(({ reads }) => reads === rule)) ?? "user",
   };
 };
 
-/** What decides who may read. */
-export interface ReadRules {
-  token: string;
-  reads(): Reads;
-  /** OpenCode's own server asks for a password: then nobody reads this one without the token either. */
-  isPasswordSet: boolean;
-  /** Only tests need another than the system's. */
-  isOwn?: (ends: Ends) => Promise<boolean>;
-}
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** The token as the password of HTTP Basic: the one way in which a browser can send it when it opens a page. */
-const passwordIn = (authorization: string | undefined): string | undefined => {
-  const encoded = /^Basic +(\S+) *$/i.exec(authorization ?? "")?.[1];
+/** Digests have the same length, so the time of the comparison tells nothing about the token. */
+const isToken = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token));
+
+const bearerIn = (authorization: string): string | undefined => /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+
+/** Reads the password of HTTP Basic: the only way in which a browser can send the token when it opens a page. */
+const passwordIn = (authorization: string): string | undefined => {
+  const encoded = /^Basic +(\S+) *$/i.exec(authorization)?.[1];
   const decoded = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
   const colon = decoded.indexOf(":");
   return colon < 0 ? undefined : decoded.slice(colon + 1);
 };
 
-const HOW = 'Send "Authorization: Bearer" and the token in server.json';
-const HOW_IN_BROWSERS = "in a browser, give the token as the password";
+const HOW_TO_AUTHORIZE = 'Send "Authorization: Bearer" and the token in server.json';
+
+/** Creates a middleware that lets a request pass only with the token, as everything needs that changes a task. */
+export const createTokenGuard = (token: string) =>
+  createMiddleware<AppEnv>(async (c, next) => {
+    const given = bearerIn(c.req.header("authorization") ?? "");
+    if (given !== undefined && isToken(given, token)) return next();
+    const problem = given === undefined ? "no token was given" : "the token is wrong";
+    const error = `Not allowed: ${problem}. ${HOW_TO_AUTHORIZE}.`;
+    return errorResponse(401, error, { "WWW-Authenticate": "Bearer" });
+  });
+
+/** What decides who may read. */
+export interface ReadRules {
+  token: string;
+  reads(): Reads;
+  /** True when OpenCode's own server requires a password: then reading requires the token, whatever `reads` says. */
+  isPasswordSet: boolean;
+  /** Default: asks the operating system. Only tests replace it. */
+  isOwn?: (endpoints: Endpoints) => Promise<boolean>;
+}
 
 /**
- * Lets those read who may. Whether the server is there may be asked by everybody: that is how it is found.
- * A connection is looked up once.
+ * Creates a middleware that lets a request to read pass only for those who may. Everybody may request `/v1/health`, by
+ * which other processes find the server. The owner of a connection is looked up once.
  */
 export const createReadGuard = ({ token, reads, isPasswordSet, isOwn = isOwnConnection }: ReadRules) => {
-  const known = new WeakMap<Ends, Promise<boolean>>();
+  const lookups = new WeakMap<Endpoints, Promise<boolean>>();
 
-  const belongsToUs = (ends: Ends): Promise<boolean> => {
-    const looked = known.get(ends) ?? isOwn(ends);
-    known.set(ends, looked);
-    return looked;
+  const isOwnOnce = (endpoints: Endpoints): Promise<boolean> => {
+    const lookup = lookups.get(endpoints) ?? isOwn(endpoints);
+    lookups.set(endpoints, lookup);
+    return lookup;
   };
 
-  const refusalOf = async (
-    authorization: string | undefined,
-    ends: Ends | undefined,
-  ): Promise<HttpRejection | undefined> => {
-    if (bearsToken(authorization, token)) return undefined;
-    const password = passwordIn(authorization);
-    if (password !== undefined && bearsToken(`Bearer ${password}`, token)) return undefined;
-    const refused = (why: string): HttpRejection => ({
-      status: 401,
-      error: `Not allowed: ${why}. ${HOW}; ${HOW_IN_BROWSERS}.`,
-    });
-    if (isPasswordSet) return refused("OPENCODE_SERVER_PASSWORD is set, so reading takes the token");
+  /** Returns why the request is rejected; undefined when its sender may read. */
+  const reasonAgainst = async (
+    authorization: string,
+    endpoints: Endpoints | undefined,
+  ): Promise<string | undefined> => {
+    const given = bearerIn(authorization) ?? passwordIn(authorization);
+    if (given !== undefined && isToken(given, token)) return undefined;
+    if (isPasswordSet) return "OPENCODE_SERVER_PASSWORD is set, so reading requires the token";
     const rule = reads();
     if (rule === "open") return undefined;
-    if (rule === "token") return refused('the option api.reads is "token"');
-    if (ends && (await belongsToUs(ends))) return undefined;
-    return refused("the system does not say that the user who runs OpenCode sent this");
+    if (rule === "token") return 'the option api.reads is "token"';
+    if (endpoints && (await isOwnOnce(endpoints))) return undefined;
+    return "the system does not confirm that this comes from the user who runs OpenCode";
   };
 
   return createMiddleware<AppEnv>(async (c, next) => {
     const { method, path } = c.req;
     if ((method !== "GET" && method !== "HEAD") || path === "/v1/health") return next();
-    const refusal = await refusalOf(c.req.header("authorization"), c.env.connection.ends);
-    if (!refusal) return next();
+    const reason = await reasonAgainst(c.req.header("authorization") ?? "", c.env.connection.endpoints);
+    if (reason === undefined) return next();
+    const error = `Not allowed: ${reason}. ${HOW_TO_AUTHORIZE}; in a browser, enter the token as the password.`;
     const scheme = path.startsWith("/v1/") ? "Bearer" : 'Basic realm="opencode-taskchart"';
-    return errorAnswer(refusal.status, refusal.error, { "WWW-Authenticate": scheme });
+    return errorResponse(401, error, { "WWW-Authenticate": scheme });
   });
 };

@@ -3,16 +3,16 @@ import { isIPv4, isIPv6 } from "node:net";
 import { endianness } from "node:os";
 
 /** One end of a TCP connection. */
-export interface End {
+export interface Endpoint {
   /** An IPv4 or IPv6 address, the latter without a zone. */
   address: string;
   port: number;
 }
 
-/** A TCP connection, as the server sees it. The same object stands for the same connection. */
-export interface Ends {
-  remote: End;
-  local: End;
+/** Both ends of a TCP connection, as the server sees them. There is one object for each connection. */
+export interface Endpoints {
+  remote: Endpoint;
+  local: Endpoint;
 }
 
 const bytesOfIPv4 = (address: string): number[] => address.split(".").map(Number);
@@ -34,7 +34,7 @@ const bytesOfIPv6 = (address: string): number[] => {
   return [...first, ...Array<number>(Math.max(0, 16 - first.length - last.length)).fill(0), ...last];
 };
 
-/** An address as the kernel's tables spell it: each group of four bytes is a number in the machine's own byte order. */
+/** Formats an address as the kernel's tables do: each group of four bytes is a number in the machine's byte order. */
 const hexOf = (bytes: number[], isLittleEndian: boolean): string =>
   Array.from({ length: bytes.length / 4 }, (_, word) => {
     const group = bytes.slice(4 * word, 4 * word + 4);
@@ -43,8 +43,8 @@ const hexOf = (bytes: number[], isLittleEndian: boolean): string =>
     .join("")
     .toUpperCase();
 
-/** All spellings of an end. A program may reach an IPv4 address by an IPv6 socket: that one is in the other table. */
-const spellingsOf = ({ address, port }: End, isLittleEndian: boolean): string[] => {
+/** Formats an end in every way that the tables may. An IPv6 socket that reaches an IPv4 address is in the IPv6 table. */
+const spellingsOf = ({ address, port }: Endpoint, isLittleEndian: boolean): string[] => {
   const bytes = isIPv4(address) ? bytesOfIPv4(address) : isIPv6(address) ? bytesOfIPv6(address) : [];
   const isMapped = bytes.length === 16 && MAPPED_PREFIX.every((byte, index) => bytes[index] === byte);
   const ipv4 = isMapped ? bytes.slice(12) : bytes.length === 4 ? bytes : undefined;
@@ -52,29 +52,29 @@ const spellingsOf = ({ address, port }: End, isLittleEndian: boolean): string[] 
   return forms.map((form) => `${hexOf(form, isLittleEndian)}:${port.toString(16).padStart(4, "0").toUpperCase()}`);
 };
 
-/** Where columns stand after the two addresses: state, queues, timer, retransmits, uid, timeout, inode. */
+/** Positions of columns after the two addresses: state, queues, timer, retransmits, uid, timeout, inode. */
 const UID = 4;
 const INODE = 6;
 
 /**
- * The user id of the socket at the remote end, as a table of the kernel (`/proc/net/tcp`, `/proc/net/tcp6`) has it.
- * Undefined when the table does not say: it has no such socket, or only one that no process has open any more. Such a
- * socket stands there with inode 0 and the user id 0, which is nobody's.
+ * Returns the user id of the socket at the remote end from a table of the kernel (`/proc/net/tcp`, `/proc/net/tcp6`).
+ * Undefined when the table lists no such socket, or only one that no process has open any more. The table lists those
+ * with inode 0 and user id 0, which is not their owner's.
  */
 export const ownerIn = (
   table: string,
-  { remote, local }: Ends,
+  { remote, local }: Endpoints,
   isLittleEndian = endianness() === "LE",
 ): number | undefined => {
-  const theirs = spellingsOf(remote, isLittleEndian);
-  const ours = spellingsOf(local, isLittleEndian);
-  for (const [form, their] of theirs.entries()) {
-    // At their end, the local address is what is remote to us.
-    const ends = ` ${their} ${ours[form]} `;
-    for (let at = table.indexOf(ends); at >= 0; at = table.indexOf(ends, at + ends.length)) {
+  const remoteSpellings = spellingsOf(remote, isLittleEndian);
+  const localSpellings = spellingsOf(local, isLittleEndian);
+  for (const [form, spelling] of remoteSpellings.entries()) {
+    // The line of the remote socket begins with the address that is remote to us.
+    const addresses = ` ${spelling} ${localSpellings[form]} `;
+    for (let at = table.indexOf(addresses); at >= 0; at = table.indexOf(addresses, at + addresses.length)) {
       const lineEnd = table.indexOf("\n", at);
       const columns = table
-        .slice(at + ends.length, lineEnd < 0 ? undefined : lineEnd)
+        .slice(at + addresses.length, lineEnd < 0 ? undefined : lineEnd)
         .trim()
         .split(/ +/);
       const uid = columns[UID];
@@ -88,31 +88,31 @@ export const ownerIn = (
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"] as const;
 
-/** The kernel writes a table while sockets come and go, and may leave one out: so it is read a second time. */
-const READINGS = 2;
+/** Sockets come and go while the kernel writes a table, which may miss one: so it is read a second time. */
+const READ_ATTEMPTS = 2;
 
 /**
- * The user id of whoever opened the other end of a connection within this machine; undefined where the system does not
- * tell, as on anything but Linux. Costs a reading of one or two files of some 150 bytes a socket, off the event loop.
+ * Returns the user id of the process at the other end of a connection within this machine; undefined where the system
+ * does not tell, as on anything but Linux. Reads one or two files of some 150 bytes per socket, off the event loop.
  */
-export const remoteUid = async (ends: Ends): Promise<number | undefined> => {
+export const remoteUid = async (endpoints: Endpoints): Promise<number | undefined> => {
   if (process.platform !== "linux") return undefined;
-  for (let reading = 0; reading < READINGS; reading += 1) {
+  for (let reading = 0; reading < READ_ATTEMPTS; reading += 1) {
     for (const path of TABLES) {
-      const uid = ownerIn(await readFile(path, "latin1").catch(() => ""), ends);
+      const uid = ownerIn(await readFile(path, "latin1").catch(() => ""), endpoints);
       if (uid !== undefined) return uid;
     }
   }
   return undefined;
 };
 
-/** What the kernel shows in place of every user id that a user namespace does not have. */
+/** Returns the id that the kernel shows in place of user ids that this user namespace does not have. */
 const overflowUid = async (): Promise<number> =>
   Number((await readFile("/proc/sys/kernel/overflowuid", "latin1").catch(() => "")).trim() || 65_534);
 
-/** True when the other end of the connection belongs to the user that this process runs as, as far as the system tells. */
-export const isOwnConnection = async (ends: Ends): Promise<boolean> => {
+/** Returns true when the system confirms that the other end of the connection belongs to this process's user. */
+export const isOwnConnection = async (endpoints: Endpoints): Promise<boolean> => {
   const own = process.geteuid?.();
-  // Somebody of that id cannot be told from those whose ids are not known here.
-  return own !== undefined && (await remoteUid(ends)) === own && own !== (await overflowUid());
+  // A user with the overflow id cannot be distinguished from the users that this namespace does not have.
+  return own !== undefined && (await remoteUid(endpoints)) === own && own !== (await overflowUid());
 };

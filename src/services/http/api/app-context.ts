@@ -1,84 +1,80 @@
-import type { OpenAPIHono, z } from "@hono/zod-openapi";
+import type { z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Admissions } from "../access/admission.ts";
-import { quoted } from "../access/request-check.ts";
-import type { NotDone, StatusSource } from "../contract/status-source.ts";
-import type { ClientConnection } from "../events/sse-stream.ts";
+import { quote } from "../access/responses.ts";
+import type { SourceFailure, StatusSource } from "../contract/status-source.ts";
 import type { TaskFeed } from "../events/task-feed.ts";
 import type { LiveFeed } from "../live/feed.ts";
 import type { LivePage } from "../live/pages.ts";
 import type { WriteJson } from "./long-responses.ts";
 
-/** What an answer needs beside its request. */
-export interface AppEnv {
-  Bindings: { connection: ClientConnection };
-}
-
-/** What the routes are registered on. */
-export type App = OpenAPIHono<AppEnv>;
-
+/** What the application is built from. */
 export interface AppDeps {
   source: StatusSource;
   feed: TaskFeed;
   clock: Clock;
   log: Log;
   version: string;
-  /** As other processes know the server. */
+  /** This server, as other processes identify it. */
   own: { pid: number; startedAt: string };
-  /** Writes what may be long. */
+  /** Writes responses that may be long. */
   writeJson: WriteJson;
-  /** What is asked of those who change something. */
+  /** Required for everything that changes a task. */
   token: string;
-  /** Whom the open directories let read. */
   admissions: Admissions;
-  /** OpenCode's own server asks for a password. */
+  /** True when OpenCode's own server requires a password. */
   isPasswordSet: boolean;
-  /** Pages that are served beside the API, with what feeds them. */
+  /** Pages that are served in addition to the API, each with its feed. */
   live: readonly { page: LivePage; feed: LiveFeed }[];
 }
 
-/** Ids of sessions; what has another form exists nowhere. */
+/** The form of session ids. */
 const ID = /^[\w-]{1,128}$/;
 
-/** Ids that are named when the beginning of one is that of several. */
-const CANDIDATES = 5;
+/** Ids that the error for an ambiguous beginning lists. */
+const MAX_CANDIDATES = 5;
 
-/** There is no such thing. */
+/** Returns the 404 for something that does not exist. */
 export const notFound = (what: string, id: string): HTTPException =>
-  new HTTPException(404, { message: `There is no ${what} ${quoted(id)}.` });
+  new HTTPException(404, { message: `There is no ${what} ${quote(id)}.` });
 
-/** The answer as it is, after a look whether it has the shape that the API promises; when not, that is logged. */
+/**
+ * Creates a function that returns a response body as it is, and logs an error when it does not have the promised shape.
+ * It is sent all the same: a task that an older version stored is better shown in part than not at all.
+ */
 export const responseValidator =
   (log: Log) =>
   <S extends z.ZodType>(schema: S, value: z.output<S>): z.output<S> => {
-    const read = schema.safeParse(value);
-    // Shown all the same: a task that an older version stored is better shown in part than not at all.
-    if (!read.success) log.error("the status API gave an answer of the wrong shape", { reason: read.error.message });
+    const parsed = schema.safeParse(value);
+    if (!parsed.success)
+      log.error("a response of the status API has the wrong shape", { reason: parsed.error.message });
     return value;
   };
 
-/** The id of the task that an id, or the beginning of one, means. Throws a 404 when it means none, a 409 when several. */
-export const idFinder =
+/**
+ * Creates a function that returns the id of the task that an id, or the beginning of one, means. It throws a 404 when
+ * that is none, and a 409 when it is several.
+ */
+export const idResolver =
   (source: StatusSource) =>
   (given: string): string => {
     if (!ID.test(given)) throw notFound("task", given);
     if (source.has(given)) return given;
-    const found = source.idsFrom(given, CANDIDATES + 1);
-    const [id, ...others] = found;
+    const candidates = source.idsFrom(given, MAX_CANDIDATES + 1);
+    const [id, ...others] = candidates;
     if (id === undefined) throw notFound("task", given);
     if (others.length === 0) return id;
-    const named = found.slice(0, CANDIDATES).join(", ");
-    const more = found.length > CANDIDATES ? " and more" : "";
+    const listed = candidates.slice(0, MAX_CANDIDATES).join(", ");
+    const more = candidates.length > MAX_CANDIDATES ? " and more" : "";
     throw new HTTPException(409, {
-      message: `${quoted(given)} begins the ids of several tasks: ${named}${more}. Give more of it.`,
+      message: `${quote(given)} begins the ids of several tasks: ${listed}${more}. Give more of it.`,
     });
   };
 
-/** By what it lies with that something was not done. */
-const STATUS = { task: 409, host: 502, late: 504 } as const;
+const STATUS_BY_CAUSE = { task: 409, host: 502, late: 504 } as const;
 
-/** Why something was not done, as an error of the API. */
-export const notDone = ({ reason, liesWith }: NotDone): HTTPException =>
-  new HTTPException(STATUS[liesWith], { message: reason });
+/** Returns the error of the API for a failure of the source. */
+export const sourceError = ({ reason, cause }: SourceFailure): HTTPException =>
+  new HTTPException(STATUS_BY_CAUSE[cause], { message: reason });

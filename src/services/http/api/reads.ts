@@ -1,80 +1,80 @@
-import { errorAnswer } from "../access/responses.ts";
+import type { App } from "../access/app-env.ts";
+import { errorResponse } from "../access/responses.ts";
 import * as schemas from "../contract/schemas.ts";
-import { groupOf, statsOf } from "../contract/stats.ts";
-import { MOST_SUBSCRIBERS } from "../events/task-feed.ts";
-import { type App, type AppDeps, idFinder, notDone, notFound, responseValidator } from "./app-context.ts";
+import { ApiTask } from "../contract/status-source.ts";
+import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
+import { type AppDeps, idResolver, notFound, responseValidator, sourceError } from "./app-context.ts";
 import * as routes from "./routes.ts";
 
-/** Batch ids are given by agents, in words of their own. */
-const LONGEST_BATCH_ID = 512;
+/** Agents choose batch ids freely; a longer one is not looked up. */
+const MAX_BATCH_ID_CHARS = 512;
 
-/** What can be read, by those who may: see `createReadGuard`. */
-export const registerReads = (app: App, parts: AppDeps): void => {
-  const { source, feed, clock, log, version, own, writeJson } = parts;
-  const checked = responseValidator(log);
+/** Registers the routes that read. `createReadGuard` decides who may use them. */
+export const registerReads = (app: App, deps: AppDeps): void => {
+  const { source, feed, clock, log, version, own, writeJson } = deps;
+  const validated = responseValidator(log);
+  const resolveId = idResolver(source);
   const startedAt = clock.now();
-
-  const find = idFinder(source);
 
   app.openapi(routes.health, (c) => {
     const uptime = Math.max(0, clock.now() - startedAt) / 1_000;
     const health = { status: "ok" as const, uptime, version, taskCount: source.stats().total, ...own };
-    return c.json(checked(schemas.Health, health), 200);
+    return c.json(validated(schemas.Health, health), 200);
   });
 
-  app.openapi(routes.stats, (c) => c.json(checked(schemas.Stats, statsOf(source.stats())), 200));
+  app.openapi(routes.stats, (c) => c.json(validated(schemas.Stats, schemas.toStats(source.stats())), 200));
 
   app.openapi(routes.tasks, (c) => {
     const { batch, ...filter } = c.req.valid("query");
     const { tasks, total } = source.page({ ...filter, batchId: batch });
     const { limit, offset } = filter;
-    return writeJson(c.env.connection, checked(schemas.TaskPage, { tasks, total, limit, offset }));
+    return writeJson(c.env.connection, validated(schemas.TaskPage, { tasks, total, limit, offset }));
   });
 
   app.openapi(routes.task, (c) => {
     const { id } = c.req.valid("param");
-    const task = source.task(find(id));
+    const task = source.task(resolveId(id));
     if (!task) throw notFound("task", id);
-    return writeJson(c.env.connection, checked(schemas.Shown, task));
+    return writeJson(c.env.connection, validated(ApiTask, task));
   });
 
   app.openapi(routes.logs, async (c) => {
-    const messages = await source.logs(find(c.req.valid("param").id));
-    if (messages.ok) return writeJson(c.env.connection, checked(schemas.Logs, messages.value));
-    throw notDone({ ...messages, reason: `OpenCode does not give the messages: ${messages.reason}` });
+    const messages = await source.logs(resolveId(c.req.valid("param").id));
+    if (messages.ok) return writeJson(c.env.connection, validated(schemas.Logs, messages.value));
+    throw sourceError({ ...messages, reason: `OpenCode does not return the messages: ${messages.reason}` });
   });
 
   app.openapi(routes.journal, (c) => {
     const { id } = c.req.valid("param");
-    const journal = source.journal(find(id));
+    const journal = source.journal(resolveId(id));
     if (!journal) throw notFound("task", id);
-    return writeJson(c.env.connection, checked(schemas.Journal, journal));
+    return writeJson(c.env.connection, validated(schemas.Journal, journal));
   });
 
   app.openapi(routes.group, (c) => {
     const { id } = c.req.valid("param");
-    const tasks = id.length > LONGEST_BATCH_ID ? [] : source.batch(id);
+    const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);
     if (tasks.length === 0) throw notFound("task group", id);
-    return writeJson(c.env.connection, checked(schemas.Group, groupOf(id, tasks, clock.now())));
+    return writeJson(c.env.connection, validated(schemas.Group, schemas.toGroup(id, tasks, clock.now())));
   });
 
-  app.openapi(routes.machines, (c) => c.json(checked(schemas.Machines, source.machines()), 200));
+  app.openapi(routes.machines, (c) => c.json(validated(schemas.Machines, source.machines()), 200));
 
   app.openapi(routes.machine, (c) => {
     const { name } = c.req.valid("param");
     const charts = source.machines();
     if (!Object.hasOwn(charts, name)) throw notFound("statechart", name);
-    return c.json(checked(schemas.Machine, charts[name]), 200);
+    return c.json(validated(schemas.Machine, charts[name]), 200);
   });
 
   app.openapi(routes.events, (c) => {
-    // A stream that nobody reads would be a subscriber for ever.
-    if (c.req.raw.method === "HEAD") return errorAnswer(405, "HEAD is not for a stream.", { Allow: "GET, OPTIONS" });
-    const stream = feed.subscribe(c.env.connection);
-    if (!stream) {
-      const error = `There are ${MOST_SUBSCRIBERS} subscribers, or too much is on its way to them: close one of them.`;
-      return errorAnswer(503, error, { "Retry-After": "5" });
+    // A HEAD request would open a stream that nobody reads, and that would count as a subscriber for ever.
+    if (c.req.raw.method === "HEAD") {
+      return errorResponse(405, "HEAD is not supported for a stream.", { Allow: "GET, OPTIONS" });
     }
-    return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    const stream = feed.subscribe(c.env.connection);
+    if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    const error = `There are ${MAX_SUBSCRIBERS} subscribers, or too much data is on its way to them: close one of them.`;
+    return errorResponse(503, error, { "Retry-After": "5" });
   });
 };

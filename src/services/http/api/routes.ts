@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import * as schemas from "../contract/schemas.ts";
+import { ApiTask } from "../contract/status-source.ts";
 
 const json = <S extends z.ZodType>(description: string, schema: S) => ({
   description,
@@ -9,22 +10,22 @@ const json = <S extends z.ZodType>(description: string, schema: S) => ({
 const error = (description: string) => json(description, schemas.ErrorBody);
 const ofTask = { params: z.object({ id: z.string() }) };
 const unknownTask = error("There is no such task.");
-const severalTasks = error("The id is the beginning of several; their ids are in words.");
+const ambiguousId = error("The id is the beginning of several; the message lists them.");
 const mayNotRead = error("The connection is not the user's own, and the token is missing: see the option `api.reads`.");
-const tooMuch = error("Too much is on its way to those who read, or the plugin is ending.");
+const tooMuch = error("Too much data is on its way to readers, or OpenCode is shutting down.");
 const readErrors = { 401: mayNotRead, 503: tooMuch };
-const ofTaskErrors = { ...readErrors, 404: unknownTask, 409: severalTasks };
+const ofTaskErrors = { ...readErrors, 404: unknownTask, 409: ambiguousId };
 
-/** What can go wrong with everything that changes a task. */
+/** The errors of every route that changes a task. */
 const commandErrors = {
   401: error("No token, or a wrong one."),
   404: unknownTask,
   409: error(
-    "The task's state does not allow it, or no OpenCode has its directory open, or the id is the beginning of several: the reason is in words.",
+    "The task's state does not allow it, or no OpenCode has its directory open, or the id is the beginning of several: the message says which.",
   ),
-  502: error("OpenCode does not do it; its reason is in words."),
+  502: error("OpenCode refuses; the message has its reason."),
   503: tooMuch,
-  504: error("Whoever is to do it has not answered in time, and may do so yet."),
+  504: error("The process that supervises the task has not responded in time, and may still do it."),
 };
 const withToken = [{ token: [] }];
 
@@ -37,8 +38,8 @@ const post = <P extends string>(path: P, summary: string) => ({
 });
 
 export const health = createRoute({
-  ...get("/v1/health", "Whether the server is well"),
-  responses: { 200: json("It is.", schemas.Health) },
+  ...get("/v1/health", "The health of the server"),
+  responses: { 200: json("The server is healthy.", schemas.Health) },
 });
 
 export const stats = createRoute({
@@ -47,11 +48,11 @@ export const stats = createRoute({
 });
 
 export const tasks = createRoute({
-  ...get("/v1/tasks", "The tasks that fit everything that is given, newest first"),
+  ...get("/v1/tasks", "The tasks that match all given parameters, newest first"),
   request: { query: schemas.ListQuery },
   responses: {
-    200: json("A page of them, each shown briefly: `cut` names the fields that are not whole.", schemas.TaskPage),
-    400: error("Names the parameter that is wrong."),
+    200: json("A page of them, with long values shortened: `cut` names the shortened fields.", schemas.TaskPage),
+    400: error("A parameter is wrong; the message names it."),
     ...readErrors,
   },
 });
@@ -59,31 +60,31 @@ export const tasks = createRoute({
 export const task = createRoute({
   ...get("/v1/tasks/{id}", "One task, by its id or an unambiguous beginning of it"),
   request: ofTask,
-  responses: { 200: json("The task, whole.", schemas.Shown), ...ofTaskErrors },
+  responses: { 200: json("The task, with all values complete.", ApiTask), ...ofTaskErrors },
 });
 
 export const logs = createRoute({
-  ...get("/v1/tasks/{id}/logs", "The messages of a task's session, whole and unmasked"),
+  ...get("/v1/tasks/{id}/logs", "The messages of a task's session, complete and unmasked"),
   request: ofTask,
   responses: {
     200: json("The messages, oldest first.", schemas.Logs),
     ...ofTaskErrors,
-    502: error("OpenCode does not give the messages; its reason is in words."),
-    504: error("OpenCode has not given them in time."),
+    502: error("OpenCode does not return the messages; the message has its reason."),
+    504: error("OpenCode has not returned them in time."),
   },
 });
 
 export const journal = createRoute({
-  ...get("/v1/tasks/{id}/events", "The events that a task's machine accepted"),
+  ...get("/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
   request: ofTask,
   responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
 });
 
 export const group = createRoute({
-  ...get("/v1/task-groups/{id}", "The tasks of a batch, and what they come to"),
+  ...get("/v1/task-groups/{id}", "The tasks of a batch, with totals"),
   request: ofTask,
   responses: {
-    200: json("The batch, with each task shown briefly.", schemas.Group),
+    200: json("The batch, with long values of its tasks shortened.", schemas.Group),
     404: error("There is no such batch."),
     ...readErrors,
   },
@@ -105,31 +106,31 @@ export const machine = createRoute({
 });
 
 export const events = createRoute({
-  ...get("/v1/events", "What happens to tasks, from now on"),
+  ...get("/v1/events", "Changes of tasks, from now on"),
   responses: {
     200: {
       description:
-        "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, shown briefly: `cut` names the fields that are not whole; `task.removed` with `{ sessionID }` when a task is cleared that the stream has told of; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. Who does not read is cut off.",
+        "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, long values shortened: `cut` names the shortened fields; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
       content: { "text/event-stream": { schema: schemas.Snapshot } },
     },
     401: mayNotRead,
-    503: error("There are as many subscribers as there may be, or too much is on its way to them."),
+    503: error("There are as many subscribers as allowed, or too much data is on its way to them."),
   },
 });
 
 export const cancel = createRoute({
   ...post("/v1/tasks/{id}/cancel", "Stops a task"),
   request: ofTask,
-  responses: { 200: json("The task.", schemas.Shown), ...commandErrors },
+  responses: { 200: json("The task.", ApiTask), ...commandErrors },
 });
 
 const withBody = <S extends z.ZodType>(schema: S) => ({
   request: { ...ofTask, body: { required: true, content: { "application/json": { schema } } } },
   responses: {
-    200: json("The task.", schemas.Shown),
+    200: json("The task.", ApiTask),
     ...commandErrors,
-    400: error("Names what is wrong in the body."),
-    411: error("The length of the body is not given."),
+    400: error("The body is wrong; the message says how."),
+    411: error("The header Content-Length is missing."),
     413: error("The body is too long."),
     415: error("The body is not application/json."),
   },
@@ -141,11 +142,11 @@ export const resume = createRoute({
 });
 
 export const answers = createRoute({
-  ...post("/v1/tasks/{id}/answers", "Answers a permission or a question that holds a task up"),
+  ...post("/v1/tasks/{id}/answers", "Answers a permission request or a question that a task waits for"),
   ...withBody(schemas.AnswerBody),
 });
 
-/** Every route and the methods that it knows. */
+/** Every route with the methods that it supports. */
 export const METHODS: ReadonlyMap<string, string> = new Map([
   ...[health, stats, tasks, task, logs, journal, group, machines, machine].map(
     (route) => [route.getRoutingPath(), "GET, HEAD, OPTIONS"] as const,

@@ -1,10 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { TaskStatus } from "../../../task.ts";
+import { hasEnded, TaskStatus } from "../../../task.ts";
 import { UserReply } from "../../../user-request.ts";
-import { ShownTask } from "./status-source.ts";
+import type { TaskStats } from "../../store/task-history.ts";
+import { ApiTask } from "./status-source.ts";
 
-/** Tasks on a page, when nothing else is asked for, and at most. Both numbers are the specification's. */
-const PAGE = { default: 50, most: 200 } as const;
+/** Tasks on a page, by default and at most. The specification sets both numbers. */
+const PAGE = { default: 50, max: 200 } as const;
 
 const count = z.int().nonnegative();
 const milliseconds = z.number().nonnegative();
@@ -15,28 +16,26 @@ const digits = z
   .regex(/^\d{1,15}$/, "must be a whole number, 0 or more")
   .transform(Number);
 
-/** What `GET /v1/tasks` takes. */
+/** The query of `GET /v1/tasks`. */
 export const ListQuery = z.object({
   status: TaskStatus.optional(),
   agent: z.string().optional(),
   directory: z.string().optional(),
   batch: z.string().optional(),
   search: z.string().optional(),
-  limit: digits.transform((limit) => Math.min(limit, PAGE.most)).default(PAGE.default),
+  limit: digits.transform((limit) => Math.min(limit, PAGE.max)).default(PAGE.default),
   offset: digits.default(0),
 });
 
-/** What `POST /v1/tasks/{id}/resume` takes. */
+/** The body of `POST /v1/tasks/{id}/resume`. */
 export const ResumeBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
 
-/** What `POST /v1/tasks/{id}/answers` takes. */
+/** The body of `POST /v1/tasks/{id}/answers`. */
 export const AnswerBody = UserReply;
 
 export const ErrorBody = z.object({ error: z.string(), status: z.int() }).meta({ id: "Error" });
 
-export const Shown = ShownTask.meta({ id: "Task" });
-
-export const TaskPage = z.object({ tasks: z.array(Shown), total: count, limit: count, offset: count });
+export const TaskPage = z.object({ tasks: z.array(ApiTask), total: count, limit: count, offset: count });
 
 export const Health = z.object({
   status: z.literal("ok"),
@@ -44,7 +43,7 @@ export const Health = z.object({
   uptime: z.number().nonnegative(),
   version: z.string(),
   taskCount: count,
-  /** As in `server.json`: who finds that file can tell that this is the server which it means. */
+  /** As in `server.json`, so that a reader of that file can verify that this is the server it describes. */
   pid: z.int().positive(),
   startedAt: z.iso.datetime(),
 });
@@ -61,28 +60,56 @@ export const Stats = z
   .meta({ id: "Stats" });
 export type Stats = z.infer<typeof Stats>;
 
+/** Converts the counts of all tasks from the form of the store. */
+export const toStats = ({ total, byStatus, byAgent, duration }: TaskStats): Stats => ({
+  byStatus,
+  byAgent,
+  duration,
+  totalTasks: total,
+  activeTasks: byStatus.running + byStatus.resumed,
+});
+
 export const Group = z.object({
   batchId: z.string(),
   /** In the order of their launch. */
-  tasks: z.array(Shown),
+  tasks: z.array(ApiTask),
   completed: count,
-  /** Those that are resumed too. */
+  /** Including resumed ones. */
   running: count,
   error: count,
   cancelled: count,
   total: count,
-  /** Completed ones of all, from 0 to 1. */
+  /** The share of completed tasks, from 0 to 1. */
   completionRate: z.number().min(0).max(1),
   totalToolCalls: count,
-  /** Milliseconds from the first launch to the last end, or to now while one of them runs. */
+  /** Milliseconds from the first launch to the last end, or until now while one of them runs. */
   duration: milliseconds,
 });
 export type Group = z.infer<typeof Group>;
 
-/** What a task's machine accepted. `at` is epoch milliseconds; further fields are those of its type. */
+/** Summarizes the tasks of a batch. `now` is epoch milliseconds. */
+export const toGroup = (batchId: string, tasks: ApiTask[], now: number): Group => {
+  const countOf = (status: ApiTask["status"]) => tasks.filter((task) => task.status === status).length;
+  const starts = tasks.map(({ startedAt }) => Date.parse(startedAt));
+  const ends = tasks.map((task) => (hasEnded(task) && task.completedAt ? Date.parse(task.completedAt) : now));
+  return {
+    batchId,
+    tasks,
+    completed: countOf("completed"),
+    running: countOf("running") + countOf("resumed"),
+    error: countOf("error"),
+    cancelled: countOf("cancelled"),
+    total: tasks.length,
+    completionRate: tasks.length === 0 ? 0 : countOf("completed") / tasks.length,
+    totalToolCalls: tasks.reduce((sum, { progress }) => sum + progress.toolCalls, 0),
+    duration: tasks.length === 0 ? 0 : Math.max(0, Math.max(...ends) - Math.min(...starts)),
+  };
+};
+
+/** The events that a task's statechart accepted. `at` is epoch milliseconds; other fields depend on the type. */
 export const Journal = z.array(z.looseObject({ type: z.string(), at: z.number() }));
 
-/** The messages of a session, as OpenCode has them. */
+/** The messages of a session, as OpenCode returns them. */
 export const Logs = z.array(z.unknown());
 
 /** Statecharts by name. */
@@ -91,9 +118,9 @@ export const Machine = z.unknown();
 
 /** The data of a `snapshot` event. */
 export const Snapshot = z.object({
-  /** All that have not ended, and the newest that have. */
-  tasks: z.array(Shown),
+  /** All tasks that have not ended, and those that ended last. */
+  tasks: z.array(ApiTask),
   stats: Stats,
-  /** The number of the newest change that is in it. */
+  /** The number of the newest change that it includes. */
   at: count,
 });

@@ -4,75 +4,78 @@ import { Task } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import type { PageFilter, TaskStats } from "../../store/task-history.ts";
 
-/** A task as the API shows it. */
-export const ShownTask = Task.extend({
-  /** The events that its machine would accept now, by name. */
+/** A task as the API returns it. */
+export const ApiTask = Task.extend({
+  /** The types of events that its statechart would accept now. */
   allowed: z.array(z.string()),
-  /** Where it is one of many: the fields that are not whole. At the task itself all are. */
+  /** Where it is one of many: the fields whose values are shortened. Its own route returns them complete. */
   cut: z.array(z.string()).optional(),
-});
-export type ShownTask = z.infer<typeof ShownTask>;
+}).meta({ id: "Task" });
+export type ApiTask = z.infer<typeof ApiTask>;
 
-/** A task that changed, see `ChangedTask`. */
-export interface ShownChange {
+/** A task that changed, with the numbers that `ChangedTask` explains. */
+export interface ApiTaskChange {
   change: number;
   createdChange: number;
-  task: ShownTask;
+  task: ApiTask;
 }
 
-/** Nothing can be shown for now; the message says why. */
+/** Thrown while there is nothing to read from; the message says why. */
 export class SourceUnavailable extends Error {}
 
-/** Why something was not done, in words, and what it lies with. */
-export interface NotDone {
+/** Why something could not be done. */
+export interface SourceFailure {
   ok: false;
   reason: string;
   /**
-   * - `task`: its state does not allow it, or nobody is there who could do it
-   * - `host`: OpenCode does not do it
-   * - `late`: whoever is to do it has not answered in time, and may do so yet
+   * - `task`: its state does not allow it, or no process supervises it
+   * - `host`: OpenCode refuses
+   * - `late`: the process that supervises the task has not responded in time, and may still do it
    */
-  liesWith: "task" | "host" | "late";
+  cause: "task" | "host" | "late";
 }
 
-/** What came of something that was asked. */
-export type Done<T> = { ok: true; value: T } | NotDone;
+/** The result of a call that may fail. */
+export type SourceResult<T> = { ok: true; value: T } | SourceFailure;
 
 /**
- * What the API shows and does: the tasks of all directories and processes that share the store. Where it gives many, each
- * is shown briefly, see `briefly`. Every method may throw `Unavailable`.
+ * What the API reads from and acts on: the tasks of all directories and processes that share the store. Methods that
+ * return several tasks shorten their values, see `briefTask`. Every method may throw `SourceUnavailable`.
  */
 export interface StatusSource {
-  page(filter: PageFilter): { tasks: ShownTask[]; total: number };
-  task(taskId: string): ShownTask | undefined;
+  page(filter: PageFilter): { tasks: ApiTask[]; total: number };
+  task(taskId: string): ApiTask | undefined;
   has(taskId: string): boolean;
-  /** The ids that begin so, at most `limit`. */
+  /** The ids that begin with `beginning`, at most `limit`. */
   idsFrom(beginning: string, limit: number): string[];
   /** All tasks of a batch, in the order of their launch. */
-  batch(batchId: string): ShownTask[];
-  /** What a task's machine accepted, oldest first; undefined when there is no such task. */
+  batch(batchId: string): ApiTask[];
+  /** The events that a task's statechart accepted, oldest first; undefined when there is no such task. */
   journal(taskId: string): TaskEvent[] | undefined;
   stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */
-  live(): ShownTask[];
+  live(): ApiTask[];
   /** The ended tasks that ended last, newest first. */
-  newestEnded(count: number): ShownTask[];
+  newestEnded(count: number): ApiTask[];
   /** The number of the newest change. */
   latestChange(): number;
-  /** How many tasks there are. */
+  /** The number of tasks. */
   count(): number;
-  /** The tasks that changed after that change, each once, in the order of their newest changes; at most `limit`. */
-  changedSince(change: number, limit: number): ShownChange[];
-  /** The messages of a task's session as the host has them: whole and unmasked. */
-  logs(taskId: string): Promise<Done<unknown[]>>;
+  /** The tasks that changed after that change, each once, in the order of their newest changes, at most `limit`. */
+  changedSince(change: number, limit: number): ApiTaskChange[];
+  /** The messages of a task's session as OpenCode returns them: complete and unmasked. */
+  logs(taskId: string): Promise<SourceResult<unknown[]>>;
   /** Stops a task, whichever process supervises it. */
-  cancel(taskId: string): Promise<Done<ShownTask>>;
+  cancel(taskId: string): Promise<SourceResult<ApiTask>>;
   /** Sends a completed task a follow-up prompt, whichever process supervises it. */
-  resume(taskId: string, prompt: string): Promise<Done<ShownTask>>;
-  /** Answers what a task asks, for a person, whichever process supervises it. */
-  answer(taskId: string, answer: UserReply): Promise<Done<ShownTask>>;
+  resume(taskId: string, prompt: string): Promise<SourceResult<ApiTask>>;
+  /** Gives the user's answer to a request of a task, whichever process supervises it. */
+  answer(taskId: string, answer: UserReply): Promise<SourceResult<ApiTask>>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
-  /** Calls the listener after each change that this process made. Those of others show in `changedSince` alone. */
+  /**
+   * Calls the listener after each change that this process makes; returns a function that removes it. Changes of other
+   * processes show in `changedSince` only.
+   */
   onChange(listener: () => void): () => void;
 }

@@ -2,103 +2,105 @@ import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/interval.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { createDiscoveryFiles } from "./files.ts";
-import { type Instance, oldestFirst, stateOf } from "./instance.ts";
+import { type Instance, oldestFirst, probe } from "./instance.ts";
 
-/** Milliseconds between two looks whether `server.json` is without an owner. */
-const LOOK = 2_000;
+/** Milliseconds between checks whether `server.json` still has an owner. */
+const CHECK_INTERVAL_MS = 2_000;
 
-const FAULT = "server.json could not be looked after";
+const FAULT = "could not check or write server.json";
 
 /**
- * Looks in a row at which a server that says nothing still counts as one: it may be stopped, or busy. After that its place
- * is given to one that answers.
+ * Consecutive checks in which a server that does not respond still counts as reachable: it may be stopped, or busy. After
+ * that, another server replaces it in `server.json`.
  */
-const MOST_SILENT = 5;
+const MAX_SILENT_CHECKS = 5;
 
-/** Makes a server known to programs outside, and to the servers of other processes. */
-export interface Discovery {
-  /** Takes its files away: its own, and `server.json` when that is its own. Synchronous, for the end of the process. */
-  end(): void;
+/** A server's entry in the files by which other programs, and the servers of other processes, find it. */
+export interface Announcement {
+  /** Removes the entry, and `server.json` if that names this server. Synchronous, for the end of the process. */
+  withdraw(): void;
 }
 
 /**
- * Writes `instances/<pid>.json`, and `server.json` when no living server owns that and none of those that live is older.
- * Looks again every two seconds, and writes again what somebody has removed. Resolves after the first look.
+ * Announces a server: writes `instances/<pid>.json`, and `server.json` when no reachable server owns that and this one is
+ * the oldest of those that are reachable. Checks both every two seconds, and restores a file that was removed. Resolves
+ * after the first check; rejects when that fails.
  */
 export const announce = async (
   own: Instance & { token: string },
   { folder, clock, log }: { folder: string; clock: Clock; log: Log },
-): Promise<Discovery> => {
+): Promise<Announcement> => {
   const files = createDiscoveryFiles(folder);
   const { token: _, ...instance } = own;
-  const silences = new Map<string, number>();
-  let ended = false;
-  let fault: string | undefined;
+  /** Consecutive checks in which a server did not respond. */
+  const silentChecks = new Map<string, number>();
+  let isWithdrawn = false;
+  let lastFault: string | undefined;
 
-  const isLiving = async (other: Instance): Promise<boolean> => {
+  const isReachable = async (other: Instance): Promise<boolean> => {
     const key = `${other.pid} ${other.port} ${other.startedAt}`;
-    const state = await stateOf(other);
-    const silent = state === "silent" ? (silences.get(key) ?? 0) + 1 : 0;
-    if (silent > 0) silences.set(key, silent);
-    else silences.delete(key);
-    return state === "living" || (silent > 0 && silent <= MOST_SILENT);
+    const state = await probe(other);
+    const silent = state === "silent" ? (silentChecks.get(key) ?? 0) + 1 : 0;
+    if (silent > 0) silentChecks.set(key, silent);
+    else silentChecks.delete(key);
+    return state === "reachable" || (silent > 0 && silent <= MAX_SILENT_CHECKS);
   };
 
-  const named = () => files.readServer();
-  const isOurs = () => named()?.token === own.token;
+  const announced = () => files.readServer();
+  const isOurs = () => announced()?.token === own.token;
 
-  /** The servers that live. What others have left is cleared away. */
-  const living = async (): Promise<Instance[]> => {
+  /** Returns the other servers that are reachable, and removes the files of those that are not. */
+  const reachableOthers = async (): Promise<Instance[]> => {
     const others = files.readInstances().filter(({ pid }) => pid !== own.pid);
-    const lives = await Promise.all(others.map(isLiving));
-    for (const [index, other] of others.entries()) if (!lives[index]) files.removeInstance(other.pid);
-    return others.filter((_other, index) => lives[index]);
+    const reachable = await Promise.all(others.map(isReachable));
+    for (const [index, other] of others.entries()) if (!reachable[index]) files.removeInstance(other.pid);
+    return others.filter((_other, index) => reachable[index]);
   };
 
-  const look = async () => {
+  const check = async () => {
     if (!files.hasInstance(own.pid)) files.writeInstance(instance);
-    const others = await living();
-    if (ended || isOurs()) return;
-    const owner = named();
-    if (owner && (await isLiving(owner))) return;
+    const others = await reachableOthers();
+    if (isWithdrawn || isOurs()) return;
+    const owner = announced();
+    if (owner && (await isReachable(owner))) return;
     if (others.some((other) => oldestFirst(other, own) < 0)) return;
-    // While the port was tried, somebody may have taken it over.
-    if (ended || named()?.startedAt !== owner?.startedAt) return;
+    // Another server may have written the file while the owner was probed.
+    if (isWithdrawn || announced()?.startedAt !== owner?.startedAt) return;
     files.writeServer(own);
   };
 
-  /** A fault is said once, not every two seconds. */
-  const lookAgain = async () => {
+  /** Logs a fault once, not every two seconds. */
+  const checkSafely = async () => {
     try {
-      await look();
-      fault = undefined;
+      await check();
+      lastFault = undefined;
     } catch (error) {
       const reason = errorMessage(error);
-      if (reason !== fault) log.error(FAULT, { reason });
-      fault = reason;
+      if (reason !== lastFault) log.error(FAULT, { reason });
+      lastFault = reason;
     }
   };
 
   files.writeInstance(instance);
   try {
-    const narrowed = files.prepare();
-    if (narrowed.length > 0) log.info("others could look into folders of the plugin: that is closed now", { narrowed });
+    const restricted = files.prepare();
+    if (restricted.length > 0) log.info("took folders of the plugin away from other users", { folders: restricted });
   } catch (error) {
-    // What is in them is for their owner alone all the same.
-    log.error("others may look into the folder of the plugin", { folder, reason: errorMessage(error) });
+    // The files in it are readable by their owner only all the same.
+    log.error("other users may list the folder of the plugin", { folder, reason: errorMessage(error) });
   }
-  await look();
-  const stopLooking = repeat(clock, log, { every: LOOK, work: lookAgain, fault: FAULT });
+  await check();
+  const stopChecking = repeat(clock, log, { every: CHECK_INTERVAL_MS, work: checkSafely, fault: FAULT });
   return {
-    end: () => {
-      ended = true;
-      stopLooking();
+    withdraw: () => {
+      isWithdrawn = true;
+      stopChecking();
       try {
         if (isOurs()) files.removeServer();
         files.removeInstance(own.pid);
       } catch (error) {
-        // Others find out that nobody is behind them; what else has to end must not be held up.
-        log.error("the files by which the status API is found could not be removed", { reason: errorMessage(error) });
+        // Other servers find out that this one is gone; the rest of the shutdown must go on.
+        log.error("could not remove the files by which the status API is found", { reason: errorMessage(error) });
       }
     },
   };

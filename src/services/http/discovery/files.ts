@@ -4,23 +4,23 @@ import type { z } from "zod";
 import { makePrivateFolder } from "../../platform/private-files.ts";
 import { Instance, ServerFile } from "./instance.ts";
 
-/** The files by which servers are found. All calls are synchronous: some are made while the process exits. */
+/** The files by which servers are found. All methods are synchronous: some are called while the process exits. */
 export interface DiscoveryFiles {
-  /** Makes the folders, for their owner alone. Returns those that others could look into until now. May throw. */
+  /** Creates the folders, for their owner alone. Returns those to which other users had access until now. May throw. */
   prepare(): string[];
-  /** What `server.json` says; undefined: nothing that can be read. */
+  /** Returns the content of `server.json`; undefined when it is missing or invalid. */
   readServer(): ServerFile | undefined;
   writeServer(server: ServerFile): void;
   removeServer(): void;
-  /** What all servers say of themselves. */
+  /** Returns the entries of all servers. Invalid ones are left out. */
   readInstances(): Instance[];
   writeInstance(instance: Instance): void;
   hasInstance(pid: number): boolean;
-  /** Removes all that a process has left. */
+  /** Removes the files of a process. */
   removeInstance(pid: number): void;
 }
 
-/** In the plugin's data folder, which is made where it is not there. */
+/** Creates the access to the discovery files in the plugin's data folder, which need not exist. */
 export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
   const serverFile = join(folder, "server.json");
   const instances = join(folder, "instances");
@@ -35,15 +35,15 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
     }
   };
 
-  /** The folder may be gone: somebody has removed it. */
-  const namesOfInstances = () => (existsSync(instances) ? readdirSync(instances) : []);
+  /** Somebody may have removed the folder. */
+  const instanceNames = () => (existsSync(instances) ? readdirSync(instances) : []);
 
-  /** Where the folder is gone, or is none any more, there is nothing to remove. */
+  /** Does nothing where the folder is missing, or has been replaced by a file. */
   const remove = (path: string) => {
     if (existsSync(path)) rmSync(path, { force: true });
   };
 
-  /** Whoever reads at the same time finds all of the old text or all of the new one. */
+  /** Writes atomically: a concurrent reader finds either the old content or the new one. */
   const write = (path: string, value: Instance) => {
     mkdirSync(instances, { recursive: true, mode: 0o700 });
     const temporary = temporaryOf(value.pid);
@@ -58,7 +58,7 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
     writeServer: (server) => write(serverFile, server),
     removeServer: () => remove(serverFile),
     readInstances: () =>
-      namesOfInstances().flatMap((name) => {
+      instanceNames().flatMap((name) => {
         const pid = Number(/^(\d+)\.json$/.exec(name)?.[1]);
         const instance = pid ? read(fileOf(pid), Instance) : undefined;
         return instance?.pid === pid ? [instance] : [];

@@ -1,8 +1,8 @@
 import { get } from "node:http";
 import { z } from "zod";
-import { LOOPBACK } from "../server/listener.ts";
+import { LOOPBACK } from "../loopback.ts";
 
-/** A server as other processes see it: what stands in `instances/<pid>.json`. */
+/** A server, as other processes see it: the content of `instances/<pid>.json`. */
 export const Instance = z.object({
   port: z.int().min(1).max(65_535),
   pid: z.int().positive(),
@@ -11,18 +11,18 @@ export const Instance = z.object({
 });
 export type Instance = z.infer<typeof Instance>;
 
-/** What stands in `server.json`. Others may have written theirs without a token. */
+/** The content of `server.json`. Another program may have written one without a token. */
 export const ServerFile = Instance.extend({ token: z.string().optional() });
 export type ServerFile = z.infer<typeof ServerFile>;
 
-/** Orders the oldest first. */
+/** Compares by age, for sorting: the oldest first. */
 export const oldestFirst = (one: Instance, other: Instance): number =>
   Date.parse(one.startedAt) - Date.parse(other.startedAt) || one.pid - other.pid;
 
-/** Milliseconds that a server has to say who it is. One that is stopped or busy does not. */
-const PATIENCE = 1_000;
+/** Milliseconds in which a server has to respond. One that is stopped or busy does not. */
+const PROBE_TIMEOUT_MS = 1_000;
 
-/** What a server says of itself. Another program, or another server, at its port says something else. */
+/** The part of `/v1/health` that identifies a server. Another program, or another server, at its port differs in it. */
 const Health = Instance.pick({ pid: true, startedAt: true });
 
 const hasProcess = (pid: number): boolean => {
@@ -30,35 +30,36 @@ const hasProcess = (pid: number): boolean => {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's process: it is there.
+    // EPERM: the process exists, and belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 };
 
-/** The longest answer of `/v1/health` that is read. */
-const LONGEST = 10_000;
+/** Characters of a response of `/v1/health` that are read at most. */
+const MAX_RESPONSE_CHARS = 10_000;
 
-/** What is said at a port: JSON, or undefined where it is none; nothing for as long as it is waited for; or refused. */
-const healthAt = (port: number): Promise<{ said: unknown } | "silent" | "refused"> =>
+/** Requests `/v1/health`. `body` is the parsed JSON, undefined for anything else; `silent`: no response in time. */
+const healthAt = (port: number): Promise<{ body: unknown } | "silent" | "refused"> =>
   new Promise((resolve) => {
-    const ask = get({ port, host: LOOPBACK, path: "/v1/health", agent: false, timeout: PATIENCE }, (answer) => {
+    const options = { port, host: LOOPBACK, path: "/v1/health", agent: false, timeout: PROBE_TIMEOUT_MS };
+    const request = get(options, (response) => {
       let text = "";
-      answer.setEncoding("utf8");
-      answer.on("data", (part: string) => {
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => {
         text += part;
-        if (text.length > LONGEST) answer.destroy();
+        if (text.length > MAX_RESPONSE_CHARS) response.destroy();
       });
-      answer.on("error", () => resolve({ said: undefined }));
-      answer.on("close", () => resolve({ said: parsed(text) }));
+      response.on("error", () => resolve({ body: undefined }));
+      response.on("close", () => resolve({ body: parseJson(text) }));
     });
-    ask.on("timeout", () => {
+    request.on("timeout", () => {
       resolve("silent");
-      ask.destroy();
+      request.destroy();
     });
-    ask.on("error", () => resolve("refused"));
+    request.on("error", () => resolve("refused"));
   });
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -67,15 +68,15 @@ const parsed = (text: string): unknown => {
 };
 
 /**
- * Whether another process's server is there: `living` when it says so itself. That its process id is alive says nothing,
- * and that its port is listened on little: the system gives both again. `silent` when something is there that has not
- * answered yet.
+ * Checks whether the server of another process still exists: `reachable` when it says so itself, `silent` when something
+ * listens at its port and has not responded in time. A process with its id proves nothing, and a program that listens at
+ * its port little, since the system assigns both again.
  */
-export const stateOf = async ({ pid, port, startedAt }: Instance): Promise<"living" | "silent" | "gone"> => {
+export const probe = async ({ pid, port, startedAt }: Instance): Promise<"reachable" | "silent" | "gone"> => {
   if (pid === process.pid || !hasProcess(pid)) return "gone";
   const health = await healthAt(port);
   if (health === "refused") return "gone";
   if (health === "silent") return "silent";
-  const { data } = Health.safeParse(health.said);
-  return data?.pid === pid && data.startedAt === startedAt ? "living" : "gone";
+  const { data } = Health.safeParse(health.body);
+  return data?.pid === pid && data.startedAt === startedAt ? "reachable" : "gone";
 };

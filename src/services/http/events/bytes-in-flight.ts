@@ -1,40 +1,40 @@
-/** Bytes that were handed out and are not known to be taken. */
+/** Bounds the bytes that streams have handed out and that are not known to have been read. */
 export interface BytesInFlight {
-  /** The bytes of all. */
-  bytes(): number;
-  /** Counts somebody's from now on, until the returned function is called. `behind` says how many they are. */
-  count(reader: SlowReader): () => void;
-  /** True when so many more can be handed out. One who is alone is always served. */
+  /** The bytes of all readers. */
+  total(): number;
+  /** Adds a reader; returns a function that removes it. */
+  add(reader: Reader): () => void;
+  /** True when so many more bytes can be handed out. A reader that is the only one is always served. */
   hasRoom(more: number): boolean;
-  /** Drops whoever is furthest behind, until there is room again. */
-  relieve(): void;
+  /** Drops the reader that is furthest behind, until the total is within the bound. */
+  dropSlowest(): void;
 }
 
-/** Somebody whom bytes are on their way to. */
-export interface SlowReader {
-  /** Bytes that were handed out and are not known to be taken. */
-  behind(): number;
-  /** Ends it, and lets go of what it has not taken. */
+/** Somebody who reads a stream. */
+export interface Reader {
+  /** Bytes that were handed out to it and are not known to have been read. */
+  unread(): number;
+  /** Closes its connection and frees what it has not read. */
   drop(): void;
 }
 
-/** At most `most` bytes, be it many who are a little behind or few who are far behind. */
-export const createBytesInFlight = (most: number): BytesInFlight => {
-  const readers = new Set<SlowReader>();
-  const bytes = () => [...readers].reduce((sum, reader) => sum + reader.behind(), 0);
+/** Creates a bound of `max` bytes, whether they belong to many readers that are a little behind or to few far behind. */
+export const createBytesInFlight = (max: number): BytesInFlight => {
+  const readers = new Set<Reader>();
+  const total = () => [...readers].reduce((sum, reader) => sum + reader.unread(), 0);
   return {
-    bytes,
-    count: (reader) => {
+    total,
+    add: (reader) => {
       readers.add(reader);
       return () => void readers.delete(reader);
     },
     hasRoom: (more) => {
-      const underWay = bytes();
-      return underWay === 0 || underWay + more <= most;
+      const bytes = total();
+      return bytes === 0 || bytes + more <= max;
     },
-    relieve: () => {
-      while (bytes() > most) {
-        const slowest = [...readers].reduce((one, other) => (other.behind() > one.behind() ? other : one));
+    dropSlowest: () => {
+      while (total() > max) {
+        const slowest = [...readers].reduce((one, other) => (other.unread() > one.unread() ? other : one));
         readers.delete(slowest);
         slowest.drop();
       }

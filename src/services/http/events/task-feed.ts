@@ -1,179 +1,109 @@
 import { hasEnded } from "../../../task.ts";
-import type { Clock } from "../../platform/clock.ts";
-import { repeat } from "../../platform/interval.ts";
-import type { Log } from "../../platform/log.ts";
-import { errorMessage } from "../../platform/log.ts";
-import { statsOf } from "../contract/stats.ts";
-import type { ShownChange, StatusSource } from "../contract/status-source.ts";
-import type { BytesInFlight } from "./bytes-in-flight.ts";
+import { toStats } from "../contract/schemas.ts";
+import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
+import { type Broadcast, type BroadcastDeps, createBroadcast } from "./broadcast.ts";
 import { eventNames } from "./change-events.ts";
-import { bytes, type ClientConnection, createSseStream, frame, type SseStream } from "./sse-stream.ts";
+import { bytes, frame } from "./sse-stream.ts";
 
-/** The events of one process: read once, written once, sent to all who subscribe. */
-export interface TaskFeed {
-  /** A stream that begins with a snapshot; undefined when there are as many subscribers as there may be, or no room. */
-  subscribe(connection: ClientConnection): ReadableStream<Uint8Array> | undefined;
-  /** Ends all streams. */
-  stop(): void;
-}
+/** The changes of tasks as events. Each stream begins with a snapshot of the tasks. */
+export type TaskFeed = Broadcast;
 
-/** A dashboard needs one or two; each costs a connection. What all cost in memory is `MOST_UNDER_WAY`. */
-export const MOST_SUBSCRIBERS = 100;
+/** A dashboard needs one or two. Each costs a connection; `MAX_BYTES_IN_FLIGHT` bounds what all cost in memory. */
+export const MAX_SUBSCRIBERS = 100;
 
 /** Ended tasks in a snapshot. */
-const NEWEST_ENDED = 200;
+const ENDED_TASKS = 200;
 
-/** Milliseconds for which changes are gathered: far below what a person notices, and one reading for many of them. */
-const GATHER = 15;
+/** Milliseconds for which changes are gathered: far below what a person notices, and one reading serves many of them. */
+const GATHER_MS = 15;
 
-/** Milliseconds between two looks for changes of other processes, of which nobody tells. They are to show within 2 s. */
-const POLL = 1_000;
+/** Milliseconds between checks for changes of other processes, which send no signal. They are to show within 2 s. */
+const POLL_MS = 1_000;
 
 /** Changes that are read at a time. */
-const AT_A_TIME = 200;
+const CHANGES_PER_READ = 200;
 
-const FAULT = "the changes of tasks could not be read";
-
-/** Changes that wait for a file have numbers between two whole ones: shown is the lower one, again and again. */
+/** A change that waits for the database file has a number between two whole ones; clients see the lower one repeatedly. */
 const shownNumber = (change: number): number => Math.floor(change);
 
-/** Reads nothing while nobody has subscribed. */
-export const createTaskFeed = (source: StatusSource, clock: Clock, log: Log, underWay: BytesInFlight): TaskFeed => {
-  const subscribers = new Set<SseStream>();
+/** Creates the feed of all tasks. It reads nothing while nobody has subscribed. */
+export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskFeed => {
   const live = new Set<string>();
-  /** The tasks that a stream has told of. */
-  const told = new Set<string>();
-  const known = { at: 0, readAt: "", live, count: 0 };
-  /** The newest one, for all who come before anything else happens. */
-  let newest: { frame: Uint8Array; at: number; count: number } | undefined;
-  let stopReading: (() => void) | undefined;
+  /** The tasks that the stream has mentioned. */
+  const mentioned = new Set<string>();
+  const last = { change: 0, at: "", live, count: 0 };
+  /** The newest snapshot, for all who subscribe before anything else happens. */
+  let snapshot: { frame: Uint8Array; change: number; count: number } | undefined;
 
-  const nowISO = () => new Date(clock.now()).toISOString();
+  const nowISO = () => new Date(deps.clock.now()).toISOString();
 
-  const framesOf = (change: ShownChange): string => {
-    const data = JSON.stringify(change.task);
-    const names = eventNames(change, known);
-    if (hasEnded(change.task)) live.delete(change.task.sessionID);
-    else live.add(change.task.sessionID);
-    told.add(change.task.sessionID);
-    if (change.createdChange > known.at) known.count += 1;
+  const framesOf = (change: ApiTaskChange): string => {
+    const { task } = change;
+    const data = JSON.stringify(task);
+    const names = eventNames(change, last);
+    if (hasEnded(task)) live.delete(task.sessionID);
+    else live.add(task.sessionID);
+    mentioned.add(task.sessionID);
+    if (change.createdChange > last.change) last.count += 1;
     return names.map((name) => frame(name, data, shownNumber(change.change))).join("");
   };
 
-  const send = (frames: string) => {
-    const chunk = bytes(frames);
-    for (const subscriber of [...subscribers]) subscriber.send(chunk);
-    underWay.relieve();
-  };
-
   /**
-   * Sends which tasks are gone. A removal has no number: it shows in how many tasks there are. Where a launch that has not
-   * been read yet makes up for it, the next time shows it.
+   * Returns the frames of the tasks that were cleared. A removal has no number: it shows in the number of tasks. Where a
+   * launch that has not been read yet makes up for it, the next reading finds it.
    */
-  const readRemovals = () => {
+  const removals = (): string => {
     const count = source.count();
-    if (count === known.count) return;
-    known.count = count;
-    const gone = [...told].filter((id) => !source.has(id));
+    if (count === last.count) return "";
+    last.count = count;
+    const gone = [...mentioned].filter((id) => !source.has(id));
     for (const id of gone) {
-      told.delete(id);
+      mentioned.delete(id);
       live.delete(id);
     }
-    const at = shownNumber(known.at);
-    if (gone.length > 0)
-      send(gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join(""));
+    const at = shownNumber(last.change);
+    return gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join("");
   };
 
-  /** Sends what has changed since the last time. */
-  const read = () => {
-    const readAt = nowISO();
+  function* since(): Iterable<string> {
+    const at = nowISO();
     for (;;) {
-      const changes = source.changedSince(known.at, AT_A_TIME);
-      const last = changes.at(-1);
-      if (!last) break;
-      send(changes.map(framesOf).join(""));
-      known.at = last.change;
-      if (changes.length < AT_A_TIME) break;
+      const changes = source.changedSince(last.change, CHANGES_PER_READ);
+      const newest = changes.at(-1);
+      if (!newest) break;
+      yield changes.map(framesOf).join("");
+      last.change = newest.change;
+      if (changes.length < CHANGES_PER_READ) break;
     }
-    readRemovals();
-    known.readAt = readAt;
-  };
-
-  const readSafely = () => {
-    try {
-      read();
-    } catch (error) {
-      log.error(FAULT, { reason: errorMessage(error) });
-    }
-  };
+    const removed = removals();
+    if (removed !== "") yield removed;
+    last.at = at;
+  }
 
   const begin = () => {
-    known.at = source.latestChange();
-    known.count = source.count();
-    known.readAt = nowISO();
+    last.change = source.latestChange();
+    last.count = source.count();
+    last.at = nowISO();
     live.clear();
-    told.clear();
+    mentioned.clear();
     for (const { sessionID } of source.live()) live.add(sessionID);
-    let callOff: (() => void) | undefined;
-    const stopListening = source.onChange(() => {
-      callOff ??= clock.after(GATHER, () => {
-        callOff = undefined;
-        readSafely();
-      });
-    });
-    const stopPolling = repeat(clock, log, { every: POLL, work: read, fault: FAULT });
-    stopReading = () => {
-      stopListening();
-      stopPolling();
-      callOff?.();
+    return () => {
+      snapshot = undefined;
     };
   };
 
-  const restIfUnread = () => {
-    if (subscribers.size > 0) return;
-    stopReading?.();
-    stopReading = undefined;
-    newest = undefined;
+  const first = (): Uint8Array => {
+    if (snapshot?.change === last.change && snapshot.count === last.count) return snapshot.frame;
+    // A task that another process ends between the two readings is in both; the later one counts.
+    const tasks = new Map([...source.live(), ...source.newestEnded(ENDED_TASKS)].map((task) => [task.sessionID, task]));
+    for (const id of tasks.keys()) mentioned.add(id);
+    const at = shownNumber(last.change);
+    const data = { tasks: [...tasks.values()], stats: toStats(source.stats()), at };
+    const { change, count } = last;
+    snapshot = { frame: bytes(frame("snapshot", JSON.stringify(data), at)), change, count };
+    return snapshot.frame;
   };
 
-  /** What everybody who gets all changes after `known.at` must know before. */
-  const snapshot = (): Uint8Array => {
-    if (newest?.at === known.at && newest.count === known.count) return newest.frame;
-    // A task that another process ends between the two readings is in both: as it was, and as it is.
-    const tasks = new Map(
-      [...source.live(), ...source.newestEnded(NEWEST_ENDED)].map((task) => [task.sessionID, task]),
-    );
-    for (const id of tasks.keys()) told.add(id);
-    const at = shownNumber(known.at);
-    const data = { tasks: [...tasks.values()], stats: statsOf(source.stats()), at };
-    newest = { frame: bytes(frame("snapshot", JSON.stringify(data), at)), at: known.at, count: known.count };
-    return newest.frame;
-  };
-
-  return {
-    subscribe: (connection) => {
-      if (subscribers.size >= MOST_SUBSCRIBERS) return undefined;
-      try {
-        // Those who are there get what the snapshot will have, so that all go on from the same number.
-        if (stopReading) read();
-        else begin();
-        const subscriber = createSseStream(snapshot(), {
-          clock,
-          connection,
-          underWay,
-          onGone: (gone) => {
-            subscribers.delete(gone);
-            restIfUnread();
-          },
-        });
-        if (subscriber) subscribers.add(subscriber);
-        return subscriber?.stream;
-      } finally {
-        restIfUnread();
-      }
-    },
-    stop: () => {
-      for (const subscriber of [...subscribers]) subscriber.end();
-    },
-  };
+  const limits = { maxSubscribers: MAX_SUBSCRIBERS, gatherMs: GATHER_MS, pollMs: POLL_MS };
+  return createBroadcast({ ...limits, begin, first, since, onChange: source.onChange }, deps);
 };

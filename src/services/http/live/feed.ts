@@ -1,83 +1,34 @@
 import type { LiveSource } from "../../inspection/protocol.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { BytesInFlight } from "../events/bytes-in-flight.ts";
-import { bytes, type ClientConnection, createSseStream, frame, type SseStream } from "../events/sse-stream.ts";
+import { type Broadcast, type BroadcastDeps, createBroadcast } from "../events/broadcast.ts";
+import { bytes, frame } from "../events/sse-stream.ts";
 
-/** What can be watched, sent to all who watch it. */
-export interface LiveFeed {
-  /** A stream that begins with all that is kept; undefined when there are as many watchers as there may be, or no room. */
-  subscribe(connection: ClientConnection): ReadableStream<Uint8Array> | undefined;
-  /** Ends all streams. */
-  stop(): void;
-}
+/** A live source as events: a stream begins with `begin`, which has all that is kept; each `more` has what was added. */
+export type LiveFeed = Broadcast;
 
-/** A person has a page or two open; each costs a connection and up to `MOST_UNREAD` of memory. */
-export const MOST_WATCHERS = 10;
+/** A person has a page or two open. Each costs a connection and up to `MAX_UNREAD_BYTES` of memory. */
+export const MAX_VIEWERS = 10;
 
-/** Milliseconds for which steps are gathered: one event of the host leads to a dozen, and no eye sees them apart. */
-const GATHER = 40;
+/** Milliseconds for which steps are gathered: one event of the host leads to a dozen, and no eye tells them apart. */
+const GATHER_MS = 40;
 
-/** Reads nothing while nobody has subscribed. The event `begin` has all that is kept, each `more` what has come since. */
-export const createLiveFeed = (watched: LiveSource, clock: Clock, underWay: BytesInFlight): LiveFeed => {
-  const subscribers = new Set<SseStream>();
-  let known = 0;
-  let callOff: (() => void) | undefined;
-  let stopListening: (() => void) | undefined;
+/** Creates the feed of a source. It reads nothing while nobody has subscribed. */
+export const createLiveFeed = (source: LiveSource, deps: BroadcastDeps): LiveFeed => {
+  let upTo = 0;
 
-  const written = (name: "begin" | "more", since: { upTo: number }): Uint8Array =>
-    bytes(frame(name, JSON.stringify(since), since.upTo));
-
-  const stop = () => {
-    for (const subscriber of [...subscribers]) subscriber.end();
+  const format = (name: "begin" | "more", message: { upTo: number }): string => {
+    upTo = message.upTo;
+    return frame(name, JSON.stringify(message), upTo);
   };
 
-  const sendMore = () => {
-    if (!watched.isOn()) return stop();
-    const more = watched.since(known);
-    if (more.upTo === known) return;
-    known = more.upTo;
-    const chunk = written("more", more);
-    for (const subscriber of [...subscribers]) subscriber.send(chunk);
-    underWay.relieve();
+  const since = (): string[] | undefined => {
+    if (!source.isOn()) return undefined;
+    const more = source.since(upTo);
+    return more.upTo === upTo ? [] : [format("more", more)];
   };
 
-  const listen = () => {
-    known = watched.since(0).upTo;
-    stopListening = watched.onChange(() => {
-      callOff ??= clock.after(GATHER, () => {
-        callOff = undefined;
-        sendMore();
-      });
-    });
-  };
-
-  const restIfUnread = () => {
-    if (subscribers.size > 0) return;
-    stopListening?.();
-    stopListening = undefined;
-    callOff?.();
-    callOff = undefined;
-  };
-
-  return {
-    subscribe: (connection) => {
-      if (subscribers.size >= MOST_WATCHERS) return undefined;
-      // Those who are there get what the newcomer begins with, so that all go on from the same number.
-      if (stopListening) sendMore();
-      else listen();
-      const subscriber = createSseStream(written("begin", watched.since(0)), {
-        clock,
-        connection,
-        underWay,
-        onGone: (gone) => {
-          subscribers.delete(gone);
-          restIfUnread();
-        },
-      });
-      if (subscriber) subscribers.add(subscriber);
-      else restIfUnread();
-      return subscriber?.stream;
-    },
-    stop,
-  };
+  const first = () => bytes(format("begin", source.since(0)));
+  return createBroadcast(
+    { maxSubscribers: MAX_VIEWERS, gatherMs: GATHER_MS, first, since, onChange: source.onChange },
+    deps,
+  );
 };

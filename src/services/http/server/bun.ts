@@ -1,13 +1,14 @@
-import { errorAnswer } from "../access/responses.ts";
-import { type Listen, LOOPBACK } from "./listener.ts";
+import { errorResponse } from "../access/responses.ts";
+import { LOOPBACK } from "../loopback.ts";
+import type { Listen } from "./listener.ts";
 
-/** As much of `Bun.serve` as is used here. Bun's whole types would bring globals that Node does not have. */
+/** The part of `Bun.serve` that is used here. Bun's own types would declare globals that Node does not have. */
 interface BunServer {
   port: number;
   pendingRequests: number;
   stop(closeActiveConnections?: boolean): Promise<void>;
   unref(): void;
-  /** Seconds until a request's connection is closed; 0: never. Writing to it gives it no more time. */
+  /** Seconds after which a request's connection is closed; 0: never. Writing to it does not extend the time. */
   timeout(request: Request, seconds: number): void;
   requestIP(request: Request): { address: string; port: number } | null;
 }
@@ -19,7 +20,7 @@ interface BunRuntime {
     port: number;
     development: false;
     reusePort: false;
-    /** Seconds for which a connection may rest, and for which a request may take; at most 255. */
+    /** Seconds for which a connection may be idle, and for which a request may take; at most 255. */
     idleTimeout: number;
     fetch(request: Request, server: BunServer): Response | Promise<Response>;
     error(error: Error): Response;
@@ -27,21 +28,21 @@ interface BunRuntime {
 }
 
 /**
- * Before 1.4, Bun takes whatever a stream has and buffers it, however little the other side reads
- * (https://github.com/oven-sh/bun/issues/32469). Nobody can tell how much it holds: it can only be bounded by all that
- * was sent. At ten changes a second of 3 kB a stream then lasts for some five minutes; after that, an `EventSource`
- * connects again by itself, and gets a snapshot.
+ * Before 1.4, Bun takes everything that a stream has and buffers it, however little the client reads
+ * (https://github.com/oven-sh/bun/issues/32469), and does not tell how much it holds. The only bound is on everything that
+ * was sent. With ten changes of 3 kB a second, a stream then lasts for about five minutes; after that, an `EventSource`
+ * reconnects by itself and gets a new snapshot.
  */
-const MOST_BYTES_UNTOLD = 8 * 1_048_576;
+const MAX_STREAM_BYTES = 8 * 1_048_576;
 
-/** True for those versions of Bun that ask a stream for more only as the other side reads. */
-export const tellsBackpressure = (version: string): boolean => {
+/** True for versions of Bun that ask a stream for more only as the client reads. */
+export const hasBackpressure = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > 1 || (major === 1 && minor >= 4);
 };
 
-const tooMany = (): Response =>
-  errorAnswer(503, "Too much is asked at once. Try again.", { Connection: "close", "Retry-After": "1" });
+const tooManyRequests = (): Response =>
+  errorResponse(503, "There are too many requests at once. Try again.", { Connection: "close", "Retry-After": "1" });
 
 const bun = (): BunRuntime => {
   const runtime = (globalThis as { Bun?: BunRuntime }).Bun;
@@ -50,44 +51,42 @@ const bun = (): BunRuntime => {
 };
 
 /**
- * By `Bun.serve`. What Bun refuses by itself has none of our headers: whatever is no HTTP, headers that are too long, and
- * `OPTIONS *`.
+ * Listens with `Bun.serve`. The responses with which Bun itself refuses a request have none of our headers: to anything
+ * that is not HTTP, to headers that are too long, and to `OPTIONS *`.
  */
-export const listenOnBun: Listen = async (port, answer, { patience, connections }) => {
+export const listenOnBun: Listen = async (port, handle, { timeoutMs, maxConnections }) => {
   const { serve, version } = bun();
-  const mostBytes = tellsBackpressure(version) ? undefined : MOST_BYTES_UNTOLD;
+  const maxStreamBytes = hasBackpressure(version) ? undefined : MAX_STREAM_BYTES;
   const server = serve({
     hostname: LOOPBACK,
     port,
     development: false,
-    // Without it, `development: false` has Bun share the port with whoever else does so (seen in 1.3.14 and 1.4.5).
+    // By default, `development: false` makes Bun share the port with others that do so (seen in 1.3.14 and 1.4.5).
     reusePort: false,
-    idleTimeout: Math.min(255, Math.ceil(patience / 1_000)),
+    idleTimeout: Math.min(255, Math.ceil(timeoutMs / 1_000)),
     fetch: (request, self) => {
-      if (self.pendingRequests > connections) return tooMany();
+      if (self.pendingRequests > maxConnections) return tooManyRequests();
       const remote = self.requestIP(request);
-      return answer(request, {
-        mostBytes,
-        ends: remote ? { remote, local: { address: LOOPBACK, port: self.port } } : undefined,
-        unsent: () => 0,
-        keepOpen: () => self.timeout(request, 0),
-        drop: () => self.timeout(request, 1),
+      return handle(request, {
+        maxStreamBytes,
+        endpoints: remote ? { remote, local: { address: LOOPBACK, port: self.port } } : undefined,
+        unsentBytes: () => 0,
+        disableTimeout: () => self.timeout(request, 0),
+        abort: () => self.timeout(request, 1),
       });
     },
-    error: () => errorAnswer(500, "The status API could not answer."),
+    error: () => errorResponse(500, "The status API failed to handle the request."),
   });
   server.unref();
   return {
     port: server.port,
-    close: async (within) => {
-      let late: NodeJS.Timeout | undefined;
-      await Promise.race([
-        server.stop(),
-        new Promise((resolve) => {
-          late = setTimeout(resolve, within);
-        }),
-      ]);
-      clearTimeout(late);
+    close: async (withinMs) => {
+      let timer: NodeJS.Timeout | undefined;
+      const timedOut = new Promise((resolve) => {
+        timer = setTimeout(resolve, withinMs);
+      });
+      await Promise.race([server.stop(), timedOut]);
+      clearTimeout(timer);
       await server.stop(true);
     },
   };

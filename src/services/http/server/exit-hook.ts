@@ -1,28 +1,28 @@
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
- * Has `clean` called when the process exits or is told to, and then `finish`; the process exits all the same, just as
- * it would have without. Returns how to call that off.
+ * Calls `cleanUp` when the process exits or gets SIGINT or SIGTERM, and after a signal also `finish`. The process then
+ * exits just as it would have without this. Returns a function that removes the hook.
  *
- * A listener to a signal takes away its default, which is to end the process. So when nobody else listens, the signal is
- * sent again after that, without our listener; when somebody does, exiting is their business.
+ * A listener for a signal replaces its default action, which is to end the process. So if nothing else listens, the
+ * signal is sent once more after `finish`, without our listener; if something else does, it decides whether to exit.
  */
-export const onProcessExit = (clean: () => void, finish: () => Promise<void>): (() => void) => {
-  const part = (signal: NodeJS.Signals) => {
-    callOff();
-    // Asked before anybody else's listener has run: one that listens once is gone after that.
-    const isOthersBusiness = process.listenerCount(signal) > 0;
-    clean();
-    const leave = () => {
-      if (!isOthersBusiness) process.kill(process.pid, signal);
+export const onProcessExit = (cleanUp: () => void, finish: () => Promise<void>): (() => void) => {
+  const onSignal = (signal: NodeJS.Signals) => {
+    remove();
+    // Checked before other listeners have run: one that was added by `once` is gone afterwards.
+    const hasOtherListeners = process.listenerCount(signal) > 0;
+    cleanUp();
+    const exit = () => {
+      if (!hasOtherListeners) process.kill(process.pid, signal);
     };
-    void finish().then(leave, leave);
+    void finish().then(exit, exit);
   };
-  const callOff = () => {
-    process.off("exit", clean);
-    for (const signal of SIGNALS) process.off(signal, part);
+  const remove = () => {
+    process.off("exit", cleanUp);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   };
-  process.on("exit", clean);
-  for (const signal of SIGNALS) process.prependListener(signal, part);
-  return callOff;
+  process.on("exit", cleanUp);
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
+  return remove;
 };

@@ -1,31 +1,51 @@
-import type { RequestHandler } from "../api/app.ts";
+import type { Log } from "../../platform/log.ts";
+import type { RequestHandler } from "../access/app-env.ts";
 
 /** A server that accepts connections. */
 export interface Listener {
   port: number;
-  /** Accepts no more, and resolves when what is under way is answered, or after so many milliseconds. */
-  close(within: number): Promise<void>;
+  /** Accepts no more connections, and resolves when all pending responses are out, after `withinMs` at the latest. */
+  close(withinMs: number): Promise<void>;
 }
 
 /** What connections may cost. */
 export interface Limits {
   /**
-   * Milliseconds for which a connection may rest, and that a request may take to come or its answer to be taken; then
-   * the connection is closed. Streams are not limited. Bun counts in steps of four seconds.
+   * Milliseconds for which a connection may be idle, a request may take to arrive, and its response to be read; then the
+   * connection is closed. Streams are not limited. Bun counts in steps of four seconds.
    */
-  patience: number;
-  /** Connections at the same time. On Bun, which does not count them: requests under way. */
-  connections: number;
+  timeoutMs: number;
+  /** Simultaneous connections. On Bun, which does not count those: pending requests. */
+  maxConnections: number;
 }
 
 /**
- * Longer than any answer takes: 15 s are the longest that OpenCode, or another process, is waited for. And as many
- * connections as all streams take, and as many again: a process may often have no more than 1,024 files open.
+ * The default limits. The time is longer than any response takes: OpenCode, or another process, is waited for 15 s at
+ * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
  */
-export const LIMITS: Limits = { patience: 30_000, connections: 256 };
+export const LIMITS: Limits = { timeoutMs: 30_000, maxConnections: 256 };
 
-/** Where the server is bound to: this machine alone can reach it. */
-export const LOOPBACK = "127.0.0.1";
+/** Listens on a port of loopback, without keeping the process alive. Rejects when the port cannot be used. */
+export type Listen = (port: number, handle: RequestHandler, limits: Limits) => Promise<Listener>;
 
-/** Listens on a port of loopback, without keeping the process alive. Throws when it cannot. */
-export type Listen = (port: number, answer: RequestHandler, limits: Limits) => Promise<Listener>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** False when the environment switches the server off. */
+export const isEnabled = (env: Environment): boolean => env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
+
+const DEFAULT_PORT = 5_165;
+const MAX_PORT = 65_535;
+const PORTS_TO_TRY = 10;
+
+/** Returns the ports to try in turn: ten from the configured one on, then 0, for which the system chooses a free one. */
+export const portsToTry = (env: Environment, log: Log): number[] => {
+  const configured = env.ASYNCAGENTS_API_PORT?.trim() ?? "";
+  const isPort = /^\d{1,5}$/.test(configured) && Number(configured) >= 1 && Number(configured) <= MAX_PORT;
+  if (configured !== "" && !isPort) {
+    const problem = `ASYNCAGENTS_API_PORT is ${JSON.stringify(configured)}, which is not a port from 1 to ${MAX_PORT}`;
+    log.error(`${problem}; the status API uses ${DEFAULT_PORT}`);
+  }
+  const first = isPort ? Number(configured) : DEFAULT_PORT;
+  const ports = Array.from({ length: PORTS_TO_TRY }, (_, index) => first + index);
+  return [...ports.filter((port) => port <= MAX_PORT), 0];
+};

@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { CORS, errorAnswer } from "../access/responses.ts";
-import type { Ends } from "../access/socket-owner.ts";
-import { type Listen, LOOPBACK } from "./listener.ts";
+import { CORS_HEADERS, errorResponse } from "../access/responses.ts";
+import type { Endpoints } from "../access/socket-owner.ts";
+import { LOOPBACK } from "../loopback.ts";
+import type { Listen } from "./listener.ts";
 
 const portOf = (server: Server): number => {
   const address = server.address();
@@ -12,93 +13,96 @@ const portOf = (server: Server): number => {
   return address.port;
 };
 
-/** What there is to say of a request that cannot even be read, by the code of Node's error. */
-const UNREAD: Readonly<Record<string, { status: number; name: string; error: string }>> = {
+/** The response to a request that could not be parsed, by the code of Node's error. */
+const PARSE_ERRORS: Readonly<Record<string, { status: number; name: string; error: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
     name: "Request Header Fields Too Large",
     error: "The URL or the headers are too long.",
   },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, name: "Request Timeout", error: "The request did not come in time." },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, name: "Request Timeout", error: "The request did not arrive in time." },
 };
-const NO_HTTP = { status: 400, name: "Bad Request", error: "This is no HTTP." };
+const NOT_HTTP = { status: 400, name: "Bad Request", error: "The request is not valid HTTP." };
 
-/** The answer to such a request, as HTTP: there is nobody else to write it. */
-const unread = (code: string | undefined): string => {
-  const { status, name, error } = UNREAD[code ?? ""] ?? NO_HTTP;
+/** Formats that response as HTTP: Node has no response object for such a request. */
+const formatParseError = (code: string | undefined): string => {
+  const { status, name, error } = PARSE_ERRORS[code ?? ""] ?? NOT_HTTP;
   const body = JSON.stringify({ error, status });
-  const headers = { ...CORS, "Content-Type": "application/json", "Content-Length": body.length, Connection: "close" };
+  const headers = {
+    ...CORS_HEADERS,
+    "Content-Type": "application/json",
+    "Content-Length": body.length,
+    Connection: "close",
+  };
   const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}`);
   return [`HTTP/1.1 ${status} ${name}`, ...lines, "", body].join("\r\n");
 };
 
-/** Milliseconds between two looks for requests that take too long: a part of what they may take. */
-const checkedEvery = (patience: number): number => Math.ceil(patience / 6);
+/** Listens with Node's own server. */
+export const listenOnNode: Listen = async (port, handle, { timeoutMs, maxConnections }) => {
+  const known = new WeakMap<Socket, Endpoints>();
 
-/** By Node's own server. */
-export const listenOnNode: Listen = async (port, answer, { patience, connections }) => {
-  const known = new WeakMap<Socket, Ends>();
-
-  /** The same object for all requests of a connection. */
-  const endsOf = (socket: Socket): Ends | undefined => {
+  /** Returns the same object for all requests of a connection. */
+  const endpointsOf = (socket: Socket): Endpoints | undefined => {
     const { remoteAddress, remotePort, localAddress, localPort } = socket;
     if (!remoteAddress || !remotePort || !localAddress || !localPort) return undefined;
-    const ends = known.get(socket) ?? {
+    const endpoints = known.get(socket) ?? {
       remote: { address: remoteAddress, port: remotePort },
       local: { address: localAddress, port: localPort },
     };
-    known.set(socket, ends);
-    return ends;
+    known.set(socket, endpoints);
+    return endpoints;
   };
 
   const listener = getRequestListener(
     (request, { incoming, outgoing }) =>
-      answer(request, {
-        drop: () => outgoing.destroy(),
-        keepOpen: () => void incoming.socket.setTimeout(0),
-        unsent: () => outgoing.writableLength,
-        mostBytes: undefined,
-        ends: endsOf(incoming.socket as Socket),
+      handle(request, {
+        abort: () => outgoing.destroy(),
+        disableTimeout: () => void incoming.socket.setTimeout(0),
+        unsentBytes: () => outgoing.writableLength,
+        maxStreamBytes: undefined,
+        endpoints: endpointsOf(incoming.socket as Socket),
       }),
-    // The process is the host's: its globals stay what they are.
-    { overrideGlobalObjects: false, errorHandler: () => errorAnswer(400, "The Host or the URL is malformed.") },
+    // The process belongs to the host: its globals stay as they are.
+    { overrideGlobalObjects: false, errorHandler: () => errorResponse(400, "The Host or the URL is malformed.") },
   );
   let isClosing = false;
   const serve: RequestListener = (incoming, outgoing) => {
-    // A connection that is kept alive would hold the closing up, once its answer is out.
+    // While the server closes, a connection that is kept alive after its response would delay that.
     outgoing.once("close", () => {
       if (isClosing) setImmediate(() => server.closeIdleConnections());
     });
     if (incoming.method !== "OPTIONS") return void listener(incoming, outgoing);
-    // Also for targets and hosts of which no URL can be made, such as `*`.
-    outgoing.writeHead(204, CORS).end();
+    // Handled here since no URL can be made of some targets and hosts, such as `*`.
+    outgoing.writeHead(204, CORS_HEADERS).end();
   };
-  const times = { headersTimeout: patience, requestTimeout: patience, keepAliveTimeout: patience };
-  const server = createServer({ ...times, connectionsCheckingInterval: checkedEvery(patience) }, serve);
-  // Also for who does not take its answer.
-  server.setTimeout(patience);
-  server.maxConnections = connections;
-  // Node would answer by itself, without our headers.
+  const timeouts = { headersTimeout: timeoutMs, requestTimeout: timeoutMs, keepAliveTimeout: timeoutMs };
+  // Requests that take too long are looked for at this interval, which is a fraction of the time that they may take.
+  const server = createServer({ ...timeouts, connectionsCheckingInterval: Math.ceil(timeoutMs / 6) }, serve);
+  // Also limits how long a client may take to read its response.
+  server.setTimeout(timeoutMs);
+  server.maxConnections = maxConnections;
+  // Otherwise Node responds by itself, without our headers.
   server.on("checkExpectation", serve);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (socket.writable) socket.end(unread(error.code));
+    if (socket.writable) socket.end(formatParseError(error.code));
     else socket.destroy();
   });
-  // Whoever reads must not keep the process alive either.
+  // Open connections must not keep the process alive either.
   server.on("connection", (socket) => socket.unref());
   server.listen(port, LOOPBACK);
   await once(server, "listening");
   server.unref();
   return {
     port: portOf(server),
-    close: async (within) => {
+    close: async (withinMs) => {
       isClosing = true;
       const closed = once(server, "close");
       server.close();
       server.closeIdleConnections();
-      const late = setTimeout(() => server.closeAllConnections(), within);
+      const timer = setTimeout(() => server.closeAllConnections(), withinMs);
       await closed;
-      clearTimeout(late);
+      clearTimeout(timer);
     },
   };
 };

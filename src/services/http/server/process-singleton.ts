@@ -1,60 +1,61 @@
-/** Something that is there once per process, and ends when the last of those who use it has stopped. */
 interface Stoppable {
   stop(): Promise<void>;
 }
 
+/** An instance, and how many users it has. */
 interface Shared<T> {
   users: number;
-  thing: Promise<T>;
+  instance: Promise<T>;
 }
 
 interface Slot<T> {
   current: Shared<T> | undefined;
-  /** Settles when the one before has ended: its port is free then. */
-  ended: Promise<unknown>;
+  /** Settles when the previous instance has stopped: its port is free then. */
+  stopped: Promise<unknown>;
 }
 
-/** Found by every copy of this module in the process: the host may load the plugin once for each directory. */
+/** All copies of this module in the process find the slot by it: the host may load the plugin once for each directory. */
 const KEY = Symbol.for("opencode-taskchart.status-server");
 
-const slotOf = <T>(): Slot<T> => {
-  const everywhere = globalThis as { [KEY]?: Slot<T> };
-  everywhere[KEY] ??= { current: undefined, ended: Promise.resolve() };
-  return everywhere[KEY];
+const processSlot = <T>(): Slot<T> => {
+  const globals = globalThis as { [KEY]?: Slot<T> };
+  globals[KEY] ??= { current: undefined, stopped: Promise.resolve() };
+  return globals[KEY];
 };
 
 /**
- * The one that is there, or a new one. Counted, not kept until the process ends: the host disposes of the plugin and
- * loads it anew when its configuration changes, and a new one must not be served by the old one's source.
+ * Returns this process's shared instance, and starts it for its first user. The last user's `stop` stops it, so that it
+ * does not outlive the plugin: the host disposes of that and loads it again when its configuration changes, and the new
+ * one must not be served from the old one's source.
  */
-export const acquireShared = async <T extends Stoppable>(begin: () => Promise<T>): Promise<T> => {
-  const place = slotOf<T>();
-  place.current ??= { users: 0, thing: place.ended.then(begin) };
-  const shared = place.current;
+export const acquireShared = async <T extends Stoppable>(start: () => Promise<T>): Promise<T> => {
+  const slot = processSlot<T>();
+  slot.current ??= { users: 0, instance: slot.stopped.then(start) };
+  const shared = slot.current;
   shared.users += 1;
-  let left = false;
+  let isReleased = false;
 
-  /** One user less. Returns true for the last. */
-  const leave = (): boolean => {
-    if (left) return false;
-    left = true;
+  /** Gives up this user's share. Returns true for the last user. */
+  const release = (): boolean => {
+    if (isReleased) return false;
+    isReleased = true;
     shared.users -= 1;
     if (shared.users > 0) return false;
-    if (place.current === shared) place.current = undefined;
+    if (slot.current === shared) slot.current = undefined;
     return true;
   };
 
   try {
-    const thing = await shared.thing;
+    const instance = await shared.instance;
     const stop = async () => {
-      if (!leave()) return;
-      const ended = thing.stop();
-      place.ended = ended.catch(() => undefined);
-      await ended;
+      if (!release()) return;
+      const stopping = instance.stop();
+      slot.stopped = stopping.catch(() => undefined);
+      await stopping;
     };
-    return { ...thing, stop };
+    return { ...instance, stop };
   } catch (error) {
-    leave();
+    release();
     throw error;
   }
 };
