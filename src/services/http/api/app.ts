@@ -1,5 +1,7 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { errorMessage } from "../../platform/log.ts";
 import { createReadGuard } from "../access/admission.ts";
 import type { App, AppEnv, ClientConnection, RequestHandler } from "../access/app-env.ts";
@@ -49,18 +51,19 @@ export const createApp = (deps: AppDeps): StatusApp => {
     },
   });
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  const onMethodNotAllowed = ({ req }: Context, methods: string[]) => {
+    // A stream has no HEAD.
+    const supported = methods.filter((method) => method !== "HEAD" || req.path !== routes.events.path);
+    const allow = [...supported, "OPTIONS"].join(", ");
+    const error = `${quote(req.method)} is not supported by ${quote(req.path)}, which supports ${allow}.`;
+    return errorResponse(405, error, { Allow: allow });
+  };
+  app.use(methodNotAllowed({ app, onMethodNotAllowed }));
   app.use(createReadGuard({ token, isPasswordSet, reads: admissions.reads }));
   registerReads(app, deps);
   registerCommands(app, deps);
   for (const { page, feed } of deps.live) registerLivePage(app, page, feed, log);
   app.get("/v1/openapi.json", (c) => c.json(app.getOpenAPI31Document(openApiInfo(version))));
-
-  for (const [path, methods] of routes.METHODS) {
-    app.all(path, ({ req }) => {
-      const error = `${quote(req.method)} is not supported by ${quote(req.path)}, which supports ${methods}.`;
-      return errorResponse(405, error, { Allow: methods });
-    });
-  }
   app.notFound(({ req }) => errorResponse(404, `There is nothing at ${quote(req.path)}.`));
   app.onError((error, { req }) => {
     if (error instanceof HTTPException) return errorResponse(error.status, error.message);

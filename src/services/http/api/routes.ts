@@ -145,13 +145,3 @@ export const answers = createRoute({
   ...post("/v1/tasks/{id}/answers", "Answers a permission request or a question that a task waits for"),
   ...withBody(schemas.AnswerBody),
 });
-
-/** Every route with the methods that it supports. */
-export const METHODS: ReadonlyMap<string, string> = new Map([
-  ...[health, stats, tasks, task, logs, journal, group, machines, machine].map(
-    (route) => [route.getRoutingPath(), "GET, HEAD, OPTIONS"] as const,
-  ),
-  [events.getRoutingPath(), "GET, OPTIONS"],
-  ["/v1/openapi.json", "GET, HEAD, OPTIONS"],
-  ...[cancel, resume, answers].map((route) => [route.getRoutingPath(), "POST, OPTIONS"] as const),
-]);
