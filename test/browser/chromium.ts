@@ -2,12 +2,12 @@ import { accessSync, constants } from "node:fs";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { beforeAll, describe, onTestFinished } from "vitest";
 
-/** Where one may be: where `CHROMIUM` says, or where Debian and others put it. */
+/** Where Chromium may be installed: the path in `CHROMIUM`, or those that Debian and others use. */
 const PLACES = process.env.CHROMIUM
   ? [process.env.CHROMIUM]
   : ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** It must not talk to anybody by itself; without a sandbox, since root may not have one. */
+/** It must not contact anybody by itself. Without a sandbox, since root may not have one. */
 const QUIET = [
   "--no-sandbox",
   "--disable-gpu",
@@ -31,7 +31,7 @@ const executablePath = PLACES.find(isThere);
 
 const MISSING = `There is no Chromium at ${PLACES.join(" or ")}: "apt-get install chromium" gets one, or CHROMIUM names one.`;
 
-/** Tests that need Chromium. Without it they are skipped, which is said; in CI they fail. */
+/** Groups tests that need Chromium. Without it they are skipped with a warning; in CI they fail. */
 export const describeInChromium = (name: string, tests: () => void): void => {
   if (executablePath) return void describe(name, tests);
   if (!process.env.CI) {
@@ -46,17 +46,17 @@ export const describeInChromium = (name: string, tests: () => void): void => {
   });
 };
 
-/** A page in a browser of its own, with a profile of its own. */
+/** A page in its own browser, with its own profile. */
 export interface Opened {
   page: Page;
   context: BrowserContext;
-  /** Every address that it asked for. */
+  /** Every address that it requested. */
   requested: string[];
-  /** What went wrong in it: what its scripts threw, what they wrote as an error, what its policy forbade. */
+  /** Its faults: what its scripts threw or logged as an error, and what its policy forbade. */
   faults: string[];
 }
 
-/** Opens an address for one test. `answers` stands for the internet: what is not in it cannot be reached. */
+/** Opens an address for one test. `answers` replaces the internet: nothing else can be reached. */
 export const openPage = async (
   url: string,
   {

@@ -6,14 +6,14 @@ import { serve } from "../fakes/served.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import { occupy } from "../services/http/ports.ts";
 
-/** The whole product on a fake host, with its pages, over a real socket. */
+/** The whole plugin on a fake host, with its pages served over a real socket. */
 export interface LiveStage {
   stage: Stage;
   url: string;
   stop(): Promise<void>;
 }
 
-/** Starts it with the option `inspect` as given, on a port that is free. */
+/** Starts it with this value of the option `inspect`, by default on a free port. */
 export const liveStage = async (inspect: Options["inspect"], port?: number): Promise<LiveStage> => {
   const charts = createLiveCharts(systemClock, buildPage);
   const log = { info: () => undefined, error: (message: string, extra: unknown) => console.error(message, extra) };

@@ -12,24 +12,24 @@ const start = async (size: { width?: number; height?: number } = {}) => {
   return { ...live, open: () => openPage(`${live.url}/inspect`, size) };
 };
 
-/** The states that are lit in the chart that is shown, each by its name in the drawing. */
+/** Returns the highlighted states of the chart, by their names in the drawing. */
 const lit = ({ page }: Opened) =>
   page
     .locator(".picture .lit")
     .evaluateAll((states) => states.map((state) => state.querySelector("text")?.textContent));
 
-/** The states that the shown actor is said to be in. */
+/** Returns the states that the page lists for the selected actor. */
 const states = ({ page }: Opened) =>
   page.locator(".states li").evaluateAll((pills) => pills.map((pill) => pill.getAttribute("data-state")));
 
-/** Each event of the sequence as `who → whom: what`. */
+/** Returns the events of the sequence, each as `sender → receiver: event`. */
 const rows = ({ page }: Opened) =>
   page.locator(".events [data-step]").evaluateAll((all) => all.map((row) => row.getAttribute("title")));
 
 const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
 
-describeInChromium("the page that shows the charts live", () => {
-  test("a launched task appears and lights up as it moves: at work, completed, told", async () => {
+describeInChromium("the live page", () => {
+  test("a launched task appears, and its states light up as it changes: working, completed, delivered", async () => {
     const { stage, open } = await start();
     const opened = await open();
     await until(() => opened.page.locator("#connection").textContent()).toBe("Live");
@@ -59,7 +59,7 @@ describeInChromium("the page that shows the charts live", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("events stand in the order in which they were sent, with who sent them to whom", async () => {
+  test("events are listed in the order of sending, with their senders and receivers", async () => {
     const { stage, open } = await start();
     const opened = await open();
     const id = await stage.launch();
@@ -89,7 +89,7 @@ describeInChromium("the page that shows the charts live", () => {
     await until(async () => (await rows(opened)).every((row) => row?.includes(`task ${id}`))).toBe(true);
   });
 
-  test("a page that is opened late shows where everything is, and what happened before", async () => {
+  test("a page that is opened late shows the current states and the events before", async () => {
     const { stage, open } = await start();
     const id = await stage.launch();
     stage.host.emit({
@@ -108,7 +108,7 @@ describeInChromium("the page that shows the charts live", () => {
     expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);
   });
 
-  test("every state that an actor is in is in its chart", async () => {
+  test("every state of an actor is in its chart", async () => {
     const { stage, open } = await start();
     await stage.launch();
     const opened = await open();
@@ -119,7 +119,7 @@ describeInChromium("the page that shows the charts live", () => {
     }
   });
 
-  test("the past is shown where a person picks it, by keyboard too, and left with Escape", async () => {
+  test("a past step is shown when a person selects it, by keyboard too, and left with Escape", async () => {
     const { stage, open } = await start();
     const id = await stage.launch();
     const opened = await open();
@@ -140,7 +140,7 @@ describeInChromium("the page that shows the charts live", () => {
     expect(await page.locator(".past").isVisible()).toBe(false);
   });
 
-  test("it says when the connection is lost, and goes on by itself when there is one again", async () => {
+  test("it says when the connection is lost, and reconnects by itself", async () => {
     const port = await occupy(0);
     const first = await liveStage(true, port);
     await first.stage.launch();
@@ -158,7 +158,7 @@ describeInChromium("the page that shows the charts live", () => {
     await until(() => states(opened)).toEqual(["open"]);
   });
 
-  test("nothing leaves this machine, and nothing of what was said is in the page", async () => {
+  test("nothing leaves this machine, and no text of a conversation is in the page", async () => {
     const { stage, open } = await start();
     const opened = await open();
     const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });

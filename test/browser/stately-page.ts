@@ -1,6 +1,6 @@
 import { createBrowserReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 
-/** Stands for Stately's own page, which is not to be had here: it receives by means of the same package. */
+/** A substitute for Stately's own page, which tests cannot reach: it receives messages with the same package. */
 const received: StatelyInspectionEvent[] = [];
 Object.assign(globalThis, { received });
 createBrowserReceiver().subscribe((event) => void received.push(event));

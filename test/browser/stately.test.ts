@@ -26,8 +26,8 @@ const open = async (answers: Record<string, string>) => {
 
 const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
 
-describeInChromium("the page that shows Stately's own", () => {
-  test("that one is told what there is when it opens, and all that follows, in the words of its own package", async () => {
+describeInChromium("the page that embeds Stately's inspector", () => {
+  test("Stately's page gets the current state when it opens, and all that follows, in the format of its own package", async () => {
     const { stage, received, said, faults } = await open({ [STATELY]: statelyPage() });
     await until(said).toContain("is connected");
     const id = await stage.launch();
@@ -42,7 +42,7 @@ describeInChromium("the page that shows Stately's own", () => {
     expect(faults).toEqual([]);
   });
 
-  test("it is shown nothing of what was said, and nobody else is asked for anything", async () => {
+  test("it gets no text of a conversation, and nobody else is contacted", async () => {
     const { stage, url, received, said, requested } = await open({ [STATELY]: statelyPage() });
     await until(said).toContain("is connected");
     const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
@@ -58,7 +58,7 @@ describeInChromium("the page that shows Stately's own", () => {
     await until(said).toContain("Waiting for https://stately.ai");
   });
 
-  test("a page that is not Stately's own gets nothing, whatever it says", async () => {
+  test("a page that is not Stately's own gets nothing, whatever it sends", async () => {
     const { page, url, stage, said } = await open({ [STATELY]: "<!doctype html><p>not yet</p>" });
     await stage.launch();
     await page.evaluate(`window.postMessage({ type: "@statelyai.connected" }, "*")`);

@@ -4,7 +4,7 @@ import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
 import type { ChildOptions } from "./child.ts";
 
-/** Run by `startChild`. Serves until it is told to end. Its stdin keeps it alive, the server must not. */
+/** Started by `startChild`. Serves until it is told to stop. Its stdin keeps it alive; the server must not. */
 const { folder, slowLogs, listens }: ChildOptions = JSON.parse(process.argv[2] ?? "");
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 

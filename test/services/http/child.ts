@@ -14,28 +14,28 @@ export interface Ended {
   signal: NodeJS.Signals | null;
 }
 
-/** A process of its own that serves the status API. */
+/** A separate process that serves the status API. */
 export interface Child {
   pid: number;
   url: string;
   token: string;
   ended: Promise<Ended>;
   kill(signal: NodeJS.Signals): Promise<Ended>;
-  /** Says a word to it: `exit`, `stop`, `answer`. */
+  /** Sends it a command: `exit`, `stop`, `answer`, `rest`. */
   tell(word: string): void;
-  /** Resolves when it has said so. */
+  /** Resolves when it has printed that line. */
   said(line: string): Promise<void>;
-  /** Resolves when it accepts no connection any more. */
+  /** Resolves when it accepts no more connections. */
   stopsAccepting(): Promise<void>;
 }
 
 export interface ChildOptions {
   folder: string;
-  /** The port that it tries first. Default: one that is free. */
+  /** The port that it tries first; default: a free one. */
   port?: number;
-  /** It answers for logs only when it is told to. */
+  /** It responds to requests for logs only after the command `answer`. */
   slowLogs?: boolean;
-  /** Others than the server listen to signals too, and exit with 7. */
+  /** The host listens to signals too, and exits with code 7. */
   listens?: boolean;
 }
 
@@ -46,7 +46,7 @@ const refuses = (port: number): Promise<boolean> =>
     socket.once("connect", () => socket.destroy());
   });
 
-/** Starts one on the runtime of the test, and resolves when it serves. */
+/** Starts a process on the runtime of the test. Resolves when it serves. */
 export const startChild = async (options: ChildOptions): Promise<Child> => {
   const child = spawn(process.execPath, [script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],

@@ -12,7 +12,7 @@ const post = (path: string, { server }: Served, body: unknown = {}) =>
 
 const answerOf = async (response: Response) => ({ status: response.status, body: await response.json() });
 
-test("what the task's state forbids is a 409, what OpenCode does not do a 502, and what comes too late a 504", async () => {
+test("a command that the task's state forbids is a 409, one that OpenCode refuses a 502, and one that takes too long a 504", async () => {
   const served = await serve();
   const { source, clock } = served;
   const { sessionID } = source.launch();
@@ -36,7 +36,7 @@ test("what the task's state forbids is a 409, what OpenCode does not do a 502, a
   });
 });
 
-test("a task whose directory nobody has open is refused at once, with the directory to open; what it asks is not shown", async () => {
+test("a command for a task whose directory is not open is refused at once, naming the directory; its requests are not shown", async () => {
   const served = await serve();
   const { source, clock, json } = served;
   const request = { id: "per_1", kind: "permission" as const, what: "bash: ls", since: "2026-01-01T00:00:00.000Z" };
@@ -66,12 +66,12 @@ test("a task whose directory nobody has open is refused at once, with the direct
   expect((await json("/v1/tasks")).tasks).toEqual([expect.not.objectContaining({ attention: expect.anything() })]);
 });
 
-test("the beginning of an id is enough where it is that of one task; of several, they are named", async () => {
+test("the beginning of an id is enough if it is unambiguous; otherwise the candidates are listed", async () => {
   const served = await serve();
   const { source, json } = served;
   for (const sessionID of ["ses_ab1", "ses_ab2", "ses_abc", "ses_c", "ses_cc"]) source.launch({ sessionID });
   expect(await json("/v1/tasks/ses_ab2")).toMatchObject({ sessionID: "ses_ab2" });
-  // A whole id is meant, even if others begin with it.
+  // A complete id wins, even if other ids begin with it.
   expect(await json("/v1/tasks/ses_c")).toMatchObject({ sessionID: "ses_c" });
   source.launch({ sessionID: "ses_d123456" });
   expect(await json("/v1/tasks/ses_d")).toMatchObject({ sessionID: "ses_d123456" });
@@ -91,7 +91,7 @@ test("the beginning of an id is enough where it is that of one task; of several,
   expect(source.asked).toHaveLength(1);
 });
 
-test("what is still under way when OpenCode ends is answered with that, and its process ends all the same", async () => {
+test("a request that is pending when OpenCode shuts down gets an error that says so, and the process exits all the same", async () => {
   const child = await startChild({ folder: temporaryFolder(), slowLogs: true });
   const answer = fetch(`${child.url}/v1/tasks/ses_0001/logs`);
   await child.said("logs are asked for");

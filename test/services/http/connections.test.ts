@@ -5,7 +5,7 @@ import { type Served, serve } from "./served.ts";
 
 const MANY = 200;
 
-/** One second: Node looks for what is late six times in that, Bun closes after four, which is its smallest step. */
+/** One second: Node checks for late requests six times in it; Bun closes after four seconds, its smallest step. */
 const LIMITS = { timeoutMs: 1_000, maxConnections: 2 * MANY + 50 };
 
 const isClosed = (socket: Socket): Promise<void> =>
@@ -18,7 +18,7 @@ const isClosed = (socket: Socket): Promise<void> =>
 const answered = (socket: Socket): Promise<string> =>
   new Promise((resolve) => socket.once("data", (part) => resolve(part.toString())));
 
-/** Opens so many connections, and says the same on each. */
+/** Opens `MANY` connections, and sends the same text on each. */
 const say = async ({ server }: Served, text: string): Promise<Socket[]> => {
   const sockets = await Promise.all(Array.from({ length: MANY }, () => open(server.port)));
   for (const socket of sockets) socket.write(text);
@@ -33,7 +33,7 @@ const halfBody = (token: string, length = 100): string =>
     "Content-Length": String(length),
   })}{"prompt":`;
 
-test(`${MANY} connections that rest after an answer, and ${MANY} with half a body, are closed in time; others are answered meanwhile`, async () => {
+test(`${MANY} idle connections, and ${MANY} with half a body, are closed in time; others are served meanwhile`, async () => {
   const served = await serve({ limits: LIMITS });
   served.source.launch();
   const resting = await say(served, request("GET", "/v1/health", { Connection: "keep-alive" }));
@@ -48,12 +48,12 @@ test(`${MANY} connections that rest after an answer, and ${MANY} with half a bod
   expect(served.errors).toEqual([]);
 }, 30_000);
 
-test("a request that comes byte by byte is closed too, though its connection never rests", async () => {
+test("a request that arrives byte by byte is closed too, though its connection is never idle", async () => {
   const served = await serve({ limits: LIMITS });
   served.source.launch();
   const socket = await open(served.server.port);
   const closing = isClosed(socket);
-  // At that rate it would take hours.
+  // At this rate it would take hours.
   socket.write(halfBody(served.server.token, 1_000_000));
   const dripping = setInterval(() => socket.write("x"), 100);
   await closing;
@@ -62,12 +62,12 @@ test("a request that comes byte by byte is closed too, though its connection nev
   expect(served.errors).toEqual([]);
 }, 30_000);
 
-test("a stream outlives the time that other connections have", async () => {
+test("a stream outlives the time limit of other connections", async () => {
   const served = await serve({ limits: LIMITS });
   const { source, clock } = served;
   const stream = await served.events();
   await stream.next();
-  // When this one is closed, the time of the stream would be over too.
+  // When this one is closed, the stream's time would be over too.
   const resting = await open(served.server.port);
   resting.write(request("GET", "/v1/health", { Connection: "keep-alive" }));
   await isClosed(resting);
@@ -77,7 +77,7 @@ test("a stream outlives the time that other connections have", async () => {
 }, 30_000);
 
 test.runIf(process.versions.bun === undefined)(
-  "there are no more connections than there may be; when one leaves, another is served (Bun does not count them)",
+  "the number of connections is limited; when one closes, another is served (Bun does not count them)",
   async () => {
     const served = await serve({ limits: { timeoutMs: 30_000, maxConnections: 3 } });
     const { port } = served.server;
@@ -89,7 +89,7 @@ test.runIf(process.versions.bun === undefined)(
     leaving.destroy();
     await left;
     const health = async () => (await send(port, request("GET", "/v1/health"))).status;
-    // The server hears of the end a moment later.
+    // The server notices the end a moment later.
     while ((await health()) !== 200) await new Promise(setImmediate);
   },
 );

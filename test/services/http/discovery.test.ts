@@ -19,7 +19,7 @@ const discovered = (folder: string): { pid: number; url: string } | undefined =>
 const instances = (folder: string) => readdirSync(join(folder, "instances")).toSorted();
 const filesOf = (...children: Child[]) => children.map(({ pid }) => `${pid}.json`).toSorted();
 
-/** Waits until it is so; the test's own time limit ends that. */
+/** Waits until the condition is true; the test's own time limit ends that. */
 const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
@@ -51,7 +51,7 @@ test("server.json is not overwritten or deleted by another instance; the oldest 
   expect(instances(folder)).toEqual([]);
 }, 30_000);
 
-test("signals keep their default exit, and somebody else's listener keeps its say", async () => {
+test("a signal still ends the process, and another listener still decides how", async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const folder = temporaryFolder();
     const plain = await startChild({ folder });
@@ -64,7 +64,7 @@ test("signals keep their default exit, and somebody else's listener keeps its sa
   }
 }, 30_000);
 
-test("not every origin may read", async () => {
+test("a foreign origin may not read", async () => {
   const { fetch } = await serve();
   const answer = await fetch("/v1/tasks", { headers: { origin: "https://evil.example" } });
   expect({ status: answer.status, body: await answer.json() }).toEqual({
@@ -73,7 +73,7 @@ test("not every origin may read", async () => {
   });
 });
 
-test("the server does not keep its process alive, nor does one who reads its events", async () => {
+test("neither the server nor a reader of its events keeps the process alive", async () => {
   const child = await startChild({ folder: temporaryFolder() });
   const events = await fetch(`${child.url}/v1/events`);
   const reader = events.body?.getReader();
@@ -83,12 +83,12 @@ test("the server does not keep its process alive, nor does one who reads its eve
   await reader?.read().catch(() => undefined);
 });
 
-test("what dead processes left is replaced, whoever has their ids now, and what is damaged too", async () => {
+test("files of dead processes are replaced, even if their ids are in use again; damaged files too", async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "instances"));
   const startedAt = "2020-01-01T00:00:00.000Z";
   const port = await occupy(0);
-  // Our parent process lives, and is older, but listens on no such port: its id was given again.
+  // Our parent process is alive and older, but does not listen on that port: the id was assigned again.
   const stale = { port, pid: process.ppid, startedAt, url: `http://127.0.0.1:${port}` };
   writeFileSync(join(folder, "server.json"), JSON.stringify({ ...stale, token: "theirs" }));
   writeFileSync(join(folder, "instances", `${process.ppid}.json`), JSON.stringify(stale));
@@ -101,7 +101,7 @@ test("what dead processes left is replaced, whoever has their ids now, and what 
   expect(discovered(folder)?.pid).toBe(next.pid);
 });
 
-test("a living server's server.json is left alone, even if nothing else tells of it", async () => {
+test("a reachable server's server.json is left alone, even without its file in instances/", async () => {
   const folder = temporaryFolder();
   const elsewhere = temporaryFolder();
   await startChild({ folder: elsewhere });
@@ -113,7 +113,7 @@ test("a living server's server.json is left alone, even if nothing else tells of
   expect(readFileSync(join(folder, "server.json"), "utf8")).toBe(text);
 });
 
-test("a process has one server, however often it is asked for; it ends with the last user", async () => {
+test("a process has one server, however often it is started; it stops with its last user", async () => {
   const { server, source, folder, clock } = await serve();
   const log = { info: () => undefined, error: () => undefined };
   const env = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
@@ -137,7 +137,7 @@ test("a process has one server, however often it is asked for; it ends with the 
   expect(discovered(folder)).toBeUndefined();
 });
 
-test("a wrong port is said, and the default is used", async () => {
+test("an invalid port is logged, and the default is used", async () => {
   for (const port of ["http", "-1", "0", "70000", "51.5"]) {
     const { server, errors } = await serve({ env: { ASYNCAGENTS_API_PORT: port } });
     expect({ port, errors }).toEqual({ port, errors: [expect.stringContaining(`ASYNCAGENTS_API_PORT is "${port}"`)] });
@@ -146,7 +146,7 @@ test("a wrong port is said, and the default is used", async () => {
   }
 });
 
-test("a data folder that cannot be written is said, and the server serves all the same", async () => {
+test("a data folder that cannot be written is logged, and the server serves all the same", async () => {
   const folder = join(temporaryFolder(), "file");
   writeFileSync(folder, "");
   const errors: string[] = [];
@@ -160,7 +160,7 @@ test("a data folder that cannot be written is said, and the server serves all th
   await server?.stop();
 });
 
-/** What a process would have left that had this id, port and start. */
+/** Writes the files that a process with this id, port and start would have left. */
 const leave = (folder: string, stale: { port: number; pid: number; startedAt: string }) => {
   const instance = { ...stale, url: `http://127.0.0.1:${stale.port}` };
   mkdirSync(join(folder, "instances"), { recursive: true });
@@ -168,7 +168,7 @@ const leave = (folder: string, stale: { port: number; pid: number; startedAt: st
   writeFileSync(join(folder, "instances", `${stale.pid}.json`), JSON.stringify(instance));
 };
 
-test("a server.json whose process id and port are both in use again is replaced, whoever listens there now", async () => {
+test("a server.json whose process id and port are both in use again is replaced, whatever listens there now", async () => {
   const startedAt = "2020-01-01T00:00:00.000Z";
   const another = await startChild({ folder: temporaryFolder() });
   const stranger = createServer((_, response) => response.end('{"status":"ok"}')).listen(0, "127.0.0.1");
@@ -184,7 +184,7 @@ test("a server.json whose process id and port are both in use again is replaced,
   }
 });
 
-test("a server that says nothing keeps its place while it may be busy, and loses it when that lasts", async () => {
+test("a server that does not respond keeps server.json while it may be busy, and loses it after a while", async () => {
   const folder = temporaryFolder();
   const first = await startChild({ folder });
   process.kill(first.pid, "SIGSTOP");
@@ -192,12 +192,12 @@ test("a server that says nothing keeps its place while it may be busy, and loses
   expect(discovered(folder)?.pid).toBe(first.pid);
   await until(() => discovered(folder)?.pid === second.pid);
   process.kill(first.pid, "SIGCONT");
-  // It comes back among the servers, and leaves server.json to the one that has it.
+  // It announces itself again, and leaves server.json to its new owner.
   await until(() => instances(folder).length === 2);
   expect(discovered(folder)?.pid).toBe(second.pid);
 }, 60_000);
 
-test("a data folder that somebody removes is there again soon, with the files; nothing is logged", async () => {
+test("a removed data folder is soon restored, with its files; nothing is logged", async () => {
   const { folder, server, clock, errors } = await serve();
   rmSync(folder, { recursive: true });
   while (!discovered(folder)) await clock.advance(2_000);
@@ -212,7 +212,7 @@ test("a data folder that somebody removes is there again soon, with the files; n
   expect(instances(folder)).toEqual([]);
 });
 
-test("a folder that cannot be written any more is said once, and once more when it happens anew", async () => {
+test("a folder that becomes unwritable is logged once, and again when it happens anew", async () => {
   const { folder, clock, errors } = await serve();
   const block = () => {
     rmSync(folder, { recursive: true, force: true });
@@ -230,7 +230,7 @@ test("a folder that cannot be written any more is said once, and once more when 
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test.runIf(process.platform !== "win32")("folders and files that others could read are theirs no more", async () => {
+test.runIf(process.platform !== "win32")("folders and files that other users could read become private", async () => {
   const folder = temporaryFolder();
   leave(folder, { port: 1, pid: 1, startedAt: "2020-01-01T00:00:00.000Z" });
   const file = join(folder, "instances", `${process.pid}.json`);

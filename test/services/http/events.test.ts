@@ -5,7 +5,7 @@ import { MAX_SUBSCRIBERS } from "../../../src/services/http/events/task-feed.ts"
 import { open, request } from "./raw.ts";
 import { serve } from "./served.ts";
 
-/** A moment longer than changes are gathered for. */
+/** Slightly longer than changes are gathered. */
 const MOMENT = 50;
 
 test("a task that is launched and ended between two readings is created, and then ends", async () => {
@@ -18,7 +18,7 @@ test("a task that is launched and ended between two readings is created, and the
   expect(await stream.next()).toEqual({ id: "2", event: "task.completed", data: ended });
 });
 
-test("an ended task that only changes is updated; resumed and ended again, it ends again", async () => {
+test("a change of an ended task is an update; if it is resumed and ends again, it is an end", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();
   source.end(sessionID);
@@ -46,7 +46,7 @@ test("an ended task that only changes is updated; resumed and ended again, it en
   expect((await stream.next()).event).toBe("task.error");
 });
 
-test("a task that waits for a person is updated with what it asks, and once more when it is answered", async () => {
+test("a task that waits for a person is updated with its request, and again when that is answered", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();
   const stream = await events();
@@ -61,7 +61,7 @@ test("a task that waits for a person is updated with what it asks, and once more
   expect(await stream.task("task.updated")).not.toHaveProperty("attention");
 });
 
-test("what another process changes shows within two seconds", async () => {
+test("changes of another process show within two seconds", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();
   const stream = await events();
@@ -71,7 +71,7 @@ test("what another process changes shows within two seconds", async () => {
   expect(await stream.next()).toMatchObject({ id: "2", event: "task.cancelled" });
 });
 
-test("what happens while a snapshot is made is in it or comes after it: nothing is missed", async () => {
+test("a change while a snapshot is made is in it or follows it: nothing is missed", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();
   const early = await events();
@@ -109,7 +109,7 @@ test("a snapshot has all live tasks and the newest 200 ended ones, with true tot
   expect(stats).toMatchObject({ totalTasks: 250, activeTasks: 20, byStatus: { completed: 230 } });
 });
 
-test("a change is read and written once, whoever reads it; without readers nothing is read", async () => {
+test("a change is read and written once for all readers; without readers nothing is read", async () => {
   const { events, source, clock } = await serve();
   const { sessionID } = source.launch();
   expect(source.listeners()).toBe(0);
@@ -139,7 +139,7 @@ test("a change is read and written once, whoever reads it; without readers nothi
   expect(reads).toBe(1);
 });
 
-test("a source that fails for a while is logged, and what was missed comes after that", async () => {
+test("a failing source is logged, and missed changes follow afterwards", async () => {
   const { events, source, clock, errors } = await serve();
   const { sessionID } = source.launch();
   const stream = await events();
@@ -156,7 +156,7 @@ test("a source that fails for a while is logged, and what was missed comes after
   expect(await stream.task("task.completed")).toMatchObject({ sessionID });
 });
 
-test("the server's end ends the streams", async () => {
+test("stopping the server ends the streams", async () => {
   const { events, server } = await serve();
   const stream = await events();
   await stream.next();
@@ -165,7 +165,7 @@ test("the server's end ends the streams", async () => {
   expect(await rest).toEqual([]);
 });
 
-test(`there are at most ${MAX_SUBSCRIBERS} subscribers; the next is told so, and one that leaves makes room`, async () => {
+test(`there are at most ${MAX_SUBSCRIBERS} subscribers; the next one is refused, and one that leaves makes room`, async () => {
   const { events, json } = await serve();
   const streams = [];
   for (let count = 0; count < MAX_SUBSCRIBERS; count += 1) streams.push(await events());
@@ -178,7 +178,7 @@ test(`there are at most ${MAX_SUBSCRIBERS} subscribers; the next is told so, and
   expect(await json("/v1/events", 503)).toMatchObject({ status: 503 });
 });
 
-test("200 idle connections do not keep anybody from being answered", async () => {
+test("200 idle connections do not delay other requests", async () => {
   const { server, json, source } = await serve();
   source.launch();
   const idle: Socket[] = [];
@@ -189,7 +189,7 @@ test("200 idle connections do not keep anybody from being answered", async () =>
 
 test("a client that never reads is dropped at a bound; others miss nothing", async () => {
   const { server, events, source, clock } = await serve();
-  // As long as they may be in events: 8 kB each.
+  // The longest that events may be: 8 kB each.
   const text = "x".repeat(2_000);
   const ids = Array.from({ length: 200 }, () => source.launch({ prompt: text, result: text }).sessionID);
   const stream = await events();
@@ -209,7 +209,7 @@ test("a client that never reads is dropped at a bound; others miss nothing", asy
   await joined;
   source.changedSince = changedSince;
 
-  // Loopback and the kernel hold some megabytes beside what the server buffers.
+  // Loopback and the kernel hold some megabytes in addition to what the server buffers.
   const rounds = 20;
   for (let round = 1; round <= rounds; round += 1) {
     for (const id of ids) source.change(id, { resumeCount: round });
@@ -231,7 +231,7 @@ test("a client that never reads is dropped at a bound; others miss nothing", asy
   expect(await stream.task("task.updated")).toMatchObject({ result: "still there" });
 }, 60_000);
 
-test("a burst of changes is sent at once, however many there are", async () => {
+test("a burst of changes is sent at once, however large it is", async () => {
   const { events, source, clock } = await serve();
   const stream = await events();
   await stream.next();
@@ -242,7 +242,7 @@ test("a burst of changes is sent at once, however many there are", async () => {
   }
 });
 
-test("a task that is cleared is told as removed, once, be it here or by another process; others are not", async () => {
+test("a cleared task is announced as removed once, whether this or another process cleared it; others are not", async () => {
   const { events, source, clock } = await serve();
   const [first, second, third] = [source.launch(), source.launch(), source.launch()];
   const stream = await events();
@@ -263,14 +263,14 @@ test("a task that is cleared is told as removed, once, be it here or by another 
   source.change(third.sessionID, { resumeCount: 1 });
   await clock.advance(MOMENT);
   expect(await stream.task("task.updated")).toMatchObject({ sessionID: third.sessionID });
-  // Who comes now never learns of those that are gone.
+  // A new subscriber never learns of the removed ones.
   const late = await events();
   const { tasks, stats } = (await late.next()).data as { tasks: { sessionID: string }[]; stats: unknown };
   expect(tasks.map(({ sessionID }) => sessionID)).toEqual([third.sessionID, fresh.sessionID]);
   expect(stats).toMatchObject({ totalTasks: 2 });
 });
 
-test("numbers are whole, also while changes wait for a file and lie between two of its numbers", async () => {
+test("numbers are integers, even while changes wait for the database file and have numbers between two of its own", async () => {
   const { events, source, clock, errors } = await serve();
   source.launch();
   const { latestChange, changedSince } = source;

@@ -6,7 +6,7 @@ import { createListeners } from "../../../src/services/platform/listeners.ts";
 import { open, request, send } from "./raw.ts";
 import { serve } from "./served.ts";
 
-/** A moment longer than steps are gathered for. */
+/** Slightly longer than steps are gathered. */
 const MOMENT = 50;
 
 /** A page that shows words. */
@@ -49,7 +49,7 @@ const served = async (options: { allowedOrigins?: string[] } = {}) => {
   return { ...words, ...(await serve({ ...options, pages: [words.page] })) };
 };
 
-test("the page is served with a policy that lets it run its own script alone, and reach nothing but us", async () => {
+test("the page's policy lets it run its own script only, and reach this server only", async () => {
   const { fetch } = await served();
   const answers = [await fetch("/inspect"), await fetch("/inspect")];
   const nonces = [];
@@ -71,7 +71,7 @@ test("the page is served with a policy that lets it run its own script alone, an
   expect(nonces[0]).not.toBe(nonces[1]);
 });
 
-test("who comes late is told everything, then what is new, gathered; who comes again begins anew", async () => {
+test("a late viewer gets everything first, then gathered additions; a viewer that reconnects starts over", async () => {
   const { events, say, clock } = await served();
   say("one");
   const early = await events("/inspect/events");
@@ -105,7 +105,7 @@ test("without viewers nothing is read or timed", async () => {
   expect(clock.pending()).toBe(before);
 });
 
-test("off, there is nothing, whatever is asked; switched off, the streams end", async () => {
+test("while it is off, every request is a 404; switching it off ends the streams", async () => {
   const { events, json, switchOff, clock } = await served();
   const stream = await events("/inspect/events");
   await stream.next();
@@ -136,7 +136,7 @@ test("a host that is not this machine and a page of another origin are refused",
   expect((await fetch("/inspect", { headers: { origin: "http://localhost:3000" } })).status).toBe(200);
 });
 
-test("other methods are told what there is", async () => {
+test("other methods are a 405 that lists the supported ones", async () => {
   const { json, fetch } = await served();
   expect(await json("/inspect", 405, { method: "POST" })).toMatchObject({ status: 405 });
   expect((await fetch("/inspect", { method: "HEAD" })).status).toBe(200);
@@ -145,7 +145,7 @@ test("other methods are told what there is", async () => {
   expect((await fetch("/inspect/events", { method: "OPTIONS" })).status).toBe(204);
 });
 
-test("a page that was not built is said to be, and logged; the API goes on", async () => {
+test("a page that was not built is a 503 and logged; the API still works", async () => {
   const { json, lose, errors } = await served();
   lose();
   expect(await json("/inspect", 503)).toMatchObject({ error: expect.stringContaining("npm run build") });
@@ -153,7 +153,7 @@ test("a page that was not built is said to be, and logged; the API goes on", asy
   expect(await json("/v1/health")).toMatchObject({ status: "ok" });
 });
 
-test(`there are at most ${MAX_VIEWERS} viewers, beside the readers of tasks`, async () => {
+test(`there are at most ${MAX_VIEWERS} viewers, in addition to the subscribers of task events`, async () => {
   const { events, json } = await served();
   const streams = [];
   for (let count = 0; count < MAX_VIEWERS; count += 1) streams.push(await events("/inspect/events"));
@@ -185,7 +185,7 @@ test("a viewer that never reads is dropped; others miss nothing", async () => {
   expect((await stream.next()).data).toMatchObject({ words: ["still there"] });
 });
 
-test("the server's end ends the streams, and the pages are no part of the API's description", async () => {
+test("stopping the server ends the streams, and the pages are not part of the API's description", async () => {
   const { events, json, server } = await served();
   const stream = await events("/inspect/events");
   await stream.next();

@@ -24,10 +24,10 @@ const connection = (given: Partial<ClientConnection> = {}): ClientConnection => 
 });
 
 test.each([
-  ["where it is known what they took", undefined],
-  ["where nobody can tell", 8 * MEGABYTE],
+  ["where the runtime tells what they read", undefined],
+  ["where it does not", 8 * MEGABYTE],
 ])(
-  "ten readers that never read, and 21 results of 1 MB, are a few megabytes on their way: %s",
+  "ten clients that never read, and 21 results of 1 MB, are a few megabytes in flight: %s",
   async (_, maxStreamBytes) => {
     const clock = createVirtualClock();
     const source = createFakeSource(clock, createMemory().boot(clock));
@@ -50,7 +50,7 @@ test.each([
   },
 );
 
-test("one of many is shown briefly, and says what is cut; the task itself is whole", async () => {
+test("a task among others is shortened and names its cut fields; its own route returns it complete", async () => {
   const { source, json, events, clock } = await serve();
   const long = "x".repeat(100_000);
   const { sessionID } = source.launch({ prompt: long, batchId: "release" });
@@ -75,7 +75,7 @@ test("one of many is shown briefly, and says what is cut; the task itself is who
   expect({ result: whole.result === paragraph, prompt: whole.prompt === long }).toEqual({ result: true, prompt: true });
 });
 
-test("however much a task asks, it is bounded where it is one of many", async () => {
+test("a task's requests are bounded where it is one of many", async () => {
   const { source, json } = await serve();
   const since = "2026-01-01T00:00:00.000Z";
   const question = { question: "y".repeat(1_999), options: ["a".repeat(1_999)], multiple: false, custom: false };
@@ -93,7 +93,7 @@ test("however much a task asks, it is bounded where it is one of many", async ()
   expect(await json("/v1/tasks/ses_0001")).toMatchObject({ attention: { requests } });
 });
 
-test("a page of 200 tasks with long results is short, and has them all; the store is not asked for all of them at once", async () => {
+test("a page of 200 tasks with long results is short and complete; the store does not read all of them at once", async () => {
   const { source, json } = await serve();
   for (let launched = 0; launched < 200; launched += 1) source.launch({ prompt: "p".repeat(100_000) });
   const { page } = source.store;
@@ -120,7 +120,7 @@ const reader = (bytesInFlight: ReturnType<typeof createBytesInFlight>, snapshot:
   return { subscriber, told, clock };
 };
 
-test("beyond the bound of all, a new reader has no room, and who is furthest behind is dropped first", async () => {
+test("beyond the total bound, a new reader has no room, and the one furthest behind is dropped first", async () => {
   const bytesInFlight = createBytesInFlight(1_000);
   const [slow, slower] = [reader(bytesInFlight, 400), reader(bytesInFlight, 500)];
   expect(reader(bytesInFlight, 200).subscriber).toBeUndefined();
@@ -132,7 +132,7 @@ test("beyond the bound of all, a new reader has no room, and who is furthest beh
   expect(reader(bytesInFlight, 200).subscriber).toBeDefined();
 });
 
-test("one who reads makes room, and one who is alone is served whatever it takes", async () => {
+test("a client that reads makes room, and a single one is always served", async () => {
   const bytesInFlight = createBytesInFlight(1_000);
   const alone = reader(bytesInFlight, 5_000);
   expect(alone.subscriber).toBeDefined();
@@ -143,7 +143,7 @@ test("one who reads makes room, and one who is alone is served whatever it takes
   expect(reader(bytesInFlight, 900).subscriber).toBeDefined();
 });
 
-test("who takes nothing from one heartbeat to the next is dropped, be it nothing else happens; who reads is not", async () => {
+test("a client that reads nothing between two heartbeats is dropped even if nothing else happens; one that reads is not", async () => {
   const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
   const [mute, reading] = [reader(bytesInFlight, 100), reader(bytesInFlight, 100)];
   const stream = reading.subscriber?.stream.getReader();
@@ -157,9 +157,9 @@ test("who takes nothing from one heartbeat to the next is dropped, be it nothing
   expect(mute.clock.pending()).toBe(0);
 });
 
-test("long answers that nobody takes are bounded in all; beyond that it is a 503, until somebody leaves", async () => {
+test("unread long responses are bounded in total; beyond that a request is a 503, until a client leaves", async () => {
   const { server, source, json, fetch } = await serve();
-  // Longer than what the system takes for a connection whose other end does not read.
+  // Longer than what the system buffers for a connection whose other end does not read.
   const long = "x".repeat(14 * MEGABYTE);
   const { sessionID } = source.launch({ prompt: long });
   const path = `/v1/tasks/${sessionID}`;
@@ -178,7 +178,7 @@ test("long answers that nobody takes are bounded in all; beyond that it is a 503
   expect(refused.length).toBeGreaterThan(0);
   expect(served.length * long.length).toBeLessThanOrEqual(MAX_BYTES_IN_RESPONSES);
   expect(await json(path, 503)).toMatchObject({ error: expect.stringContaining("Try again") });
-  // What is short is served all the while.
+  // Short responses are served meanwhile.
   expect(await json("/v1/tasks")).toMatchObject({ total: 1 });
   for (const { socket } of asked) socket.destroy();
   await expect.poll(async () => (await fetch(path)).status, { timeout: 10_000 }).toBe(200);
@@ -186,7 +186,7 @@ test("long answers that nobody takes are bounded in all; beyond that it is a 503
   expect(prompt.length).toBe(long.length);
 });
 
-test("where nobody can tell whether an answer was taken, it counts for as long as its connection lives", async () => {
+test("where the runtime does not tell whether a response was read, it counts for as long as its connection lives", async () => {
   const clock = createVirtualClock();
   const write = createLongResponses(clock);
   const untold = connection({ maxStreamBytes: 1 });
@@ -197,7 +197,7 @@ test("where nobody can tell whether an answer was taken, it counts for as long a
   expect(await write(untold, LONG).json()).toBe(LONG);
 });
 
-test("a snapshot goes out in pieces: a runtime takes the next when the one before is out", async () => {
+test("a snapshot goes out in chunks: a runtime takes the next when the previous one is out", async () => {
   const text = frame("snapshot", JSON.stringify("z".repeat(200_000)));
   const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
   const subscriber = createSseStream(bytes(text), {

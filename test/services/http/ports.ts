@@ -8,7 +8,7 @@ const listen = async (port: number) => {
   return server;
 };
 
-/** Takes so many ports in a row for the length of a test, and gives the first of them; the one after them was free. */
+/** Occupies `count` consecutive ports for the length of a test, and returns the first; the port after them was free. */
 export const occupy = async (count: number): Promise<number> => {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const probe = await listen(0);

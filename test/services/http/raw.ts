@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** An answer as it came over the wire. */
+/** A response as it came over the wire. */
 export interface RawAnswer {
   status: number;
   headers: Map<string, string>;
   body: string;
 }
 
-/** A connection for the length of a test. */
+/** Opens a connection for the length of a test. */
 export const open = async (port: number): Promise<Socket> => {
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -16,14 +16,14 @@ export const open = async (port: number): Promise<Socket> => {
   return socket;
 };
 
-/** Sends text as it is, and reads the answer until the server closes. `fetch` mends what it is given; this does not. */
+/** Sends text unchanged, unlike `fetch`, and reads the response until the server closes the connection. */
 export const send = async (port: number, text: string): Promise<RawAnswer> => {
   const socket = await open(port);
   let answer = "";
   socket.setEncoding("utf8").on("data", (part) => {
     answer += part;
   });
-  // A server that has refused need not read on.
+  // A server that has refused a request may close before it has read it.
   socket.on("error", () => undefined);
   socket.setTimeout(10_000, () => socket.destroy());
   const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -37,7 +37,7 @@ export const send = async (port: number, text: string): Promise<RawAnswer> => {
   return { status: Number(first.split(" ")[1]), headers, body: body.join("\r\n\r\n") };
 };
 
-/** A request that asks the server to close after its answer. */
+/** Formats a request that asks the server to close the connection after its response. */
 export const request = (method: string, target: string, headers: Record<string, string> = {}): string => {
   const all = { Host: "127.0.0.1", Connection: "close", ...headers };
   return `${method} ${target} HTTP/1.1\r\n${Object.entries(all)

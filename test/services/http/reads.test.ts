@@ -3,7 +3,7 @@ import { z } from "zod";
 import { SourceUnavailable } from "../../../src/services/http/contract/status-source.ts";
 import { serve } from "./served.ts";
 
-test("a wrong parameter is a 400 that names it and its value's fault", async () => {
+test("an invalid parameter is a 400 that names it and says what is wrong", async () => {
   const { json } = await serve();
   for (const [query, name] of [
     ["limit=ten", "limit"],
@@ -22,7 +22,7 @@ test("a wrong parameter is a 400 that names it and its value's fault", async () 
   }
 });
 
-test("a limit above 200 is 200, and directory and batch are filters too", async () => {
+test("a limit above 200 counts as 200, and directory and batch are filters too", async () => {
   const { json, source } = await serve();
   for (let launched = 0; launched < 210; launched += 1) source.launch();
   source.launch({ directory: "/elsewhere", batchId: "release" });
@@ -33,7 +33,7 @@ test("a limit above 200 is 200, and directory and batch are filters too", async 
   expect(await json("/v1/tasks?batch=release&directory=/project")).toMatchObject({ total: 0 });
 });
 
-test("nothing is remembered from one answer to the next", async () => {
+test("nothing is cached between requests", async () => {
   const { json, source } = await serve();
   const { sessionID } = source.launch();
   expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({ status: "running" });
@@ -45,7 +45,7 @@ test("nothing is remembered from one answer to the next", async () => {
   expect(await json("/v1/tasks?status=completed")).toMatchObject({ total: 1 });
 });
 
-test("the journal, the charts and one of them can be read; what is not there is a 404", async () => {
+test("the journal and the charts can be read; anything that does not exist is a 404", async () => {
   const { json, source } = await serve();
   const { sessionID } = source.launch();
   expect(await json(`/v1/tasks/${sessionID}/events`)).toEqual([
@@ -59,7 +59,7 @@ test("the journal, the charts and one of them can be read; what is not there is 
   }
 });
 
-test("a wrong method is a 405 that says which are right, and HEAD is answered without a body", async () => {
+test("an unsupported method is a 405 that lists the supported ones, and HEAD has no body", async () => {
   const { fetch, json } = await serve();
   for (const [method, path, allowed] of [
     ["POST", "/v1/tasks", "GET, HEAD, OPTIONS"],
@@ -77,7 +77,7 @@ test("a wrong method is a 405 that says which are right, and HEAD is answered wi
   expect((await fetch("/v1/events", { method: "HEAD" })).status).toBe(405);
 });
 
-test("a host that gives no messages is a 502 with its reason; a source that fails is a 500 without", async () => {
+test("a host that returns no messages is a 502 with its reason; a source that throws is a 500 without one", async () => {
   const { json, source, errors } = await serve();
   const { sessionID } = source.launch();
   source.refusal = "connection refused";
@@ -90,7 +90,7 @@ test("a host that gives no messages is a 502 with its reason; a source that fail
   expect(errors.join()).toContain("/home/me/tasks.db is damaged");
 });
 
-test("a source that can show nothing for now is a 503 with its reason, on the stream too", async () => {
+test("an unavailable source is a 503 with its reason, on the stream too", async () => {
   const { json, source } = await serve();
   const failing = () => {
     throw new SourceUnavailable("OpenCode is ending.");
@@ -102,7 +102,7 @@ test("a source that can show nothing for now is a 503 with its reason, on the st
   }
 });
 
-test("an answer of another shape is sent all the same, and logged", async () => {
+test("a response of the wrong shape is sent all the same, and logged", async () => {
   const { json, source, errors } = await serve();
   const task = source.launch();
   const { sessionID } = task;
@@ -111,7 +111,7 @@ test("an answer of another shape is sent all the same, and logged", async () => 
   expect(errors.join()).toContain("startedAt");
 });
 
-test("openapi.json describes every route with the schemas of its answers", async () => {
+test("openapi.json describes every route with the schemas of its responses", async () => {
   const { json, fetch, source } = await serve();
   source.launch();
   const { paths, components, openapi } = z

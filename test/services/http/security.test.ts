@@ -13,7 +13,7 @@ const post = (path: string, { server }: Served, headers: Record<string, string> 
     signal: AbortSignal.timeout(10_000),
   });
 
-test("a host that is not this machine is refused, though its name leads here; this machine's names are served", async () => {
+test("a Host that does not name this machine is refused; this machine's names are served", async () => {
   const { server } = await serve();
   for (const Host of [
     "evil.example",
@@ -36,7 +36,7 @@ test("a host that is not this machine is refused, though its name leads here; th
   }
 });
 
-test("a page of another origin is refused, the events too, unless it is allowed; a page of this machine is served", async () => {
+test("a page of another origin is refused, for events too, unless it is allowed; a page of this machine is served", async () => {
   const { fetch } = await serve({ allowedOrigins: ["https://dash.example"] });
   const from = async (origin: string, path = "/v1/tasks") => (await fetch(path, { headers: { origin } })).status;
   for (const origin of ["https://evil.example", "null", "http://localhost.evil.example", "https://dash.example.evil"]) {
@@ -48,7 +48,7 @@ test("a page of another origin is refused, the events too, unless it is allowed;
   }
 });
 
-test("nothing is changed without the token, or with a wrong one", async () => {
+test("nothing changes without the token, or with a wrong one", async () => {
   const served = await serve();
   const { source, server } = served;
   const { sessionID } = source.launch();
@@ -73,7 +73,7 @@ test("nothing is changed without the token, or with a wrong one", async () => {
   expect(source.asked).toEqual([]);
 });
 
-test("with the token a task is cancelled and resumed; what is wrong about it is said", async () => {
+test("with the token a task is cancelled and resumed; errors say what is wrong", async () => {
   const served = await serve();
   const { source } = served;
   const task = source.launch();
@@ -104,7 +104,7 @@ test("with the token a task is cancelled and resumed; what is wrong about it is 
   expect(served.errors).toEqual([]);
 });
 
-test("with the token what a task asks is answered; what is wrong about an answer is said", async () => {
+test("with the token a task's request is answered; errors say what is wrong", async () => {
   const served = await serve();
   const { source } = served;
   const { sessionID } = source.launch();
@@ -144,7 +144,7 @@ test("with the token what a task asks is answered; what is wrong about an answer
   expect(served.errors).toEqual([]);
 });
 
-test("a body whose length is not given is refused, and so is one that is too long, at every route that takes one", async () => {
+test("every route that takes a body refuses one without Content-Length, and one that is too long", async () => {
   const served = await serve();
   const { server, source } = served;
   const { sessionID } = source.launch();
@@ -167,7 +167,7 @@ test("a body whose length is not given is refused, and so is one that is too lon
   expect(source.asked).toEqual([]);
 });
 
-test("with the right token too, nothing is changed for a foreign host, origin or page", async () => {
+test("even with the right token, nothing changes for a foreign host, origin or page", async () => {
   const served = await serve({ allowedOrigins: ["https://dash.example"] });
   const { server, source } = served;
   const { sessionID } = source.launch();
@@ -188,7 +188,7 @@ test("with the right token too, nothing is changed for a foreign host, origin or
   expect(source.asked).toEqual([`cancel ${sessionID}`]);
 });
 
-test("no answer is taken for anything but what it says it is, or kept", async () => {
+test("no response is sniffed or cached", async () => {
   const { fetch } = await serve();
   for (const path of ["/v1/health", "/v1/tasks", "/nothing"]) {
     const { headers } = await fetch(path);
@@ -200,7 +200,7 @@ test("no answer is taken for anything but what it says it is, or kept", async ()
   }
 });
 
-test("tricks with paths lead nowhere, and a query of 1 MB is refused", async () => {
+test("path tricks are a 404, and a query of 1 MB is refused", async () => {
   const { server, source } = await serve();
   source.launch();
   const targets = [
@@ -229,7 +229,7 @@ test("tricks with paths lead nowhere, and a query of 1 MB is refused", async () 
   expect(errorOf(tooLong)).toMatchObject({ status: 414 });
 });
 
-test("whatever is asked, the answer is never a 5xx, and errors say their status", async () => {
+test("no request leads to a 5xx, and errors contain their status", async () => {
   const { server, source } = await serve();
   source.end(source.launch().sessionID);
   const known = [
@@ -304,7 +304,7 @@ test("whatever is asked, the answer is never a 5xx, and errors say their status"
   await fc.assert(
     fc.asyncProperty(method, path, query, fc.array(header, { maxLength: 3 }), async (verb, target, given, headers) => {
       const whole = given === "" ? target : `${target}?${given}`;
-      // A stream of events does not end, and an upgrade asks for no answer.
+      // A stream of events does not end.
       fc.pre(!/^\/+v1\/+events(?:[?/]|$)/.test(whole));
       const { status, body } = await send(server.port, request(verb, whole, Object.fromEntries(headers)));
       seen.set(status, (seen.get(status) ?? 0) + 1);
@@ -314,7 +314,7 @@ test("whatever is asked, the answer is never a 5xx, and errors say their status"
     }),
     { numRuns: 600 },
   );
-  // Else it would say little that none was a 5xx.
+  // Without this variety, the absence of a 5xx would mean little.
   expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 204, 400, 403, 404, 405]));
   expect(await (await fetch(`${server.url}/v1/health`)).json()).toMatchObject({ status: "ok" });
   console.log(

@@ -11,7 +11,7 @@ import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock
 import { occupy } from "./ports.ts";
 import { type Events, readEvents } from "./sse.ts";
 
-/** Milliseconds after which a request of a test is given up. */
+/** Timeout of a test's request, in milliseconds. */
 const PATIENCE = 10_000;
 
 /** The status API over a source in memory, on a real socket. */
@@ -21,23 +21,23 @@ export interface Served {
   server: StatusServer;
   /** Where `server.json` is. */
   folder: string;
-  /** What was logged as an error, newest last. */
+  /** Logged errors, newest last. */
   errors: string[];
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** The JSON of an answer, that must have this status; 200 by default. */
+  /** Returns the JSON of a response, which must have this status; default: 200. */
   json(path: string, status?: number, init?: RequestInit): Promise<Record<string, unknown>>;
-  /** Subscribes to the events, or to those of a page. */
+  /** Subscribes to the events of tasks, or of a page. */
   events(path?: string): Promise<Events>;
 }
 
-/** A folder for one test. */
+/** Creates a folder for one test. */
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-http-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
-/** Starts the server for one test, on a port that nobody else uses. */
+/** Starts the server for one test, on a port of its own. */
 export const serve = async ({
   env = {},
   allowedOrigins = [],
@@ -63,7 +63,7 @@ export const serve = async ({
       void errors.push(`${message} ${JSON.stringify(extra ?? {})}`),
   };
   const folder = temporaryFolder();
-  // A port of its own for each test: clients keep connections to the ports that they know.
+  // Each test has its own port: clients reuse connections to a known port.
   const port = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
   const parts = {
     source,

@@ -6,7 +6,7 @@ import { type Endpoint, type Endpoints, ownerIn, remoteUid } from "../../../src/
 const HEAD =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     ";
 
-/** A line as the kernel writes it. */
+/** Formats a line as the kernel does. */
 const line = (local: string, remote: string, { uid = 1_000, inode = 4_711, number = 0 } = {}): string =>
   `${String(number).padStart(4)}: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1                     `;
 
@@ -19,7 +19,7 @@ const THEIRS = "0100007F:C822";
 const OURS = "0100007F:142D";
 const MAPPED = "0000000000000000FFFF0000";
 
-test("the other end's line tells the user, not this end's, nor another connection's", () => {
+test("the user comes from the line of the other end, not of this end or of another connection", () => {
   const lines = [
     line(OURS, "00000000:0000", { uid: 1 }),
     line(OURS, THEIRS, { uid: 2 }),
@@ -31,7 +31,7 @@ test("the other end's line tells the user, not this end's, nor another connectio
   expect(ownerIn(table(...lines.slice(0, -1)), ENDS, true)).toBeUndefined();
 });
 
-test("an IPv6 socket on an IPv4 address is found, however the address is written", () => {
+test("an IPv6 socket on an IPv4 address is found in every notation of the address", () => {
   const text = table(line(`${MAPPED}${THEIRS}`, `${MAPPED}${OURS}`, { uid: 7 }));
   for (const address of ["127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1"]) {
     expect(ownerIn(text, { remote: { address, port: 51_234 }, local: loopback(5_165) }, true)).toBe(7);
@@ -46,18 +46,18 @@ test("an IPv6 address is found", () => {
   expect(ownerIn(text, ends, true)).toBe(8);
 });
 
-test("a socket that no process has open any more is nobody's, though it stands there as root's", () => {
+test("a socket that no process has open any more has no owner, though it is listed as root's", () => {
   const orphan = line(THEIRS, OURS, { uid: 0, inode: 0 });
   expect(ownerIn(table(orphan), ENDS, true)).toBeUndefined();
   expect(ownerIn(table(orphan, line(THEIRS, OURS, { uid: 9, number: 1 })), ENDS, true)).toBe(9);
 });
 
-test("a machine of the other byte order spells addresses the other way round", () => {
+test("a machine of the other byte order writes addresses the other way round", () => {
   expect(ownerIn(table(line("7F000001:C822", "7F000001:142D", { uid: 6 })), ENDS, false)).toBe(6);
   expect(ownerIn(table(line("7F000001:C822", "7F000001:142D", { uid: 6 })), ENDS, true)).toBeUndefined();
 });
 
-test("what is cut off, empty or no address tells nothing, and throws nothing", () => {
+test("truncated lines, empty tables and invalid addresses return undefined and never throw", () => {
   for (const text of ["", HEAD, `   0: ${THEIRS} ${OURS} 01`, table(line(THEIRS, OURS)).slice(0, 120)]) {
     expect(ownerIn(text, ENDS, true)).toBeUndefined();
   }
@@ -72,7 +72,7 @@ const reversedWords = (bytes: number[]): number[] =>
 const spelled = (bytes: number[], port: number) =>
   `${hex(reversedWords(bytes))}:${port.toString(16).padStart(4, "0").toUpperCase()}`;
 
-test("whatever the addresses and ports, the line is found among others, and its user read", () => {
+test("for any addresses and ports, the line is found among others and its user is read", () => {
   const port = fc.integer({ min: 1, max: 65_535 });
   const ipv4 = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((bytes) => [...bytes]);
   const ipv6 = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => [...bytes]);
@@ -99,7 +99,7 @@ test("whatever the addresses and ports, the line is found among others, and its 
 });
 
 test.runIf(process.platform === "linux")(
-  "the kernel tells whose a real connection is, by IPv4 and by IPv6 sockets",
+  "the owner of a real connection is found, for IPv4 and IPv6 sockets",
   async () => {
     const server = createServer().listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());

@@ -35,7 +35,7 @@ interface Given {
   snapshot?: string;
 }
 
-test("who reads nothing is dropped once the bound is passed, and no heart beats for it any more", () => {
+test("a client that reads nothing is dropped beyond the bound, and its heartbeat stops", () => {
   const { subscriber, told, clock } = subscribe();
   let sent = 0;
   for (; told.length === 0; sent += PART) subscriber.send(new Uint8Array(PART));
@@ -47,7 +47,7 @@ test("who reads nothing is dropped once the bound is passed, and no heart beats 
   expect(told).toEqual(["gone", "dropped"]);
 });
 
-test("who reads is not dropped, however much it is, nor for one event that is longer than the bound", async () => {
+test("a client that reads is not dropped, however much is sent, nor for one event longer than the bound", async () => {
   const { subscriber, told } = subscribe();
   const reader = subscriber.stream.getReader();
   expect((await reader.read()).value).toEqual(bytes("snapshot"));
@@ -60,7 +60,7 @@ test("who reads is not dropped, however much it is, nor for one event that is lo
   expect(told).toEqual(["gone"]);
 });
 
-test("where nobody can tell how much was read, all that was sent is what counts", async () => {
+test("where the runtime does not tell how much was read, everything that was sent counts", async () => {
   const { subscriber, told } = subscribe({ maxStreamBytes: 3 * PART });
   const reader = subscriber.stream.getReader();
   await reader.read();
@@ -73,7 +73,7 @@ test("where nobody can tell how much was read, all that was sent is what counts"
   expect(told).toEqual(["gone", "dropped"]);
 });
 
-test("the versions of Bun that tell how much was read are known", () => {
+test("the versions of Bun with backpressure are known", () => {
   expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(hasBackpressure)).toEqual([
     false,
     true,

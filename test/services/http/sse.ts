@@ -7,14 +7,14 @@ export interface Received {
   data: unknown;
 }
 
-/** A stream of events that a test reads. */
+/** A stream of events, as a test reads it. */
 export interface Events {
   response: Response;
-  /** The next event. Rejects when the stream ends, or when none comes within ten seconds. */
+  /** Returns the next event. Rejects when the stream ends, or when none comes within ten seconds. */
   next(): Promise<Received>;
-  /** The next event of that name, which must be the next at all. */
+  /** Returns the task of the next event, which must have that name. */
   task(event: string): Promise<ApiTask>;
-  /** Resolves when the stream has ended, with what was left in it. */
+  /** Resolves when the stream has ended, with the remaining events. */
   rest(): Promise<Received[]>;
   close(): void;
 }
@@ -31,7 +31,7 @@ const parse = (text: string): Received => {
   return { id: fields.get("id"), event: fields.get("event") ?? "", data: JSON.parse(fields.get("data") ?? "null") };
 };
 
-/** Reads an answer as server-sent events. */
+/** Reads a response as server-sent events. */
 export const readEvents = (response: Response, leaving: AbortController): Events => {
   if (!response.body) throw new Error("the answer has no body");
   const reader = response.body.getReader();

@@ -3,7 +3,7 @@ import { createDisk } from "../../fakes/disk.ts";
 import { serve } from "../../fakes/served.ts";
 import { createStage } from "../../fakes/stage.ts";
 
-test("the API lists what is stored, tasks from before a restart included", async () => {
+test("the API lists all stored tasks, including those from before a restart", async () => {
   const disk = createDisk();
   const stage = createStage({ openStore: disk.boot });
   const id = await stage.complete("12");

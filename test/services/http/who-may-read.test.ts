@@ -10,7 +10,7 @@ import { occupy } from "./ports.ts";
 import { request, send } from "./raw.ts";
 import { type Served, serve } from "./served.ts";
 
-/** All that can be read but whether the server is there. */
+/** Everything that can be read, except for the health of the server. */
 const PATHS = [
   "/v1/tasks",
   "/v1/tasks/ses_0001",
@@ -25,7 +25,7 @@ const PATHS = [
 
 const NOBODY = 65_534;
 
-/** Asks in a process of its own: prints the statuses of the answers. */
+/** A script for another process: prints the statuses of the responses. */
 const ASKING = `
   const [url, authorization, ...paths] = JSON.parse(process.argv.at(-1));
   const headers = authorization ? { authorization } : {};
@@ -39,7 +39,7 @@ const ASKING = `
   console.log(JSON.stringify(statuses));
 `;
 
-/** What a process of that user is answered. */
+/** Returns the statuses that a process of that user gets. */
 const statusesFor = async (uid: number, { server }: Served, paths: string[], token = ""): Promise<number[]> => {
   const authorization = token === "" ? "" : `Bearer ${token}`;
   const argument = JSON.stringify([server.url, authorization, ...paths]);
@@ -62,31 +62,25 @@ const all = (status: number) => PATHS.map(() => status);
 const isRoot = process.getuid?.() === 0 && process.platform === "linux";
 if (!isRoot) console.warn("these tests are not root on Linux: nothing is asked in the name of another user");
 
-test.runIf(isRoot)(
-  "another user of the machine reads nothing without the token, but that the server is there",
-  async () => {
-    const served = await serve();
-    served.source.launch();
-    expect(await statusesFor(NOBODY, served, PATHS)).toEqual(all(401));
-    expect(await statusesFor(NOBODY, served, ["/v1/health"])).toEqual([200]);
-    expect(await statusesFor(NOBODY, served, PATHS, served.server.token)).toEqual(all(200));
-    expect(await statusesFor(process.getuid?.() ?? 0, served, PATHS)).toEqual(all(200));
-  },
-);
+test.runIf(isRoot)("another user of the machine reads nothing but the server's health without the token", async () => {
+  const served = await serve();
+  served.source.launch();
+  expect(await statusesFor(NOBODY, served, PATHS)).toEqual(all(401));
+  expect(await statusesFor(NOBODY, served, ["/v1/health"])).toEqual([200]);
+  expect(await statusesFor(NOBODY, served, PATHS, served.server.token)).toEqual(all(200));
+  expect(await statusesFor(process.getuid?.() ?? 0, served, PATHS)).toEqual(all(200));
+});
 
-test.runIf(isRoot)(
-  "every user reads with api.reads open, and nobody without the token with api.reads token",
-  async () => {
-    const open = await serve({ reads: "open" });
-    open.source.launch();
-    expect(await statusesFor(NOBODY, open, ["/v1/tasks"])).toEqual([200]);
-    await open.server.stop();
-    const closed = await serve({ reads: "token" });
-    closed.source.launch();
-    expect(await statusesFor(0, closed, PATHS)).toEqual(all(401));
-    expect(await statusesFor(0, closed, PATHS, closed.server.token)).toEqual(all(200));
-  },
-);
+test.runIf(isRoot)("with api.reads open every user reads; with api.reads token nobody reads without it", async () => {
+  const open = await serve({ reads: "open" });
+  open.source.launch();
+  expect(await statusesFor(NOBODY, open, ["/v1/tasks"])).toEqual([200]);
+  await open.server.stop();
+  const closed = await serve({ reads: "token" });
+  closed.source.launch();
+  expect(await statusesFor(0, closed, PATHS)).toEqual(all(401));
+  expect(await statusesFor(0, closed, PATHS, closed.server.token)).toEqual(all(200));
+});
 
 const unreadable: [string, Parameters<typeof serve>[0]][] = [
   ["api.reads is token", { reads: "token" }],
@@ -94,7 +88,7 @@ const unreadable: [string, Parameters<typeof serve>[0]][] = [
   ["OPENCODE_SERVER_PASSWORD is set, and api.reads is open", { env: { OPENCODE_SERVER_PASSWORD: "s" }, reads: "open" }],
 ];
 
-test.each(unreadable)("where %s the token is needed, and its absence is said", async (_, options) => {
+test.each(unreadable)("where %s the token is required, and its absence is reported", async (_, options) => {
   const served = await serve(options);
   served.source.launch();
   for (const path of PATHS) {
@@ -122,13 +116,13 @@ test.each(unreadable)("where %s the token is needed, and its absence is said", a
   expect((await served.fetch("/v1/tasks", { method: "OPTIONS" })).status).toBe(204);
 });
 
-test("who opens a page in a browser is asked for the token as a password", async () => {
+test("a browser asks for the token as a password", async () => {
   const { fetch } = await serve({ reads: "token" });
   expect((await fetch("/inspect")).headers.get("www-authenticate")).toBe('Basic realm="opencode-taskchart"');
   expect((await fetch("/v1/tasks")).headers.get("www-authenticate")).toBe("Bearer");
 });
 
-test("of all open directories the strictest rule counts, and every origin, until the directory is closed", async () => {
+test("the strictest rule and every origin of all open directories count, until the directory is closed", async () => {
   const admissions = createAdmissions();
   expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({ reads: "user", origins: [] });
   const add = (reads: Reads, ...allowedOrigins: string[]) => admissions.add({ reads, allowedOrigins });
@@ -151,7 +145,7 @@ test("of all open directories the strictest rule counts, and every origin, until
   expect(admissions.reads()).toBe("user");
 });
 
-test("what the second directory allows counts too, for as long as it is open", async () => {
+test("the rules of a second directory count too, for as long as it is open", async () => {
   const served = await serve({ allowedOrigins: ["https://one.example"] });
   const { source, folder, clock } = served;
   const from = async (origin: string) => (await served.fetch("/v1/tasks", { headers: { origin } })).status;
@@ -166,7 +160,7 @@ test("what the second directory allows counts too, for as long as it is open", a
   expect(await Promise.all(origins.map(from))).toEqual([200, 403]);
 });
 
-test("what a page of another site asks for without an origin is refused: an image, a frame, a link", async () => {
+test("a request of another site without an Origin is refused: an image, a frame, a link", async () => {
   const { server } = await serve({ allowedOrigins: ["https://dash.example"] });
   const status = async (headers: Record<string, string>) =>
     (await send(server.port, request("GET", "/v1/tasks", headers))).status;

@@ -28,7 +28,7 @@ afterEach(() => {
   vi.mocked(createActor).mockClear();
 });
 
-test("off, XState is given nobody to tell, Stately's package is not loaded, and no page is on", async () => {
+test("off: XState gets no inspector, Stately's package is not loaded, and no page is on", async () => {
   const { charts, given } = await start(false);
   expect(given).toEqual([{}]);
   expect(loaded.stately).toBe(0);
@@ -36,14 +36,14 @@ test("off, XState is given nobody to tell, Stately's package is not loaded, and 
   expect(charts.pages.map(({ source }) => source.since(0).upTo)).toEqual([0, 0]);
 });
 
-test("on, it is given one, and that page alone is on", async () => {
+test("on: XState gets an inspector, and only that page is on", async () => {
   const { charts, given } = await start(true);
   expect(given).toEqual([{ inspect: expect.any(Function) }]);
   expect(loaded.stately).toBe(0);
   expect(charts.pages.map(({ source }) => source.isOn())).toEqual([true, false]);
 });
 
-test("Stately's package is loaded by its own option", async () => {
+test("stately: Stately's package is loaded", async () => {
   const { charts, given } = await start("stately");
   expect(given).toEqual([{ inspect: expect.any(Function) }]);
   expect(loaded.stately).toBe(1);

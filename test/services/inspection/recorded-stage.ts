@@ -3,14 +3,14 @@ import { createRecorder } from "../../../src/services/inspection/recorder.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage, type Stage, type StageOptions } from "../../fakes/stage.ts";
 
-/** The whole product on a fake host, recorded. */
+/** The whole plugin on a fake host, with a recorder. */
 export interface RecordedStage extends Stage {
   showing(): InspectorMessage;
   /** Each step as a line: `supervisor → ses_0001: SLOT_GRANTED, sending`. */
   lines(): string[];
 }
 
-/** An actor in the tests' words: its id, or its kind. */
+/** Returns the short name of an actor: its id or its kind. */
 const shortKey = (key: string | null): string => {
   const [, kind = "", id = ""] = key?.split(" ") ?? [];
   if (key === null) return "outside";

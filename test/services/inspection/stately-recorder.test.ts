@@ -9,7 +9,7 @@ const recorded = async () => {
   const stately = createStatelyRecorder();
   const recording = await stately.record();
   const stage = createStage({ inspect: recording.inspect });
-  // The package puts each message off to a timer of no length.
+  // The package sends each message in a timer of 0 ms.
   const messages = async (after = 0) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     return stately.since(after).messages;
@@ -20,7 +20,7 @@ const recorded = async () => {
 const of = <Type extends StatelyInspectionEvent["type"]>(messages: StatelyInspectionEvent[], type: Type) =>
   messages.filter((message): message is Extract<StatelyInspectionEvent, { type: Type }> => message.type === type);
 
-test("each actor is introduced with its whole chart, as deep as it goes", async () => {
+test("each actor is introduced with its whole chart, at full depth", async () => {
   const { stage, messages } = await recorded();
   const id = await stage.launch();
   const actors = of(await messages(), "@xstate.actor");
@@ -33,7 +33,7 @@ test("each actor is introduced with its whole chart, as deep as it goes", async 
   expect(actors[2]?.parentId).toBe(actors[0]?.sessionId);
 });
 
-test("a page that opens late gets each living actor as it stands, and what happened to it", async () => {
+test("a page that opens late gets each living actor's current state, and its events", async () => {
   const { stage, messages } = await recorded();
   const done = await stage.complete("There are 12.");
   await stage.clock.advance(1_000);
@@ -52,7 +52,7 @@ test("a page that opens late gets each living actor as it stands, and what happe
   ]);
 });
 
-test("what comes later is told from where it was read; only the newest messages are kept", async () => {
+test("later messages follow the last one that was read; only the newest are kept", async () => {
   const { stately, stage, messages } = await recorded();
   const id = await stage.launch();
   await messages();
@@ -63,7 +63,7 @@ test("what comes later is told from where it was read; only the newest messages 
   expect((await messages(upTo)).length).toBe(MAX_STEPS);
 });
 
-test("nothing of what was said is sent: contexts and what events carry stay here", async () => {
+test("no text of a conversation is sent: contexts and payloads of events are left out", async () => {
   const { stage, messages } = await recorded();
   const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
   stage.host.emit({
@@ -80,7 +80,7 @@ test("nothing of what was said is sent: contexts and what events carry stay here
   expect(shown).not.toContain("secret");
 });
 
-test("closed, nothing is kept", async () => {
+test("once the directory is closed, nothing is kept", async () => {
   const { stately, recording, stage, messages } = await recorded();
   await stage.launch();
   stage.engine.stop();

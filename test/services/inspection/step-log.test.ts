@@ -8,7 +8,7 @@ const addActor = (steps: StepLog, key: string) => steps.addActor({ key, kind: "t
 const happen = (steps: StepLog, to: string, event: string, states: string[], taken = true) =>
   steps.completeStep(steps.beginStep({ at: 7, from: null, to, event }), states, taken);
 
-test("the innermost states of all regions are told as paths", () => {
+test("state paths are those of the innermost states of all regions", () => {
   expect(statePaths("open")).toEqual(["open"]);
   expect(statePaths({ run: { stopping: "aborting" }, notice: "none", attention: {} })).toEqual([
     "run.stopping.aborting",
@@ -17,14 +17,14 @@ test("the innermost states of all regions are told as paths", () => {
   ]);
 });
 
-test("an event is named by its type and by that of what it carries, and by nothing else", () => {
+test("an event's name is its type and that of a wrapped event or effect, and nothing else", () => {
   expect(eventName({ type: "CANCEL" })).toBe("CANCEL");
   expect(eventName({ type: "HOST", event: { type: "idle", sessionID: "secret" } })).toBe("HOST idle");
   expect(eventName({ type: "EFFECT", effect: { type: "sendPrompt", prompt: "secret" } })).toBe("EFFECT sendPrompt");
   expect(eventName({ type: "ODD", event: "secret", effect: { type: 7 } })).toBe("ODD");
 });
 
-test("a step tells what was entered and left; an actor remembers what brought it where it is", () => {
+test("a step has the states entered and left; an actor keeps its last transition", () => {
   const steps = createStepLog();
   addActor(steps, "a");
   happen(steps, "a", "INIT", ["run.queued", "notice.none"]);
@@ -50,7 +50,7 @@ test("a step tells what was entered and left; an actor remembers what brought it
   ]);
 });
 
-test("who has seen some is told the rest, and of those actors alone that took part in it", () => {
+test("a reader of some steps gets the others, and only the actors that took part in them", () => {
   const steps = createStepLog();
   for (const key of ["a", "b"]) addActor(steps, key);
   happen(steps, "a", "ONE", ["one"]);
@@ -62,7 +62,7 @@ test("who has seen some is told the rest, and of those actors alone that took pa
   expect(steps.since(steps.newest())).toEqual({ actors: [], steps: [] });
 });
 
-test("the newest steps are kept, those who live, and those who are gone for as long as a step of theirs is kept", () => {
+test("the newest steps are kept, living actors, and gone ones for as long as a step of theirs is kept", () => {
   const steps = createStepLog();
   for (const key of ["lives", "gone", "noisy"]) addActor(steps, key);
   happen(steps, "lives", "INIT", ["a"]);
@@ -77,7 +77,7 @@ test("the newest steps are kept, those who live, and those who are gone for as l
   expect(steps.since(0).steps[0]?.number).toBe(3);
 });
 
-test("an actor that comes back is the one that it was", () => {
+test("an actor that comes back is the same actor", () => {
   const steps = createStepLog();
   addActor(steps, "a");
   happen(steps, "a", "END", ["completed"]);

@@ -4,7 +4,7 @@ import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { createRecordedStage } from "./recorded-stage.ts";
 
-/** What a page must never get: each is the text of a conversation. */
+/** Texts of a conversation, which a page must never get. */
 const SAID = [
   "secret-prompt",
   "secret-description",
@@ -14,7 +14,7 @@ const SAID = [
   "secret-reply",
 ];
 
-test("a launch is told step by step, in the order in which the events were sent", async () => {
+test("a launch is recorded step by step, in the order in which the events were sent", async () => {
   const stage = createRecordedStage();
   await stage.launch();
   expect(stage.lines()).toEqual([
@@ -33,7 +33,7 @@ test("a launch is told step by step, in the order in which the events were sent"
   ]);
 });
 
-test("a task that was told of is gone, and shown as it was; asked once more, it is the same actor", async () => {
+test("a delivered task is gone and keeps its last state; resumed, it is the same actor", async () => {
   const stage = createRecordedStage();
   const id = await stage.complete("There are 12.");
   await stage.clock.advance(1_000);
@@ -54,14 +54,14 @@ test("a task that was told of is gone, and shown as it was; asked once more, it 
   ]);
 });
 
-test("what an actor has no use for is told as ignored", async () => {
+test("an event that an actor has no transition for is recorded as ignored", async () => {
   const stage = createRecordedStage();
   const id = await stage.launch();
   stage.host.emit({ type: "replied", sessionID: id, requestID: "per_none" });
   expect(stage.lines().at(-1)).toBe(`supervisor → ${id}: REQUEST_ANSWERED, ignored`);
 });
 
-test("nothing of what was said is kept: no prompt, no result, no notice, no question, no error", async () => {
+test("no text of a conversation is kept: no prompt, result, notice, question or error", async () => {
   const stage = createRecordedStage({ maxResultChars: 10_000 });
   const { host, clock } = stage;
   const launch = () => stage.launch({ description: "secret-description", prompt: "secret-prompt" });
@@ -96,7 +96,7 @@ test("nothing of what was said is kept: no prompt, no result, no notice, no ques
   expect(shown).not.toContain("secret");
 });
 
-test("an actor that threw is gone; the one that makes its end known is the same task", async () => {
+test("an actor that threw is gone; its replacement, which reports the end, is the same task", async () => {
   const stage = createRecordedStage();
   const id = await stage.launch();
   stage.engine.onHostEvent({ type: "asked", sessionID: id, request: null } as never);
@@ -109,7 +109,7 @@ test("an actor that threw is gone; the one that makes its end known is the same 
   expect(stage.showing().actors.filter((actor) => actor.id === id)).toMatchObject([{ gone: true }]);
 });
 
-test("a supervisor that threw takes all it had with it; what the next one takes over is shown as before", async () => {
+test("a supervisor that threw takes its actors with it; those that the next one takes over are shown as before", async () => {
   const stage = createRecordedStage();
   const id = await stage.launch();
   stage.engine.onHostEvent(poisonedAsk(id));
@@ -123,14 +123,14 @@ test("a supervisor that threw takes all it had with it; what the next one takes 
   expect(stage.lines()).toContain(`supervisor → ${id}: CHECKED_ANSWERED, completed idle due`);
 });
 
-test("a watcher that throws harms nothing: it is told no more, and that is logged", async () => {
+test("an inspector that throws does no harm: it is not called again, and that is logged", async () => {
   const inspect = vi.fn(() => {
-    throw new Error("a fault in the watcher");
+    throw new Error("a fault in the inspector");
   });
   const stage = createStage({ inspect });
   const id = await stage.complete("There are 12.");
   await stage.clock.advance(1_000);
   expect(stage.task(id)).toMatchObject({ status: "completed" });
   expect(inspect).toHaveBeenCalledTimes(1);
-  expect(stage.logged.filter((line) => line.includes("a fault in the watcher"))).toHaveLength(1);
+  expect(stage.logged.filter((line) => line.includes("a fault in the inspector"))).toHaveLength(1);
 });
