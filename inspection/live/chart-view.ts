@@ -15,7 +15,7 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
   const heading = find<HTMLElement>("h2", place);
   const id = find<HTMLElement>("code", place);
   const states = find<HTMLElement>(".states", place);
-  const moved = find<HTMLElement>(".moved", place);
+  const lastTransition = find<HTMLElement>(".last-transition", place);
   const past = find<HTMLElement>(".past", place);
   const map = createChartMap(find(".map", place));
   let pictures: { kind: string; large: Picture; small: Picture } | undefined;
@@ -47,7 +47,7 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
         return pill;
       }),
     );
-    moved.replaceChildren(
+    lastTransition.replaceChildren(
       make("b", "", step.event),
       step.entered.length > 0 ? ` ${change(step.left, step.entered)}` : " changed no state",
       make("time", "", step.at > 0 ? timeOf(step.at) : ""),

@@ -38,7 +38,7 @@ describeInChromium("the live page", () => {
     const id = await stage.launch();
     await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
     expect(await states(opened)).toEqual(["lifecycle.running", "run.working", "notice.none", "attention.none"]);
-    expect(await opened.page.locator(".moved b").textContent()).toBe("PROMPT_ACCEPTED");
+    expect(await opened.page.locator(".last-transition b").textContent()).toBe("PROMPT_ACCEPTED");
     expect(await opened.page.locator(".picture .taken text").allTextContents()).toEqual([
       expect.stringContaining("PROMPT_ACCEPTED"),
     ]);

@@ -10,7 +10,7 @@ const OTHERS = 0o077;
  *
  * @throws when the system refuses, for instance because the file belongs to another user.
  */
-export const restrictToOwner = (
+export const makePrivate = (
   path: string,
   kind: "file" | "folder",
   chmod: (path: string, mode: number) => void = chmodSync,
@@ -31,5 +31,5 @@ export const restrictToOwner = (
  */
 export const makePrivateFolder = (folder: string): boolean => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return restrictToOwner(folder, "folder");
+  return makePrivate(folder, "folder");
 };

@@ -2,7 +2,6 @@ import { hasEnded } from "../../../task.ts";
 import { toStats } from "../contract/schemas.ts";
 import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
 import { type Broadcast, type BroadcastDeps, createBroadcast } from "./broadcast.ts";
-import { eventNames } from "./change-events.ts";
 import { bytes, frame } from "./sse-stream.ts";
 
 /** The changes of tasks as events. Each stream begins with a snapshot of the tasks. */
@@ -22,6 +21,38 @@ const POLL_MS = 1_000;
 
 /** Changes that are read at a time. */
 const CHANGES_PER_READ = 200;
+
+/** The name of a task's change on the events stream. */
+type EventName = "task.created" | "task.updated" | "task.completed" | "task.error" | "task.cancelled";
+
+/** The state of the tasks when changes were last read. */
+interface LastRead {
+  /** The number of the newest change that was read. */
+  change: number;
+  /** When that was, ISO 8601. */
+  at: string;
+  /** Ids of the tasks that had not ended. */
+  live: ReadonlySet<string>;
+}
+
+/**
+ * Returns the names of what happened to a task since the last reading. A task that was launched and ended in between has
+ * two: whoever displays tasks must learn of the task before it learns of its end.
+ *
+ * A change of an ended task, such as that its result was read, is an update. The task has ended anew when it was live, or
+ * when its newest run began after the last reading: then it was resumed and ended in between.
+ */
+const eventNames = ({ createdChange, task }: ApiTaskChange, last: LastRead): EventName[] => {
+  const isNew = createdChange > last.change;
+  const created: EventName[] = isNew ? ["task.created"] : [];
+  if (!hasEnded(task)) return isNew ? created : ["task.updated"];
+  const endedSince = isNew || last.live.has(task.sessionID) || task.runStartedAt > last.at;
+  if (!endedSince) return ["task.updated"];
+  return [
+    ...created,
+    task.status === "error" ? "task.error" : task.status === "cancelled" ? "task.cancelled" : "task.completed",
+  ];
+};
 
 /** A change that waits for the database file has a number between two whole ones; clients see the lower one repeatedly. */
 const shownNumber = (change: number): number => Math.floor(change);
