@@ -6,7 +6,7 @@ import type { StepLog } from "./step-log.ts";
 /** A machine's state in XState's form: nested by the names of the states. */
 type StateValue = string | { [name: string]: StateValue | undefined };
 
-/** Returns the innermost states of a state value as dotted paths, such as `lifecycle.running.working`. */
+/** Returns the innermost states of a state value as dotted paths, such as `run.working`. */
 export const statePaths = (value: StateValue | undefined): string[] => {
   if (value === undefined) return [];
   if (typeof value === "string") return [value];
