@@ -2,10 +2,30 @@ import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
+import type { ProgressLog } from "../runtime/progress.ts";
+import type { TaskFilter } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
 import type { ToolNames } from "../text/tool-names.ts";
 import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
+
+/** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */
+export interface TaskReader {
+  get(taskId: string): Task | undefined;
+  /** Tasks in the order of their launch. */
+  list(filter: TaskFilter): Task[];
+}
+
+/** Creates a reader of all tasks of the store. */
+export const createTaskReader = (store: Store, progress: ProgressLog): TaskReader => {
+  const get = (taskId: string): Task | undefined => {
+    const task = store.get(taskId)?.task;
+    if (!task) return undefined;
+    const childTaskIds = store.list({ parentTaskId: taskId }).map(({ sessionID }) => sessionID);
+    return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
+  };
+  return { get, list: (filter) => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []) };
+};
 
 /**
  * Creates a function that finds the one task of a parent whose id equals `idOrPrefix` or begins with it.

@@ -4,7 +4,7 @@ import { hasEnded } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notice-repair.ts";
 import type { Host } from "../host/host.ts";
 import { ABORT_WAITER, CLEAR_WAITER } from "../operations/cancel.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { repeat } from "../platform/interval.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
@@ -140,7 +140,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
       const stage = await host.toolCall(sessionID, call);
       if (stage.ok) return stage.value === "stored";
       if (stage.failure.kind !== "unavailable" || tries === MAX_TRIES) return false;
-      await new Promise<void>((resolve) => void clock.after(HEARTBEAT_MS, resolve));
+      await sleep(clock, HEARTBEAT_MS);
     }
   };
 
