@@ -6,7 +6,7 @@ import manifest from "../package.json" with { type: "json" };
 import { type Options, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine } from "./services/engine.ts";
-import { closable } from "./services/host/closable-host.ts";
+import { createClosableHost } from "./services/host/closable-host.ts";
 import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
@@ -45,7 +45,7 @@ const server: Plugin = async (input, given) => {
   const options = readOptions(given);
   const isHeadless = isOpencodeRun();
 
-  const host = closable(createOpencodeHost(input));
+  const host = createClosableHost(createOpencodeHost(input));
   const log = createOpencodeLog(SERVICE, input.client, host);
   const opening = openings.open(input.directory);
   const owner = thisProcess(randomUUID(), input.directory);

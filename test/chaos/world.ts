@@ -1,5 +1,5 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
-import { GIVEN_UP } from "../../src/services/delivery/undelivered.ts";
+import { NOTICE_GIVEN_UP } from "../../src/services/delivery/undelivered.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -160,7 +160,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       tracks.compare(stage.store.list({}));
       for (const line of stage.logged.slice(said)) {
         if (isFault(line)) fault(`the log says: ${line}`);
-        if (line.startsWith(GIVEN_UP)) tellings.givenUp(JSON.parse(line.slice(GIVEN_UP.length)).runs);
+        if (line.startsWith(NOTICE_GIVEN_UP)) tellings.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);
       }
       said = stage.logged.length;
     },

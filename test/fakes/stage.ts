@@ -1,6 +1,6 @@
 import type { Toolset } from "../../src/options.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
-import { closable } from "../../src/services/host/closable-host.ts";
+import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
@@ -113,7 +113,7 @@ export const createStage = ({
   const begin = (now: Life) => {
     const store = openStore(clock);
     const engine = createEngine({
-      host: closable(now.host(host)),
+      host: createClosableHost(now.host(host)),
       opening: openings.open("/project"),
       store: now.store(store),
       clock: now.clock(clock),

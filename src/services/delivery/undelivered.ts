@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 
 /** The log message of a notice that is given up. */
-export const GIVEN_UP = "a notice was given up: OpenCode refused it each time";
+export const NOTICE_GIVEN_UP = "a notice was given up: OpenCode refused it each time";
 
 /** Characters of a task's description in a toast. */
 const DESCRIPTION_CHARS = 60;
@@ -21,7 +21,7 @@ export const createUndeliveredReport =
   (host: Host, log: Log, taskOf: (taskId: string) => Task | undefined) =>
   async ({ parentSessionID, runs, reason }: Extract<Effect, { type: "noticeRejected" }>): Promise<undefined> => {
     const taskIds = runs.map(({ taskId }) => taskId);
-    log.error(GIVEN_UP, { parentSessionID, runs, reason });
+    log.error(NOTICE_GIVEN_UP, { parentSessionID, runs, reason });
     const [first = "", ...others] = taskIds;
     const name = `"${truncateLine(taskOf(first)?.description ?? first, DESCRIPTION_CHARS)}"`;
     const tasks = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;

@@ -16,7 +16,7 @@ const CLOSED: HostFailure = {
  * Wraps a host so that it can be closed. OpenCode opens a directory for any call that names it, so a call made after
  * OpenCode closed the directory would start everything there again, perhaps in a process that is ending.
  */
-export const closable = (host: Host): ClosableHost => {
+export const createClosableHost = (host: Host): ClosableHost => {
   let closed = false;
   const controls = {
     close: () => {

@@ -1,7 +1,7 @@
 import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../user-request.ts";
-import { isOwnText, readMessage, stageOf } from "./opencode-messages.ts";
+import { isOwnText, readMessage, toolCallStage } from "./opencode-messages.ts";
 import { readError } from "./sdk-client.ts";
 
 /** An event as the host publishes it. The plugin package exports an older type, which lacks some events. */
@@ -12,7 +12,7 @@ type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
 
 const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
   if (part.type === "tool") {
-    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage: stageOf(part) };
+    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage: toolCallStage(part) };
   }
   if (part.type === "step-finish") {
     const { input, output, reasoning } = part.tokens;

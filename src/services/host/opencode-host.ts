@@ -1,13 +1,13 @@
 import type { PluginInput } from "@opencode-ai/plugin";
 import type { Host } from "./host.ts";
 import {
-  modelRef,
-  promptBody,
-  readWhole,
-  spokenPart,
+  readMessageWithText,
   stagesOfCall,
   toForkedMessage,
-  variantOf,
+  toModelRef,
+  toPromptBody,
+  toSpokenParts,
+  variantField,
   withText,
 } from "./opencode-messages.ts";
 import { CREATE_TIMEOUT_MS, callSdk, connect, FORK_TIMEOUT_MS, mapResult, withoutValue } from "./sdk-client.ts";
@@ -33,7 +33,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         agents.map(({ name, hidden, model, variant }) => ({
           name,
           hidden: hidden === true,
-          model: model ? modelRef(model.providerID, model.modelID, variant) : undefined,
+          model: model ? toModelRef(model.providerID, model.modelID, variant) : undefined,
         })),
       ),
     session: async (sessionID) =>
@@ -41,7 +41,9 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         id: session.id,
         parentID: session.parentID ?? undefined,
         agent: session.agent ?? undefined,
-        model: session.model ? modelRef(session.model.providerID, session.model.id, session.model.variant) : undefined,
+        model: session.model
+          ? toModelRef(session.model.providerID, session.model.id, session.model.variant)
+          : undefined,
         permission: session.permission ?? [],
         title: session.title,
       })),
@@ -53,7 +55,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
               {
                 ...session,
                 ...(model
-                  ? { model: { id: model.modelID, providerID: model.providerID, ...variantOf(model.variant) } }
+                  ? { model: { id: model.modelID, providerID: model.providerID, ...variantField(model.variant) } }
                   : {}),
               },
               { signal },
@@ -90,10 +92,10 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     updateSession: async (sessionID, changes) =>
       withoutValue(await callSdk((signal) => client.session.update({ sessionID, ...changes }, { signal }))),
     prompt: async (prompt) =>
-      withoutValue(await callSdk((signal) => client.session.promptAsync(promptBody(prompt), { signal }))),
+      withoutValue(await callSdk((signal) => client.session.promptAsync(toPromptBody(prompt), { signal }))),
     storeMessage: async (message) =>
       withoutValue(
-        await callSdk((signal) => client.session.prompt({ ...promptBody(message), noReply: true }, { signal })),
+        await callSdk((signal) => client.session.prompt({ ...toPromptBody(message), noReply: true }, { signal })),
       ),
     abort: async (sessionID) =>
       withoutValue(await callSdk((signal) => client.session.abort({ sessionID }, { signal }))),
@@ -104,11 +106,11 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     messages: async (sessionID, limit) =>
       mapResult(await callSdk((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
-        messages.map(readWhole),
+        messages.map(readMessageWithText),
       ),
     conversation: async (sessionID) =>
       mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
-        messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(spokenPart) })),
+        messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(toSpokenParts) })),
       ),
     sessionsSince: async (at) =>
       mapResult(
@@ -144,7 +146,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) => messages),
     message: async (sessionID, messageID) =>
       mapResult(await callSdk((signal) => client.session.message({ sessionID, messageID }, { signal })), (message) => ({
-        ...readWhole(message),
+        ...readMessageWithText(message),
         partIDs: message.parts.map(({ id }) => id),
       })),
     answerUserRequest: async ({ id }, { reply, message, answers }) => {

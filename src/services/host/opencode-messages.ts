@@ -6,14 +6,14 @@ import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type 
 import { readError } from "./sdk-client.ts";
 
 /** Returns the variant to spread into a model, if there is one: the host sends `null` or nothing for none. */
-export const variantOf = (variant: string | null | undefined): { variant?: string } =>
+export const variantField = (variant: string | null | undefined): { variant?: string } =>
   typeof variant === "string" ? { variant } : {};
 
 /** Reads a model of the host. */
-export const modelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
+export const toModelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
   providerID,
   modelID,
-  ...variantOf(variant),
+  ...variantField(variant),
 });
 
 const assistantFields = (info: AssistantMessage) => ({
@@ -45,7 +45,7 @@ export const isOwnText = (part: Part): part is TextPart =>
   part.type === "text" && part.synthetic !== true && part.ignored !== true;
 
 /** Reads a message of the host with its text. */
-export const readWhole = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
+export const readMessageWithText = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
   ...readMessage(info),
   text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
 });
@@ -86,27 +86,27 @@ export const withText = ({ raw, text }: ForkedPart): Part => {
 };
 
 /** Returns how far a tool call has come. */
-export const stageOf = ({ state: { status } }: ToolPart): ToolCallStage =>
+export const toolCallStage = ({ state: { status } }: ToolPart): ToolCallStage =>
   status === "completed" ? "stored" : status === "error" ? "failed" : "begun";
 
 /** Returns the stage of a tool call if the part is that call. */
 export const stagesOfCall =
   (callID: string) =>
   (part: Part): ToolCallStage[] =>
-    part.type === "tool" && part.callID === callID ? [stageOf(part)] : [];
+    part.type === "tool" && part.callID === callID ? [toolCallStage(part)] : [];
 
 /** Returns a prompt in the form that the host takes. */
-export const promptBody = ({ sessionID, messageID, parts, agent, model, noReply }: Prompt) => ({
+export const toPromptBody = ({ sessionID, messageID, parts, agent, model, noReply }: Prompt) => ({
   sessionID,
   messageID,
   ...(agent === undefined ? {} : { agent }),
   ...(noReply ? { noReply } : {}),
-  ...(model ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantOf(model.variant) } : {}),
+  ...(model ? { model: { providerID: model.providerID, modelID: model.modelID }, ...variantField(model.variant) } : {}),
   parts: parts.map((part) => ({ type: "text" as const, ...part })),
 });
 
 /** Returns what a transcript shows of a part: one entry or none. */
-export const spokenPart = (part: Part): SpokenPart[] => {
+export const toSpokenParts = (part: Part): SpokenPart[] => {
   if (part.type === "text") return part.ignored === true ? [] : [{ kind: "text", text: part.text }];
   if (part.type !== "tool") return [];
   const { state } = part;

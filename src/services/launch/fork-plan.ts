@@ -95,7 +95,7 @@ export const planFork = (messages: ForkedMessage[], limits: ForkLimits): ForkPla
 };
 
 /** Writes the message that a forked child reads before its first prompt. It says how the conversation was shortened. */
-export const preambleOf = ({ cuts, drops }: ForkPlan): OwnText =>
+export const forkPreamble = ({ cuts, drops }: ForkPlan): OwnText =>
   lines(
     "You are a subagent in a fork of the conversation above. Its context may be truncated.",
     cuts.length > 0 ? own`Long texts that were shortened in it: ${cuts.length}. Each notes its original length.` : "",

@@ -3,7 +3,7 @@ import type { Host, HostResult, NewSession } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { conversationText } from "../text/transcript.ts";
-import { type ForkLimits, planFork, preambleOf, textPreamble } from "./fork-plan.ts";
+import { type ForkLimits, forkPreamble, planFork, textPreamble } from "./fork-plan.ts";
 
 /** A way to create a session for a task. */
 export interface SessionSource {
@@ -84,7 +84,7 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
         await changeAll(plan.cuts, (cut) => host.rewritePart(id, cut.messageID, cut.part));
         await changeAll(plan.drops, (dropped) => host.deleteMessage(id, dropped));
-        await storePreamble(id, preambleOf(plan), session, isWanted);
+        await storePreamble(id, forkPreamble(plan), session, isWanted);
       },
     }),
     text: async (parentSessionID, messageID) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ForkedMessage, ForkedPart } from "../../../src/services/host/messages.ts";
-import { planFork, preambleOf } from "../../../src/services/launch/fork-plan.ts";
+import { forkPreamble, planFork } from "../../../src/services/launch/fork-plan.ts";
 
 const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };
 
@@ -129,8 +129,8 @@ test("an empty conversation is no trouble", () => {
 
 test("the preamble says that context may be truncated, what was cut, and to read files again", () => {
   const plan = planFork([said("m1", "assistant", result("x".repeat(9_000)))], LIMITS);
-  expect(preambleOf(plan)).toMatch(/may be truncated/);
-  expect(preambleOf(plan)).toContain("Long texts that were shortened in it: 1.");
-  expect(preambleOf({ cuts: [], drops: ["a", "b"] })).toContain("The oldest 2 messages are left out.");
-  expect(preambleOf({ cuts: [], drops: [] })).toMatch(/Read files again/);
+  expect(forkPreamble(plan)).toMatch(/may be truncated/);
+  expect(forkPreamble(plan)).toContain("Long texts that were shortened in it: 1.");
+  expect(forkPreamble({ cuts: [], drops: ["a", "b"] })).toContain("The oldest 2 messages are left out.");
+  expect(forkPreamble({ cuts: [], drops: [] })).toMatch(/Read files again/);
 });
