@@ -18,11 +18,11 @@ const end = (taskId: string, endedAt: number): RunResult => ({
   result: "12",
 });
 
-test("a prompt tells of ends in the order in which they came, whatever the order in which they are owed", () => {
-  const owed = [end("ses_late", 3_000), end("ses_early", 1_000), end("ses_middle", 2_000)];
+test("a prompt lists results in the order in which the runs ended, whatever their order in the queue", () => {
+  const queue = [end("ses_late", 3_000), end("ses_early", 1_000), end("ses_middle", 2_000)];
   const style = { tools: toolNames(["tasks"], "asyncagents"), maxResultChars: 1_000, development: false };
   const clock = createVirtualClock();
-  const { parts, runs, toasts } = composeNotice(owed, createMemory().boot(clock), createIds(clock), style);
+  const { parts, runs, toasts } = composeNotice(queue, createMemory().boot(clock), createIds(clock), style);
   const order = ["ses_early", "ses_middle", "ses_late"];
   expect(runs.map(({ taskId }) => taskId)).toEqual(order);
   expect(parts.filter(({ synthetic }) => !synthetic).map(({ text }) => /"(\w+)"/.exec(text)?.[1])).toEqual(order);

@@ -10,7 +10,7 @@ const message = (id: string, parts: { id: string }[], sessionID = "ses_1"): Mode
   parts,
 });
 
-test("parts that the host has not stored yet are put in, in order, and only those", () => {
+test("parts that the host has not stored yet are added in order, and no others", () => {
   const repair = createNoticeRepair();
   repair.expect("ses_1", PROMPT);
   const messages = [message("msg_1", []), message("msg_2", [{ id: "prt_1" }])];
@@ -24,7 +24,7 @@ test("parts that the host has not stored yet are put in, in order, and only thos
   ]);
 });
 
-test("a prompt is looked for until it was shown whole, and then no more", () => {
+test("a prompt is checked until a model was sent all of it, and then no more", () => {
   const repair = createNoticeRepair();
   repair.expect("ses_1", PROMPT);
   expect(repair.addMissingParts([message("msg_1", [])])).toBe(0);

@@ -4,7 +4,7 @@ import type { Host } from "../../../src/services/host/host.ts";
 import { createOpencodeHost } from "../../../src/services/host/opencode-host.ts";
 import { planFork } from "../../../src/services/launch/fork-plan.ts";
 
-/** The adapter with a network that answers every request as told. */
+/** The adapter over a network in which `fetch` answers every request. */
 const hostOver = (fetch: (request: Request) => Promise<Response>): Host =>
   createOpencodeHost({
     client: createOpencodeClient({ baseUrl: "http://127.0.0.1:1", fetch: fetch as typeof globalThis.fetch }),
@@ -130,17 +130,17 @@ describe("a call has its own time", () => {
   const limits: Partial<Record<keyof Host, number>> = { createSession: 60_000, fork: 300_000 };
 
   test.each(Object.entries(CALLS))("%s", async (name, call) => {
-    const asked = vi.spyOn(AbortSignal, "timeout");
+    const timeouts = vi.spyOn(AbortSignal, "timeout");
     await call(answering(404, {}));
-    expect(asked.mock.calls).toEqual([[limits[name as keyof Host] ?? 15_000]]);
+    expect(timeouts.mock.calls).toEqual([[limits[name as keyof Host] ?? 15_000]]);
   });
 
   test("and without an answer in it, nobody knows what was done", async () => {
     const time = new AbortController();
     vi.spyOn(AbortSignal, "timeout").mockReturnValue(time.signal);
-    const made = hostOver(() => new Promise(() => undefined)).createSession(session);
+    const created = hostOver(() => new Promise(() => undefined)).createSession(session);
     time.abort();
-    expect(await made).toMatchObject({
+    expect(await created).toMatchObject({
       ok: false,
       failure: { kind: "unavailable", message: "no answer within 60000 ms" },
     });

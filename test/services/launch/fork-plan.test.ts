@@ -7,21 +7,21 @@ const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };
 /** Text of about so many tokens. */
 const words = (tokens: number): string => "word ".repeat(tokens).trim();
 
-const part = (text: string, given: Partial<ForkedPart> = {}): ForkedPart => ({
+const part = (text: string, overrides: Partial<ForkedPart> = {}): ForkedPart => ({
   id: `prt_${text.slice(0, 12)}_${text.length}`,
   kind: "text",
   text,
   uncuttableText: "",
   attachments: 0,
   raw: undefined,
-  ...given,
+  ...overrides,
 });
 
 const said = (id: string, role: ForkedMessage["role"], ...parts: ForkedPart[]): ForkedMessage => ({
   id,
   role,
   isSummary: false,
-  parts: parts.map((given) => ({ ...given, id: `prt_${id}_${given.kind}` })),
+  parts: parts.map((own) => ({ ...own, id: `prt_${id}_${own.kind}` })),
 });
 
 const result = (text: string) => part(text, { kind: "toolResult", uncuttableText: '{"path":"a.ts"}' });

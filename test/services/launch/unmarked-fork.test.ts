@@ -31,7 +31,7 @@ const turns = fc
 
 const newest = (messages: MessageInfo[]) => messages.slice(-COMPARED_MESSAGES);
 
-test("the copy that a launch asked for is told from every copy that people can make", () => {
+test("the copy requested by a launch is told apart from every copy that people can make", () => {
   fc.assert(
     fc.property(turns, (parent) => {
       const copied = parent.slice(0, -1);
@@ -44,7 +44,7 @@ test("the copy that a launch asked for is told from every copy that people can m
   );
 });
 
-test("what was said in the parent since the launch changes nothing", () => {
+test("messages in the parent since the launch change nothing", () => {
   fc.assert(
     fc.property(turns, (parent) => {
       const launching = { ...parent.at(-1), completedAt: LAUNCHED + 10 } as MessageInfo;
@@ -72,7 +72,7 @@ describe("nothing is proven", () => {
   });
 });
 
-test("only a root session that is called a fork, and was made since the launch, may be one", () => {
+test("only a root session with the title of a fork, created since the launch, may be one", () => {
   const fork = { id: "ses_1", parentID: undefined, title: "a (fork #2)", metadata: {}, createdAt: LAUNCHED };
   expect(mayBeFork(fork, LAUNCHED)).toBe(true);
   expect(mayBeFork({ ...fork, parentID: "ses_0" }, LAUNCHED)).toBe(false);

@@ -47,7 +47,7 @@ const waitFor = (timeoutMs: number | undefined) => {
 };
 
 test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
-  "a wait that is over listens no more: %s",
+  "a wait that ended no longer listens: %s",
   async (outcome) => {
     const { clock, waits, turn, wait, end, listeners } = waitFor(outcome === "timedOut" ? 1_000 : 3_600_000);
     await settled();
@@ -62,7 +62,7 @@ test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
   },
 );
 
-test("a timeout of 0 is over at once, and is no wait without limit", async () => {
+test("a timeout of 0 ends the wait at once, and does not mean no limit", async () => {
   const { clock, wait } = waitFor(0);
   await clock.advance(0);
   expect(wait.value).toBe("timedOut");
@@ -71,7 +71,7 @@ test("a timeout of 0 is over at once, and is no wait without limit", async () =>
 const storeOutput = (stage: Stage, callID: string) =>
   stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" });
 
-test("a run that begins after a wait has ended is not told by that wait: its notice comes", async () => {
+test("the result of a run that begins after a wait has ended is delivered by a notice", async () => {
   const stage = createStage();
   const id = await stage.complete("There are 12.");
   const before = stage.notices().length;
@@ -84,7 +84,7 @@ test("a run that begins after a wait has ended is not told by that wait: its not
   expect(stage.notices()).toHaveLength(before + 1);
 });
 
-test("a call id that is used again while its first answer is on its way: that answer counts as untold at once", async () => {
+test("if a call id is used again before its first output is stored, that output counts as undelivered at once", async () => {
   const stage = createStage();
   const [first, second] = [await stage.launch(), await stage.launch()];
   const read = async (id: string, answer: string) => {
@@ -100,7 +100,7 @@ test("a call id that is used again while its first answer is on its way: that an
   await read(second, "two");
   await stage.clock.advance(0);
   expect(stage.notices()).toHaveLength(1);
-  // The first answer's time is over by then, and takes nothing of the second's away.
+  // The timeout of the first output has passed by then, and does not affect the second one.
   await stage.clock.advance(2_000);
   storeOutput(stage, "call_1");
   await stage.clock.advance(60_000);
