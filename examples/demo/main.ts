@@ -9,15 +9,15 @@ import { openScreen } from "./screen.ts";
 const HELP = `Usage: npm run demo [-- --keep]
 
 An agent launches four background tasks at once, one of them as a fork of its own conversation. Two
-succeed, one fails, one is cancelled. In the end it resumes one that succeeded, with another question.
+succeed, one fails, one is cancelled. At the end it resumes one that succeeded, with a follow-up question.
 OpenCode, the plugin and the tools are real. The model is scripted, so no key and no network are needed.
 
   --keep   leave OpenCode running at the end, to look around in it, until Ctrl-C
   --help   show this`;
 
-const NEXT = ["  To use it   README.md: In your OpenCode", "  To look in  npm run demo -- --keep"];
+const NEXT = ["  To use it   README.md: Install", "  To look in  npm run demo -- --keep"];
 
-const VERDICT = `${TASKS} tasks, one forked and one resumed: ${RUNS} ends, each told once.`;
+const VERDICT = `${TASKS} tasks, one forked and one resumed: ${RUNS} results, each delivered once.`;
 
 /** Seconds until it gives up. It usually takes about 14, of which OpenCode takes 2 to start. */
 const LIMIT = 90;
@@ -29,7 +29,7 @@ const bold = (text: string) => styleText("bold", text);
 
 process.exitCode = await main(process.argv.slice(2));
 
-/** Resolves to the exit code: 0 when all was as it must be, 1 when not, 2 for wrong arguments, 130 after Ctrl-C. */
+/** Resolves to the exit code: 0 when everything was as expected, 1 when not, 2 for wrong arguments, 130 after Ctrl-C. */
 async function main(args: string[]): Promise<number> {
   const flag = { type: "boolean", default: false } as const;
   let options: { keep: boolean; help: boolean };
@@ -57,7 +57,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** Runs the demo in a home of its own, and leaves nothing behind. */
+/** Runs the demo in a temporary home and leaves nothing behind. */
 async function demo(keep: boolean, interruption: AbortSignal): Promise<number> {
   const signal = AbortSignal.any([interruption, AbortSignal.timeout(LIMIT * 1000)]);
   const home = await newHome();
@@ -77,30 +77,30 @@ async function demo(keep: boolean, interruption: AbortSignal): Promise<number> {
     screen.close();
     const notices = noticesIn(await unless(signal, lab.messages(sessionID)));
 
-    say("", bold("What the agent was told"), "", ...noticeLines(notices));
-    say(bold("What became of the tasks"), "", ...tableLines(timeline, notices), "");
+    say("", bold("What was delivered to the agent"), "", ...noticeLines(notices));
+    say(bold("How each task ended"), "", ...tableLines(timeline, notices), "");
     if (!keep) say(...NEXT, "");
     const problems = problemsOf(timeline, notices);
     if (problems.length === 0) say(styleText(["bold", "green"], VERDICT));
-    else say(styleText(["bold", "red"], `Not as it must be: ${problems.join("; ")}.`));
+    else say(styleText(["bold", "red"], `Not as expected: ${problems.join("; ")}.`));
     if (keep) await keepRunning(lab, sessionID, interruption);
     return problems.length === 0 ? 0 : 1;
   } finally {
     screen.close();
-    // What is still starting has to be there before it can be stopped.
+    // An OpenCode that is still starting can only be stopped once it has started.
     await starting?.then((lab) => lab.stop()).catch(() => undefined);
     await removeHome(home);
   }
 }
 
-/** Says how to look around, and waits for Ctrl-C. */
+/** Explains how to look around, and waits for Ctrl-C. */
 async function keepRunning(lab: Lab, sessionID: string, interruption: AbortSignal): Promise<void> {
-  say("", "OpenCode is still there. In another terminal, in this folder:", "");
+  say("", "OpenCode is still running. In another terminal, in this folder:", "");
   say(`  npx opencode attach ${lab.opencode.url} --session ${sessionID}`, "");
-  say("There, Ctrl-X and then ↓ opens a task, → the next one, ↑ leads back.");
-  say("The forked one is no child to OpenCode: Ctrl-X and then L lists it.", "Ctrl-C here ends it.");
+  say("There, Ctrl-X and then ↓ opens a task, → the next one; ↑ leads back.");
+  say("OpenCode does not list the forked task below its parent: Ctrl-X and then L finds it.", "Ctrl-C here ends it.");
   while (!interruption.aborted) {
-    // Ctrl-C in a terminal reaches OpenCode as well: that it has ended is no error then.
+    // Ctrl-C in a terminal reaches OpenCode as well, so its end is no error then.
     await nextBeat(lab, 200).catch((error: unknown) => {
       if (!interruption.aborted) throw error;
     });
@@ -110,6 +110,6 @@ async function keepRunning(lab: Lab, sessionID: string, interruption: AbortSigna
 
 function reasonOf(error: unknown): string {
   const overdue = error instanceof DOMException && error.name === "TimeoutError";
-  if (overdue) return `it is not over after ${LIMIT} s; the lines above show where it stands.`;
+  if (overdue) return `it has not finished after ${LIMIT} s; the lines above show how far it got.`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** A notice: how the agent is told of the end of one run. */
+/** A notice: the message that delivers the result of one run to the agent. */
 export type Notice = {
   taskId: string;
   /** 0 for the first run of a task, n for its resume #n. */

@@ -31,17 +31,17 @@ export function noticeLines(notices: Notice[]): string[] {
   });
 }
 
-/** The table of what became of each run. */
+/** Returns the table of how each run ended. */
 export function tableLines({ tasks }: Timeline, notices: Notice[]): string[] {
   const row = (...cells: string[]) => cells.map((cell, index) => toWidth(cell, WIDTHS[index] ?? 0)).join("  ");
   return [
-    styleText("gray", `  ${row("task", "agent", "status", "took", "told", "times")}`),
+    styleText("gray", `  ${row("task", "agent", "status", "took", "delivered", "times")}`),
     ...tasks.map((task) => {
-      const { agent, took = "", end, told } = task;
+      const { agent, took = "", end, delivered } = task;
       if (!end) return `  ${row(labelOf(task), agent, "not ended")}`;
       const { sign, style } = OUTCOMES[end.outcome];
       const [who, status] = [row(labelOf(task), agent), toWidth(`${sign} ${end.outcome}`, WIDTHS[2])];
-      const later = `${duration((told[0] ?? end.at) - end.at)} later`;
+      const later = `${duration((delivered[0] ?? end.at) - end.at)} later`;
       const rest = `${toWidth(took, WIDTHS[3])}  ${toWidth(later, WIDTHS[4])}`;
       return `  ${who}  ${styleText(style, status)}  ${rest}  ${noticesOf(task, notices).length}`;
     }),
@@ -50,7 +50,7 @@ export function tableLines({ tasks }: Timeline, notices: Notice[]): string[] {
 
 const WIDTHS = [23, 7, 11, 5, 11, 5] as const;
 
-/** What is not as it must be, in words; nothing when each run ended as expected and was told of once. */
+/** Returns what went wrong, in words; nothing when each run ended as expected and was delivered once. */
 export function problemsOf({ tasks }: Timeline, notices: Notice[]): string[] {
   const counts = Object.entries(EXPECTED).flatMap(([what, count]) => {
     const seen = tasks.filter((task) => isWhat(task).includes(what)).length;
@@ -66,9 +66,9 @@ function isWhat({ end, isForked, run }: Lane): string[] {
 function problemsOfRun(task: Lane, notices: Notice[]): string[] {
   const own = noticesOf(task, notices);
   const [notice] = own;
-  if (!notice || own.length > 1) return [`"${labelOf(task)}" was told ${own.length} times`];
+  if (!notice || own.length > 1) return [`"${labelOf(task)}" was delivered ${own.length} times`];
   const agrees = task.end !== undefined && notice.visible.startsWith(OUTCOMES[task.end.outcome].sign);
-  const outcome = task.end?.outcome ?? "that it runs";
+  const outcome = task.end?.outcome ?? "that it is running";
   return agrees ? [] : [`the notice of "${labelOf(task)}" does not say ${outcome}: ${notice.visible}`];
 }
 

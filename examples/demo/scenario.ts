@@ -10,7 +10,7 @@ export const QUESTION = "Get the tea shop ready for release. Split the work.";
 /** How the play must end: this many runs of each outcome, and this many of them forked or resumed. */
 export const EXPECTED = { completed: 3, error: 1, cancelled: 1, forked: 1, resumed: 1 } as const;
 
-/** How often a task must end. A resumed task ends once more. */
+/** How many runs must end. A resumed task has one more. */
 export const RUNS = EXPECTED.completed + EXPECTED.error + EXPECTED.cancelled;
 
 /** How many tasks the agent launches. */
@@ -93,7 +93,7 @@ function announce(request: ModelRequest): Reply {
   return text(`Our tea shop now ${news}. Come in and try it!`, { delayMs: 2600, chunkDelayMs: 120 });
 }
 
-/** The person's agent: delegates at once, thinks better of one task, waits to be told, and asks once more. */
+/** The person's agent: delegates at once, cancels one task after all, waits for the results, and asks a follow-up question. */
 function leadingAgent(request: ModelRequest): Reply {
   const results = toolResults(request);
   const called = (tool: string) => results.some(({ name }) => name === tool);
@@ -106,12 +106,12 @@ function leadingAgent(request: ModelRequest): Reply {
     const cancel = { name: "asyncagents_cancel", args: { task_id: idOf("Search all history", results) } };
     return calls([cancel], { delayMs: 2900, text: "All of history is too much; the changelog will do." });
   }
-  const told = JSON.stringify(request.messages).split("Automated notice.").length - 1;
-  if (told === TASKS && !results.some(({ output }) => output.includes("is resumed"))) {
+  const delivered = JSON.stringify(request.messages).split("Automated notice.").length - 1;
+  if (delivered === TASKS && !results.some(({ output }) => output.includes("is resumed"))) {
     const args = { resume: idOf(FOLLOW_UP.description, results), prompt: FOLLOW_UP.prompt };
     return calls([{ name: "asyncagents_task", args }], { delayMs: 400, text: "One more question on the code." });
   }
-  return text(told < RUNS ? "waiting" : "All is done; the shop can open.", { delayMs: 400 });
+  return text(delivered < RUNS ? "waiting" : "All is done; the shop can open.", { delayMs: 400 });
 }
 
 /** The id of the task with that description, from the answer to its launch. */

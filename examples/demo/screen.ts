@@ -83,7 +83,7 @@ function drawing(out: NodeJS.WriteStream): Screen {
 /** What the bars show at least, in milliseconds; they shrink when it takes longer. */
 const SPAN = 12_000;
 
-const LEGEND = "    ─ thinks  ━ uses a tool  · waits   ✓ ✗ ⊘ ended; in the agent's line: told";
+const LEGEND = "    ─ thinks  ━ uses a tool  · waits   ✓ ✗ ⊘ ended; in the agent's line: delivered";
 
 function frame({ agent, tasks }: Timeline, now: number, columns: number): string[] {
   const words = Math.max(17, Math.floor(columns * 0.22));
@@ -96,7 +96,7 @@ function frame({ agent, tasks }: Timeline, now: number, columns: number): string
     const doing = styleText(lane.end ? style : "reset", toWidth(lane.doing, words));
     return `  ${styleText(style, sign)} ${toWidth(labelOf(lane), 23)} ${barOf(lane, marks, scale)} ${time}  ${doing}`;
   };
-  const tellings = marksOf(tasks, ({ told }) => told);
+  const deliveries = marksOf(tasks, ({ delivered }) => delivered);
   const rows = tasks.map((task) =>
     row(
       task,
@@ -104,7 +104,7 @@ function frame({ agent, tasks }: Timeline, now: number, columns: number): string
     ),
   );
   const dim = (line: string) => styleText("gray", toWidth(line, columns));
-  return [row(agent, tellings), ...rows, dim(" ".repeat(28) + axis(scale)), "", dim(LEGEND)];
+  return [row(agent, deliveries), ...rows, dim(" ".repeat(28) + axis(scale)), "", dim(LEGEND)];
 }
 
 type Scale = { zero: number; cell: number; width: number; now: number };

@@ -22,8 +22,8 @@ export type Lane = {
   doing: string;
   spans: Span[];
   end?: { outcome: "completed" | "error" | "cancelled"; at: number };
-  /** When its parent got a notice of its end: each time, so that a second one would be seen. */
-  told: number[];
+  /** When its parent got a notice with its result: each time, so that a second one would show. */
+  delivered: number[];
   /** How long it took, in the words of its notice. */
   took?: string;
 };
@@ -33,13 +33,13 @@ export type Timeline = { agent: Lane; tasks: Lane[]; headline: string };
 
 /** A timeline on which nothing has happened yet. */
 export function begin(id: string, startedAt: number): Timeline {
-  const agent = { id, name: "the agent", agent: "build", isForked: false, startedAt, doing: "gets a question" };
+  const agent = { id, name: "the agent", agent: "build", isForked: false, startedAt, doing: "gets a request" };
   return { agent: { ...agent, ...FRESH }, tasks: [], headline: "" };
 }
 
-/** Whether all is said: each of `count` runs has ended, each end was told, and the agent is at rest. */
+/** True when each of `count` runs has ended and was delivered, and the agent is idle. */
 export function isOver({ agent, tasks }: Timeline, count: number): boolean {
-  const accounted = tasks.filter(({ end, told }) => end !== undefined && told.length > 0);
+  const accounted = tasks.filter(({ end, delivered }) => end !== undefined && delivered.length > 0);
   return accounted.length === count && agent.spans.every(({ to }) => to !== undefined);
 }
 
@@ -61,9 +61,12 @@ export function advance(timeline: Timeline, event: RecordedEvent): Timeline {
   return { ...timeline, agent: inAgent(agent, event) };
 }
 
-const FRESH = { run: 0, spans: [], told: [] };
+const FRESH = { run: 0, spans: [], delivered: [] };
 
-/** Told by the plugin's own mark: to the host a forked session has no parent. It gets the mark once it is there. */
+/**
+ * Adds a task, recognized by the plugin's own mark: to the host a forked session has no parent. A fork gets its mark soon
+ * after it is created.
+ */
 function withTask(timeline: Timeline, { id, title, parentID, metadata, time }: Session): Timeline {
   const { agent, tasks } = timeline;
   if (launcherIn(metadata) !== agent.id || tasks.some((task) => task.id === id)) return timeline;
@@ -79,7 +82,7 @@ function launcherIn(metadata: Session["metadata"]): unknown {
 
 function inAgent(agent: Lane, event: RecordedEvent): Lane {
   const rests = event.type === "session.status" && event.properties.status.type === "idle";
-  return rests ? { ...agent, spans: closed(agent, event.at), doing: "rests" } : atWork(agent, event);
+  return rests ? { ...agent, spans: closed(agent, event.at), doing: "is idle" } : atWork(agent, event);
 }
 
 /** The lane after an event in its session: with another one below it when the event resumes the task. */
@@ -89,7 +92,10 @@ function inTask(task: Lane, event: RecordedEvent): Lane[] {
   if (!task.end) return [info.role === "assistant" ? withAnswer(task, info) : task];
   if (info.role !== "user" || info.time.created < task.end.at) return [task];
   const { end: _, took: __, ...same } = task;
-  return [task, { ...same, run: task.run + 1, startedAt: info.time.created, doing: "starts", spans: [], told: [] }];
+  return [
+    task,
+    { ...same, run: task.run + 1, startedAt: info.time.created, doing: "starts", spans: [], delivered: [] },
+  ];
 }
 
 /** A run is over when the answer to its prompt is; that its session is idle would be no more than a hint. */
@@ -137,8 +143,8 @@ function withText(timeline: Timeline, { text, synthetic }: TextPart, at: number)
   const notice = noticeOf(timeline.headline, text);
   const tasks = timeline.tasks.map((task) => {
     if (task.id !== notice?.taskId || task.run !== notice.run) return task;
-    const doing = `told ${duration(at - (task.end?.at ?? at))} later`;
-    return { ...task, doing, told: [...task.told, at], took: notice.took };
+    const doing = `delivered ${duration(at - (task.end?.at ?? at))} later`;
+    return { ...task, doing, delivered: [...task.delivered, at], took: notice.took };
   });
   return { ...timeline, tasks };
 }
