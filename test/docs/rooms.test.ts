@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string) => readFileSync(root + path, "utf8");
+
+/** The folders of `src` that have code of their own, as `src/…`. */
+const folders = new Set(
+  readdirSync(`${root}/src`, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => dirname(`src/${path}`)),
+);
+folders.delete("src");
+
+interface Rules {
+  overrides: { includes: string[] }[];
+}
+
+const rules = JSON.parse(read("biome.rooms.jsonc").replaceAll(/^\s*\/\/.*$/gm, "")) as Rules;
+
+/** Where imports are restricted; a folder may be covered together with those beside it. */
+const restricted = new Set(rules.overrides.flatMap(({ includes }) => includes));
+
+test.for([...folders])("%s says what it may import", (folder) => {
+  const patterns = [`${folder}/**`, `${folder}/*.ts`, `${dirname(folder)}/*/**`];
+  expect(patterns.some((pattern) => restricted.has(pattern))).toBe(true);
+});
+
+const architecture = read("docs/architecture.md");
+
+test.for([...folders])("docs/architecture.md says what %s is for", (folder) => {
+  expect(architecture.includes(`\`${folder}`) || architecture.includes(`\`${dirname(folder)}\``)).toBe(true);
+});
