@@ -14,6 +14,8 @@ import type { Outcome } from "./platform/result.ts";
 import type { TaskFilter } from "./store/records.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
 
+export type { Launched, LaunchRequest };
+
 /**
  * All that tools and the status API may ask of the tasks of one directory. A caller that names its own session sees the
  * tasks of that session only.

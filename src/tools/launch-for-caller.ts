@@ -1,5 +1,4 @@
-import type { Launched } from "../services/launch/launch.ts";
-import type { LaunchRequest } from "../services/launch/launch-plan.ts";
+import type { Launched, LaunchRequest } from "../services/engine.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";
 import type { CallContext, ToolDeps } from "./define-tool.ts";
