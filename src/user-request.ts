@@ -1,3 +1,4 @@
+// ADR-033 in docs/decisions.md
 import { z } from "zod";
 import { join, nameOf, type OwnText, own, quoteLine } from "./services/text/own-text.ts";
 

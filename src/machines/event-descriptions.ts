@@ -1,3 +1,4 @@
+// ADR-011 in docs/decisions.md
 type Transition = string | { target?: string; description?: string };
 
 interface State {

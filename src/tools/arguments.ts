@@ -1,3 +1,4 @@
+// ADR-089 in docs/decisions.md
 import { tool } from "@opencode-ai/plugin";
 import type { z } from "zod";
 import { truncateLine } from "../services/platform/plain-text.ts";

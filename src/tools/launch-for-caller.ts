@@ -1,3 +1,4 @@
+// ADR-036 in docs/decisions.md
 import type { Launched, LaunchRequest } from "../services/engine.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";

@@ -1,3 +1,4 @@
+// ADR-015 in docs/decisions.md
 import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import {

@@ -1,3 +1,4 @@
+// ADR-001 in docs/decisions.md
 import { assign, type SnapshotFrom } from "xstate";
 import { withEventDescriptions } from "../event-descriptions.ts";
 import { delivery } from "./delivery.ts";

@@ -1,3 +1,4 @@
+// ADR-002 in docs/decisions.md
 import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 

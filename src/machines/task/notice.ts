@@ -1,3 +1,4 @@
+// ADR-012 in docs/decisions.md
 import { and, enqueueActions } from "xstate";
 import { taskSetup } from "./setup.ts";
 

@@ -1,3 +1,4 @@
+// ADR-006, ADR-113 in docs/decisions.md
 import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";

@@ -1,3 +1,4 @@
+// ADR-053 in docs/decisions.md
 import { assign, setup } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";

@@ -1,3 +1,4 @@
+// ADR-018 in docs/decisions.md
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { RunResult } from "../../machines/task/events.ts";
 import { countTasks } from "../../task.ts";

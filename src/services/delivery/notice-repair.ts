@@ -1,3 +1,4 @@
+// ADR-014 in docs/decisions.md
 import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
 import type { ModelMessage } from "../host/messages.ts";
 

@@ -1,3 +1,4 @@
+// ADR-037 in docs/decisions.md
 import type { ModelMessage } from "../host/messages.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";

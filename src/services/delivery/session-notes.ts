@@ -1,3 +1,4 @@
+// ADR-032 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host } from "../host/host.ts";

@@ -1,3 +1,4 @@
+// ADR-020 in docs/decisions.md
 import type { Effect } from "../../machines/supervisor/events.ts";
 import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";

@@ -1,3 +1,4 @@
+// ADR-031 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";

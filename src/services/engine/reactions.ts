@@ -1,3 +1,4 @@
+// ADR-115 in docs/decisions.md
 import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notice-repair.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";

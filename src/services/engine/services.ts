@@ -1,3 +1,4 @@
+// ADR-122 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
 import { composeNotice } from "../delivery/notice-prompt.ts";
 import { createNoticeRepair } from "../delivery/notice-repair.ts";

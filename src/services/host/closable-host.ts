@@ -1,3 +1,4 @@
+// ADR-030 in docs/decisions.md
 import type { Host, HostFailure } from "./host.ts";
 
 /** A host that can be closed for good. After that no call reaches it, not even from work that was already running. */

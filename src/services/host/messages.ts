@@ -1,3 +1,4 @@
+// ADR-116 in docs/decisions.md
 import type { MessageInfo } from "../../machines/host-events.ts";
 
 /** A message and its text. The text is what a person or a model wrote, without parts that a program added. */

@@ -1,3 +1,4 @@
+// ADR-028 in docs/decisions.md
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";

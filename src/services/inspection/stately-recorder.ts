@@ -1,3 +1,4 @@
+// ADR-085 in docs/decisions.md
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import { createListeners } from "../platform/listeners.ts";
 import { type LiveSource, MAX_STEPS, type StatelyMessages } from "./protocol.ts";

@@ -1,3 +1,4 @@
+// ADR-081 in docs/decisions.md
 import { outboxId } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import type { InspectedActor, InspectorStep } from "./protocol.ts";

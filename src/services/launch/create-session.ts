@@ -1,3 +1,4 @@
+// ADR-041 in docs/decisions.md
 import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";

@@ -1,3 +1,4 @@
+// ADR-038 in docs/decisions.md
 import { estimateTokenCount } from "tokenx";
 import type { ForkedMessage, ForkedPart } from "../host/messages.ts";
 import { truncate } from "../platform/plain-text.ts";

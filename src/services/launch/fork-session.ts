@@ -1,3 +1,4 @@
+// ADR-043, ADR-117 in docs/decisions.md
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host, HostResult, NewSession } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";

@@ -1,3 +1,4 @@
+// ADR-044 in docs/decisions.md
 import { type ModelRef, shortDescription, type Task } from "../../task.ts";
 import type { Host, HostAgent, HostSession, PermissionRule } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";

@@ -1,3 +1,4 @@
+// ADR-040 in docs/decisions.md
 import type { Host, ListedSession } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";

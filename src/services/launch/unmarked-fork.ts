@@ -1,3 +1,4 @@
+// ADR-042 in docs/decisions.md
 import type { MessageInfo } from "../../machines/host-events.ts";
 import type { ListedSession } from "../host/host.ts";
 

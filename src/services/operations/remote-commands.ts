@@ -1,3 +1,4 @@
+// ADR-062 in docs/decisions.md
 import type { Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import { errorMessage, type Log } from "../platform/log.ts";

@@ -1,3 +1,4 @@
+// ADR-013 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,3 +1,4 @@
+// ADR-054 in docs/decisions.md
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";

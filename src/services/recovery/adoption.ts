@@ -1,3 +1,4 @@
+// ADR-045 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
 import { isStopping } from "../../machines/task/machine.ts";
 import { hasEnded } from "../../task.ts";

@@ -1,3 +1,4 @@
+// ADR-024 in docs/decisions.md
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type RepeatOptions, repeat } from "../platform/interval.ts";

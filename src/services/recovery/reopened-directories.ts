@@ -1,3 +1,4 @@
+// ADR-052 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Clock } from "../platform/clock.ts";
 

@@ -1,3 +1,4 @@
+// ADR-087 in docs/decisions.md
 import type { Run, RunResult, TaskContext, TaskEvent, TaskInput, UserRequest } from "../../machines/task/events.ts";
 import type { Journal } from "../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";

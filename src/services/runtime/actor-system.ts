@@ -1,3 +1,4 @@
+// ADR-008 in docs/decisions.md
 import { type AnyActorRef, createActor, type InspectionEvent } from "xstate";
 import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";

@@ -1,3 +1,4 @@
+// ADR-003 in docs/decisions.md
 import type { SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ActorSystem } from "./actor-system.ts";

@@ -1,3 +1,4 @@
+// ADR-023 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
 import { joinTexts } from "../host/messages.ts";
 import { determineRunOutcome } from "./run-outcome.ts";

@@ -1,3 +1,4 @@
+// ADR-026 in docs/decisions.md
 import type { MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { TaskError } from "../../task.ts";

@@ -1,3 +1,4 @@
+// ADR-049 in docs/decisions.md
 import { isRunning, type ProcessIdentity, thisProcessIdentity } from "../platform/process-identity.ts";
 import { opencodeDatabase } from "./opencode-database.ts";
 

@@ -1,3 +1,4 @@
+// ADR-066 in docs/decisions.md
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { Progress, Task } from "../../task.ts";
 import type { AbandonedWork, Change, PendingLaunch, Retention, TaskFilter, TaskRecord } from "./records.ts";

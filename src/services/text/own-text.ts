@@ -1,3 +1,4 @@
+// ADR-100 in docs/decisions.md
 import { escapeUnprintable, truncate, truncateLine } from "../platform/plain-text.ts";
 
 declare const isOwn: unique symbol;

@@ -1,3 +1,4 @@
+// ADR-095 in docs/decisions.md
 import { z } from "zod";
 
 /** The fields of an agent's entry in the configuration that matter here. */

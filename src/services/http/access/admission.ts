@@ -1,3 +1,4 @@
+// ADR-074, ADR-076 in docs/decisions.md
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createMiddleware } from "hono/factory";

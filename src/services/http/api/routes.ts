@@ -1,3 +1,4 @@
+// ADR-120 in docs/decisions.md
 import { createRoute, z } from "@hono/zod-openapi";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask } from "../contract/status-source.ts";

@@ -1,3 +1,4 @@
+// ADR-077 in docs/decisions.md
 import { Buffer } from "node:buffer";
 import { truncate } from "../../platform/plain-text.ts";
 import type { ApiTask } from "./status-source.ts";

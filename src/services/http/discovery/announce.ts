@@ -1,3 +1,4 @@
+// ADR-069 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/interval.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";

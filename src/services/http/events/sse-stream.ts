@@ -1,3 +1,4 @@
+// ADR-072 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
 import type { ClientConnection } from "../access/app-env.ts";
 import type { BytesInFlight } from "./bytes-in-flight.ts";

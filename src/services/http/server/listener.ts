@@ -1,3 +1,4 @@
+// ADR-121 in docs/decisions.md
 import type { Log } from "../../platform/log.ts";
 import type { RequestHandler } from "../access/app-env.ts";
 

@@ -1,3 +1,4 @@
+// ADR-068 in docs/decisions.md
 interface Stoppable {
   stop(): Promise<void>;
 }

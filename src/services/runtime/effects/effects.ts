@@ -1,3 +1,4 @@
+// ADR-123 in docs/decisions.md
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
 import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";

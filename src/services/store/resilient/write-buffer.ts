@@ -1,3 +1,4 @@
+// ADR-056 in docs/decisions.md
 /**
  * What the write buffer is for: tasks go on while their file cannot be used (disk full, locked, damaged, removed), and
  * nothing is lost when it can be used again. How the pieces fit:

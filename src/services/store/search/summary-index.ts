@@ -1,3 +1,4 @@
+// ADR-061 in docs/decisions.md
 import { byLaunch, type SortKey, type TaskSummary } from "./task-summary.ts";
 
 /**

@@ -1,3 +1,4 @@
+// ADR-057 in docs/decisions.md
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";

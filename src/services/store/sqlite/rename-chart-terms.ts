@@ -1,3 +1,4 @@
+// ADR-114 in docs/decisions.md
 import type { Database } from "./database.ts";
 
 /** Rows that are in memory at once. */

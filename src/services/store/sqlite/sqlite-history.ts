@@ -1,3 +1,4 @@
+// ADR-118 in docs/decisions.md
 import type { Owner } from "../ownership.ts";
 import { createRecordQuery, createTaskQuery, noStats } from "../search/query.ts";
 import type { TaskSummary } from "../search/task-summary.ts";
