@@ -37,7 +37,7 @@ const onDisk = (name: string, id: string): Promise<Store> =>
 /** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, told. */
 const changesOf = (store: Store): number[] =>
   Array.from({ length: CHANGES / 3 }, (_, index) => storyOf(index)).flatMap((story) =>
-    [() => story.launch(), () => story.answer(RESULT), () => story.tell()].map((chapter) => {
+    [() => story.launch(), () => story.answer(RESULT), () => story.deliver()].map((chapter) => {
       const change = chapter();
       return timed(() => void store.commit(change));
     }),

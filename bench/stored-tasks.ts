@@ -1,6 +1,6 @@
 import type { Change } from "../src/services/store/records.ts";
 import type { Store } from "../src/services/store/store.ts";
-import { type Story, tell } from "../test/services/store/story.ts";
+import { type ScriptedTask, scriptTask } from "../test/services/store/scripted-task.ts";
 
 const PROMPT = "Look at each file. ".repeat(54);
 /** 4 kB in paragraphs, as agents write them. */
@@ -18,8 +18,8 @@ const one = (of: readonly string[], index: number): string => of[index % of.leng
 const own = (text: string, index: number): string => Buffer.from(`${index} ${text}`).toString();
 
 /** A task like those that people have: prompts have 1 kB, agents, projects and descriptions vary. */
-export const storyOf = (index: number): Story =>
-  tell(`ses_${index}`, {
+export const storyOf = (index: number): ScriptedTask =>
+  scriptTask(`ses_${index}`, {
     after: index,
     prompt: own(PROMPT, index),
     parentSessionID: `ses_parent_${Math.floor(index / TASKS_OF_A_PARENT)}`,
@@ -32,7 +32,7 @@ export const storyOf = (index: number): Story =>
 /** A task's whole life at once, its result of 4 kB. */
 export const ended = (index: number): Change => {
   const story = storyOf(index);
-  const changes = [story.launch(), story.answer(own(RESULT, index)), story.tell()];
+  const changes = [story.launch(), story.answer(own(RESULT, index)), story.deliver()];
   return { records: [story.record()], journal: changes.flatMap(({ journal }) => journal), prompts: [] };
 };
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { chaos } from "../test/chaos/chaos.ts";
+import { runRandomSchedules } from "../test/chaos/chaos.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,7 +20,7 @@ const seconds = () => (performance.now() - began) / 1_000;
 let played = 0;
 let saidAt = 0;
 
-const report = await chaos({
+const report = await runRandomSchedules({
   runs,
   seed,
   path: values.path,

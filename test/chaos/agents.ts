@@ -2,9 +2,9 @@ import { hasEnded } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { TaskObservations } from "./observations.ts";
 import type { Sequence } from "./sequence.ts";
-import type { Tellings } from "./tellings.ts";
-import type { Tracks } from "./tracks.ts";
 
 /** A tool call that has not returned. */
 export interface OpenCall {
@@ -45,8 +45,8 @@ export interface AgentParts {
   stage: Stage;
   host: FakeHost;
   clock: VirtualClock;
-  tracks: Tracks;
-  tellings: Tellings;
+  tracks: TaskObservations;
+  tellings: Deliveries;
   sequence: Sequence;
   isOver(): boolean;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seed } from "../seed.ts";
-import { chaos } from "./chaos.ts";
+import { runRandomSchedules } from "./chaos.ts";
 
 /** Bun and Node run different schedules, together 1,250. `npm run chaos` runs new ones each time. */
 const { schedules, RUNS } = process.versions.bun
@@ -11,7 +11,7 @@ test(`whatever happens, in whatever order, the engine keeps what it promises (se
   timeout: 180_000,
 }, async () => {
   let played = 0;
-  const report = await chaos({
+  const report = await runRandomSchedules({
     runs: RUNS,
     seed: schedules,
     onPlayed: () => {

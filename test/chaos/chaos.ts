@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { heal } from "./healing.ts";
 import { checkEnd, checkMoment } from "./invariants.ts";
-import { play } from "./play.ts";
 import { reportOf } from "./report.ts";
+import { runSteps } from "./run-steps.ts";
 import { type Schedule, schedules } from "./schedule.ts";
-import { createWorld, PEOPLE, type World } from "./world.ts";
+import { settleDown } from "./settle-down.ts";
+import { createSimulation, type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** The outcome of a schedule. */
 export interface Outcome {
@@ -12,7 +12,7 @@ export interface Outcome {
   faults: readonly string[];
   /** Returns a Mermaid diagram of everything that happened. */
   diagram(): string;
-  world: World;
+  world: Simulation;
 }
 
 /** Unhandled promise rejections since this module was loaded. */
@@ -21,15 +21,15 @@ process.on("unhandledRejection", (reason) => void unhandled.push(String(reason))
 
 const kindOf = (participant: string): string => {
   if (participant === "engine" || participant === "host") return participant;
-  return PEOPLE.includes(participant) ? `parent ${participant}` : `task ${participant}`;
+  return USER_SESSIONS.includes(participant) ? `parent ${participant}` : `task ${participant}`;
 };
 
 /** Runs a schedule until its end or its first fault. Deterministic: the same schedule has the same outcome each time. */
-export const playOut = async (
+export const runSchedule = async (
   schedule: Schedule,
-  check: (world: World) => void = () => undefined,
+  check: (world: Simulation) => void = () => undefined,
 ): Promise<Outcome> => {
-  const world = createWorld(schedule);
+  const world = createSimulation(schedule);
   const rejectedBefore = unhandled.length;
   const stopAtFault = () => {
     check(world);
@@ -37,11 +37,11 @@ export const playOut = async (
     if (world.faults.length > 0) throw new Error(world.faults[0]);
   };
   try {
-    await play(world, schedule, () => {
+    await runSteps(world, schedule, () => {
       checkMoment(world);
       stopAtFault();
     });
-    await heal(world);
+    await settleDown(world);
     checkEnd(world);
     stopAtFault();
   } catch (error) {
@@ -61,13 +61,19 @@ export interface ChaosOptions {
   /** Called after each schedule, including those that are run to shrink a failing one. */
   onPlayed?: (outcome: Outcome, schedule: Schedule) => void;
   /** An additional invariant, checked after each step; it reports violations to the world. */
-  check?: (world: World) => void;
+  check?: (world: Simulation) => void;
 }
 
 /** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
-export const chaos = async ({ runs, seed, path, onPlayed, check }: ChaosOptions): Promise<string | undefined> => {
+export const runRandomSchedules = async ({
+  runs,
+  seed,
+  path,
+  onPlayed,
+  check,
+}: ChaosOptions): Promise<string | undefined> => {
   const property = fc.asyncProperty(schedules, async (schedule) => {
-    const outcome = await playOut(schedule, check);
+    const outcome = await runSchedule(schedule, check);
     onPlayed?.(outcome, schedule);
     if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
   });
@@ -75,6 +81,6 @@ export const chaos = async ({ runs, seed, path, onPlayed, check }: ChaosOptions)
   if (!found.failed) return undefined;
   const [schedule] = found.counterexample ?? [];
   if (!schedule) return `the schedules could not be made: ${String(found.errorInstance)}`;
-  const { faults, diagram } = await playOut(schedule, check);
+  const { faults, diagram } = await runSchedule(schedule, check);
   return reportOf({ seed, path: found.counterexamplePath ?? "", schedule, faults, diagram: diagram() });
 };

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
 import { type StoredSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
-import { unrest } from "./healing.ts";
-import type { World } from "./world.ts";
+import { whyNotIdle } from "./settle-down.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
-const toldTwice = ({ tellings, tracks }: World): string[] =>
+const toldTwice = ({ tellings, tracks }: Simulation): string[] =>
   tracks.all().flatMap((task) =>
     Array.from({ length: task.resumeCount + 1 }, (_, run) => {
       const { notices, byWaiting } = tellings.of(task, run);
@@ -18,26 +18,26 @@ const toldTwice = ({ tellings, tracks }: World): string[] =>
   );
 
 /** A waiting call returns before its deadline. */
-const overdue = ({ agents, clock }: World): string[] =>
+const overdue = ({ agents, clock }: Simulation): string[] =>
   agents
     .open()
     .filter(({ until }) => until !== undefined && clock.now() > until)
     .map(({ callID }) => `${callID} still waits after its time`);
 
 /** Checks the invariants that hold at any moment. */
-export const checkMoment = (world: World): void => {
+export const checkMoment = (world: Simulation): void => {
   world.look();
   for (const words of [...toldTwice(world), ...overdue(world)]) world.fault(words);
 };
 
 /** False for a deleted session and for a task that was stopped or failed: nobody there reads a notice. */
-const isListening = ({ host, tracks }: World, sessionID: string): boolean => {
+const isListening = ({ host, tracks }: Simulation, sessionID: string): boolean => {
   if (!host.sessionIDs().includes(sessionID)) return false;
   const task = tracks.of(sessionID);
   return task === undefined || task.status === "completed";
 };
 
-const untold = (world: World, stored: Task[]): string[] =>
+const untold = (world: Simulation, stored: Task[]): string[] =>
   stored
     .filter(({ parentSessionID }) => isListening(world, parentSessionID))
     .flatMap((task) =>
@@ -50,7 +50,7 @@ const untold = (world: World, stored: Task[]): string[] =>
     );
 
 /** Every delivered notice was also shown to a model. */
-const unread = (world: World): string[] => {
+const unread = (world: Simulation): string[] => {
   const { host, tellings } = world;
   return host.sessionIDs().flatMap((id) => {
     if (!isListening(world, id)) return [];
@@ -69,7 +69,7 @@ const unread = (world: World): string[] => {
 };
 
 /** A completed task was answered, and no prompt was answered twice. */
-const misjudged = ({ host }: World, stored: Task[]): string[] =>
+const misjudged = ({ host }: Simulation, stored: Task[]): string[] =>
   stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
@@ -89,7 +89,7 @@ const misjudged = ({ host }: World, stored: Task[]): string[] =>
 const asStored = ({ value, context }: StoredSnapshot): unknown => JSON.parse(JSON.stringify({ value, context }));
 
 /** Replaying the journal from the launch gives the stored snapshot. */
-const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
+const unreplayable = ({ storage, stage }: Simulation, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID }) => {
     const origin = storage.origin(sessionID);
     const record = stage.store.get(sessionID);
@@ -102,7 +102,7 @@ const unreplayable = ({ storage, stage }: World, stored: Task[]): string[] =>
   });
 
 /** Nothing that has ended is still owned by a process. */
-const leaks = ({ clock, storage }: World): string[] => {
+const leaks = ({ clock, storage }: Simulation): string[] => {
   const { tasks, prompts } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
   return [
     ...tasks.map(({ task }) => `${task.sessionID} still belongs to a process`),
@@ -111,13 +111,13 @@ const leaks = ({ clock, storage }: World): string[] => {
 };
 
 /** No session of a task, and no copy that a user made, has disappeared. */
-const removed = ({ host, tracks, copies }: World, stored: Task[]): string[] =>
+const removed = ({ host, tracks, copies }: Simulation, stored: Task[]): string[] =>
   [...stored.map(({ sessionID }) => sessionID), ...copies]
     .filter((id) => !host.sessionIDs().includes(id) && !tracks.wasDeleted(id))
     .map((id) => `${id} was deleted though nobody asked for it`);
 
 /** The agent of a forked task is told that it sees a copy before it gets its prompt. */
-const uninformed = ({ host }: World, stored: Task[]): string[] =>
+const uninformed = ({ host }: Simulation, stored: Task[]): string[] =>
   stored
     .filter(({ sessionID, isForked }) => isForked && host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID }) => {
@@ -128,13 +128,13 @@ const uninformed = ({ host }: World, stored: Task[]): string[] =>
     });
 
 /** No task runs for a deleted parent. */
-const unsupervised = ({ host }: World, stored: Task[]): string[] =>
+const unsupervised = ({ host }: Simulation, stored: Task[]): string[] =>
   stored
     .filter((task) => !hasEnded(task) && !host.sessionIDs().includes(task.parentSessionID))
     .map(({ sessionID }) => `${sessionID} runs though its parent is deleted`);
 
 /** No request that a task knew of is still open in the host or holds a task up. */
-const unanswered = ({ host, stage }: World, stored: Task[]): string[] =>
+const unanswered = ({ host, stage }: Simulation, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID, attention }) => {
     const heard = stage.store
       .journal(sessionID)
@@ -148,9 +148,9 @@ const unanswered = ({ host, stage }: World, stored: Task[]): string[] =>
   });
 
 /** Checks the invariants that hold once everything has ended. */
-export const checkEnd = (world: World): void => {
+export const checkEnd = (world: Simulation): void => {
   checkMoment(world);
-  const restless = unrest(world);
+  const restless = whyNotIdle(world);
   if (restless) world.fault(`no rest: ${restless}`);
   const stored = world.stage.store.list({});
   const found = [

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { chaos, playOut } from "./chaos.ts";
+import { runRandomSchedules, runSchedule } from "./chaos.ts";
 import type { Schedule } from "./schedule.ts";
-import type { World } from "./world.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** An invariant that a working system violates: no task may ever complete. */
-const nothingCompletes = (world: World) => {
+const nothingCompletes = (world: Simulation) => {
   const done = world.tracks.all().find(({ status }) => status === "completed");
   if (done) world.fault(`${done.sessionID} is completed`);
 };
@@ -21,7 +21,7 @@ const quiet: Schedule = {
 };
 
 describe("a fault is reported", () => {
-  const found = chaos({ runs: 200, seed: 1, check: nothingCompletes });
+  const found = runRandomSchedules({ runs: 200, seed: 1, check: nothingCompletes });
 
   test("with how to repeat it", async () => {
     expect(await found).toMatch(/^ses_\d+ is completed$/m);
@@ -47,14 +47,14 @@ describe("a fault is reported", () => {
 
   test("as the very same when its seed and path are played again", async () => {
     const [, path] = (await found)?.match(/--path "([\d:]+)"/) ?? [];
-    expect(await chaos({ runs: 1, seed: 1, path, check: nothingCompletes })).toBe(await found);
+    expect(await runRandomSchedules({ runs: 1, seed: 1, path, check: nothingCompletes })).toBe(await found);
   });
 });
 
 test("a schedule goes the same way each time, in memory and in a file", async () => {
   const diagrams = [];
   for (const store of ["memory", "memory", "file"] as const) {
-    const { faults, diagram } = await playOut({ ...quiet, store });
+    const { faults, diagram } = await runSchedule({ ...quiet, store });
     expect(faults).toEqual([]);
     diagrams.push(diagram());
   }
@@ -63,7 +63,7 @@ test("a schedule goes the same way each time, in memory and in a file", async ()
 });
 
 test("what happens to a call, or to an event, is drawn", async () => {
-  const { diagram } = await playOut({
+  const { diagram } = await runSchedule({
     ...quiet,
     steps: [{ do: "strike", call: "prompt", is: "unavailable", ms: 10, times: 1 }, ...quiet.steps],
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Habit } from "../fakes/fake-host.ts";
 import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
-import type { WireFault } from "./wire.ts";
+import type { EventFault } from "./event-stream.ts";
 
 /**
  * One step of a schedule. Numbers select among what exists at that moment (modulo its count); if nothing exists, the step
@@ -34,7 +34,7 @@ export type Step =
   | { do: "behave"; session: number; habit: Habit }
   | { do: "behaveChildren"; habit: Habit }
   // The connection between host and engine.
-  | { do: "garble"; faults: WireFault[] }
+  | { do: "garble"; faults: EventFault[] }
   | ({ do: "strike"; times: number } & CallFault)
   // The process.
   | { do: "time"; ms: number }

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { openTerminal } from "../../src/cli/terminal.ts";
-import { createSharedFile } from "../services/store/shared-file.ts";
-import { tell } from "../services/store/story.ts";
+import { scriptTask } from "../services/store/scripted-task.ts";
+import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
 /** Clears the screen, begins a control sequence in one character, turns text round, hides and retitles. */
@@ -11,9 +11,9 @@ const HOSTILE = "a\u001b[2Jb\u009b2Jc\u202ed\u200be\u0007\u001b]0;title\u0007f\u
 const UNPRINTABLE = /[^\P{C}\n]|[\u2028\u2029]/u;
 
 const withHostileTask = (): string => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const { store } = file.openAs("OpenCode");
-  const story = tell("ses_counting", { description: HOSTILE, prompt: HOSTILE, agent: HOSTILE, batchId: HOSTILE });
+  const story = scriptTask("ses_counting", { description: HOSTILE, prompt: HOSTILE, agent: HOSTILE, batchId: HOSTILE });
   store.commit(story.launch());
   store.commit(story.answer(HOSTILE));
   return dirname(file.path);

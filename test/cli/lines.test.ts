@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { formatSteps } from "../../src/cli/format/steps.ts";
 import { openTerminal, type Terminal, wrap } from "../../src/cli/terminal.ts";
 import { replay } from "../../src/machines/task/replay.ts";
-import { tell } from "../services/store/story.ts";
+import { scriptTask } from "../services/store/scripted-task.ts";
 
 const terminalOf = (columns: number): Terminal => ({ columns, style: (_, text) => text, print: () => undefined });
 
 const steps = () => {
-  const story = tell("ses_a");
+  const story = scriptTask("ses_a");
   story.whole();
   const { facts, run } = story.record().snapshot.context;
   return replay({ facts, run: { ...run, index: 0 } }, story.events()).steps;

@@ -5,18 +5,18 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { temporaryFolder } from "../services/store/places.ts";
-import { createSharedFile } from "../services/store/shared-file.ts";
-import { type StoryOptions, tell } from "../services/store/story.ts";
+import { temporaryFolder } from "../services/store/folder-and-log.ts";
+import { type ScriptedTaskOptions, scriptTask } from "../services/store/scripted-task.ts";
+import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { opencodeTaskchart } from "./command-line.ts";
 
 const openDatabase = await loadSqlite();
 
 /** A folder with a task in it that is told and resumed, and the process that has it open. */
-const withTask = (id = "ses_counting", options: StoryOptions = {}) => {
-  const file = createSharedFile();
+const withTask = (id = "ses_counting", options: ScriptedTaskOptions = {}) => {
+  const file = createSharedDatabase();
   const { store } = file.openAs("OpenCode");
-  const story = tell(id, options);
+  const story = scriptTask(id, options);
   store.commit(story.whole());
   store.commit(story.resume());
   const change = (sql: string) => {
@@ -73,7 +73,7 @@ attention none.
 
   test("says of an unknown or an ambiguous id which ones there are", async () => {
     const { data, store } = withTask();
-    store.commit(tell("ses_count_more", { description: "count \u001b[31mmore" }).launch());
+    store.commit(scriptTask("ses_count_more", { description: "count \u001b[31mmore" }).launch());
     const unknown = await opencodeTaskchart(["replay", "ses_x", "--data", data]);
     expect(unknown.code).toBe(2);
     expect(unknown.error).toMatch(/^There is no task "ses_x". The newest are:\n {2}ses_count_more {2}running /);

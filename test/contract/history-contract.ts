@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Store } from "../../src/services/store/store.ts";
 import type { PageFilter } from "../../src/services/store/task-history.ts";
 import { noProgress, type TaskStatus } from "../../src/task.ts";
-import { START, tell } from "../services/store/story.ts";
+import { START, scriptTask } from "../services/store/scripted-task.ts";
 
 const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
 
@@ -23,7 +23,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
       ["ses_b", 20],
       ["ses_d", 0],
     ] as const) {
-      store.commit(tell(id, { after, parentSessionID: `ses_parent_of_${id}` }).launch());
+      store.commit(scriptTask(id, { after, parentSessionID: `ses_parent_of_${id}` }).launch());
     }
     expect(finder(store)({})).toEqual({ ids: ["ses_b", "ses_c", "ses_a", "ses_d"], total: 4 });
     expect(finder(store)({ limit: 2, offset: 1 })).toEqual({ ids: ["ses_c", "ses_a"], total: 4 });
@@ -34,7 +34,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
 
   test("what a page shows is the whole record, as it stands", async () => {
     const store = await open();
-    const [live, rested] = [tell("ses_1"), tell("ses_2", { after: 1 })];
+    const [live, rested] = [scriptTask("ses_1"), scriptTask("ses_2", { after: 1 })];
     store.commit(live.launch());
     store.commit(rested.whole());
     const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
@@ -49,11 +49,11 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
   test("a page holds what fits all of its filter", async () => {
     const store = await open();
     const stories = [
-      tell("ses_1"),
-      tell("ses_2", { after: 1, agent: "explore" }),
-      tell("ses_3", { after: 2, directory: "/other" }),
-      tell("ses_4", { after: 3, batchId: "other", description: "look it up" }),
-      tell("ses_5", { after: 4, agent: "explore", directory: "/other", batchId: "other" }),
+      scriptTask("ses_1"),
+      scriptTask("ses_2", { after: 1, agent: "explore" }),
+      scriptTask("ses_3", { after: 2, directory: "/other" }),
+      scriptTask("ses_4", { after: 3, batchId: "other", description: "look it up" }),
+      scriptTask("ses_5", { after: 4, agent: "explore", directory: "/other", batchId: "other" }),
     ];
     for (const story of stories) store.commit(story.launch());
     for (const story of stories.slice(3)) store.commit(story.answer());
@@ -73,7 +73,9 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
   test("a search finds a part of the description, in whatever case, and knows no special signs", async () => {
     const store = await open();
     const texts = ["Fix the Übersicht", "100% of a_b", "100 of axb", "a\\b 'c' \"d\"", "CAFE\u0301 *?[a]"];
-    texts.forEach((description, after) => void store.commit(tell(`ses_${after}`, { after, description }).launch()));
+    texts.forEach(
+      (description, after) => void store.commit(scriptTask(`ses_${after}`, { after, description }).launch()),
+    );
     const found: Record<string, number[]> = {
       THE: [0],
       ÜBER: [0],
@@ -106,7 +108,11 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     const store = await open();
     const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 } };
     expect(store.stats()).toEqual(nothing);
-    const stories = [tell("ses_1"), tell("ses_2", { agent: "explore" }), tell("ses_3", { agent: "constructor" })];
+    const stories = [
+      scriptTask("ses_1"),
+      scriptTask("ses_2", { agent: "explore" }),
+      scriptTask("ses_3", { agent: "constructor" }),
+    ];
     for (const story of stories) store.commit(story.launch());
     expect(store.stats()).toEqual({
       ...nothing,
@@ -119,7 +125,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
       byStatus: { ...NONE, running: 1, completed: 2 },
       duration: { avg: 1_000, max: 1_000, min: 1_000 },
     });
-    for (const story of stories.slice(0, 2)) store.commit(story.tell());
+    for (const story of stories.slice(0, 2)) store.commit(story.deliver());
     expect(store.claim("ses_1")).toBe(true);
     store.commit(stories[0]?.resume() ?? { records: [], journal: [], prompts: [] });
     expect(store.stats().byStatus).toEqual({ ...NONE, running: 1, completed: 1, resumed: 1 });
@@ -134,9 +140,13 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
 
   test("a batch is shown in the order of launch, live tasks too, and ended ones by their end, newest first", async () => {
     const store = await open();
-    const stories = [tell("ses_3", { after: 3 }), tell("ses_1", { after: 1 }), tell("ses_2", { after: 2 })];
+    const stories = [
+      scriptTask("ses_3", { after: 3 }),
+      scriptTask("ses_1", { after: 1 }),
+      scriptTask("ses_2", { after: 2 }),
+    ];
     for (const story of stories) store.commit(story.launch());
-    store.commit(tell("ses_other", { batchId: "other" }).launch());
+    store.commit(scriptTask("ses_other", { batchId: "other" }).launch());
     expect(idsOf(store.batch("batch"))).toEqual(["ses_1", "ses_2", "ses_3"]);
     expect(store.batch("unknown")).toEqual([]);
     expect(idsOf(store.live())).toEqual(["ses_other", "ses_1", "ses_2", "ses_3"]);
@@ -153,7 +163,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
   test("changes have rising numbers; whoever reads on from one misses none, and sees each task once", async () => {
     const store = await open();
     expect(store.latestChange()).toBe(0);
-    const [a, b] = [tell("ses_a"), tell("ses_b")];
+    const [a, b] = [scriptTask("ses_a"), scriptTask("ses_b")];
     store.commit(a.launch());
     const first = store.latestChange();
     expect(first).toBeGreaterThan(0);
@@ -180,13 +190,13 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     store.remove(["ses_b"]);
     expect(store.changedSince(last, 9)).toEqual([]);
     expect(store.latestChange()).toBeGreaterThan(last);
-    store.commit(tell("ses_c").launch());
+    store.commit(scriptTask("ses_c").launch());
     expect(store.changedSince(last, 9).map(({ record }) => record.task.sessionID)).toEqual(["ses_c"]);
   });
 
   test("a request is given out once, and so is its answer", async () => {
     const store = await open();
-    store.commit(tell("ses_1").launch());
+    store.commit(scriptTask("ses_1").launch());
     expect([store.takeCommands(), store.takeOutcome("req_1")]).toEqual([[], undefined]);
     const asked = [
       { id: "req_1", taskId: "ses_1", command: { kind: "cancel" as const } },
@@ -208,7 +218,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     "a request for a task at rest is given out, and one for a task that is gone is refused",
     async () => {
       const store = await open();
-      store.commit(tell("ses_1").whole());
+      store.commit(scriptTask("ses_1").whole());
       store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, Date.now());
       store.submitCommand({ id: "req_2", taskId: "ses_gone", command: { kind: "cancel" } }, Date.now());
       expect(store.takeCommands().map(({ id }) => id)).toEqual(["req_1"]);
@@ -218,7 +228,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
 
   test("after its close no question throws", async () => {
     const store = await open();
-    store.commit(tell("ses_1").launch());
+    store.commit(scriptTask("ses_1").launch());
     store.close();
     store.page({ limit: 50, offset: 0, search: "find" });
     store.stats();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/services/store/store.ts";
 import { noProgress } from "../../src/task.ts";
-import { noticePrompt, START, tell } from "../services/store/story.ts";
+import { noticePrompt, START, scriptTask } from "../services/store/scripted-task.ts";
 import { describeHistory } from "./history-contract.ts";
 
 const DAY = 86_400_000;
@@ -13,7 +13,7 @@ const DAY = 86_400_000;
 export const describeStore = (open: () => Store | Promise<Store>, { writes = true } = {}): void => {
   test("a change that was stored is read back whole: record, task and journal", async () => {
     const store = await open();
-    const story = tell("ses_1");
+    const story = scriptTask("ses_1");
     expect(store.commit(story.launch())).toEqual([]);
     expect(store.get("ses_1")).toEqual(story.record());
     expect(store.list({})).toEqual([story.record().task]);
@@ -22,8 +22,8 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("a later record takes the place of the earlier one, and the journal goes on", async () => {
     const store = await open();
-    const story = tell("ses_1");
-    for (const chapter of [story.launch(), story.answer(), story.tell()]) expect(store.commit(chapter)).toEqual([]);
+    const story = scriptTask("ses_1");
+    for (const chapter of [story.launch(), story.answer(), story.deliver()]) expect(store.commit(chapter)).toEqual([]);
     expect(store.claim("ses_1")).toBe(true);
     expect(store.commit(story.resume())).toEqual([]);
     expect(store.get("ses_1")).toEqual(story.record());
@@ -33,7 +33,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("one change may hold many tasks, and each has its own events", async () => {
     const store = await open();
-    const stories = [tell("ses_1"), tell("ses_2")];
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2")];
     const changes = stories.map((story) => story.launch());
     store.commit({
       records: changes.flatMap(({ records }) => records),
@@ -55,10 +55,10 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
   test("a list holds what fits all of its filter, in the order of launch", async () => {
     const store = await open();
     const stories = [
-      tell("ses_c", { after: 10 }),
-      tell("ses_a", { after: 20 }),
-      tell("ses_b", { after: 20 }),
-      tell("ses_x", { after: 30, parentSessionID: "ses_else", parentTaskId: "ses_c" }),
+      scriptTask("ses_c", { after: 10 }),
+      scriptTask("ses_a", { after: 20 }),
+      scriptTask("ses_b", { after: 20 }),
+      scriptTask("ses_x", { after: 30, parentSessionID: "ses_else", parentTaskId: "ses_c" }),
     ];
     for (const story of stories) store.commit(story.launch());
     const ids = (filter: Parameters<Store["list"]>[0]) => store.list(filter).map(({ sessionID }) => sessionID);
@@ -74,9 +74,9 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("a removed task is gone with its journal, be it at work or at rest, and the others stay", async () => {
     const store = await open();
-    const stories = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
     for (const story of stories) store.commit(story.launch());
-    store.commit(tell("ses_4").whole());
+    store.commit(scriptTask("ses_4").whole());
     store.remove(["ses_1", "ses_4", "ses_unknown"]);
     for (const id of ["ses_1", "ses_4"]) {
       expect(store.get(id)).toBeUndefined();
@@ -87,7 +87,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("progress is counted between changes, at work and at rest, and a change brings its own", async () => {
     const store = await open();
-    const [story, rested] = [tell("ses_1"), tell("ses_2")];
+    const [story, rested] = [scriptTask("ses_1"), scriptTask("ses_2")];
     store.commit(story.launch());
     store.commit(rested.whole());
     const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
@@ -100,7 +100,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("a task at rest can be claimed, and be given back", async () => {
     const store = await open();
-    const story = tell("ses_1");
+    const story = scriptTask("ses_1");
     store.commit(story.whole());
     for (let round = 0; round < 2; round += 1) {
       expect(store.claim("ses_1")).toBe(true);
@@ -112,7 +112,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("alone, nothing is lost, and nothing is there to be taken over", async () => {
     const store = await open();
-    store.commit(tell("ses_1").launch());
+    store.commit(scriptTask("ses_1").launch());
     store.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START, fork: true });
     expect(store.heartbeat(START)).toEqual([]);
     expect(store.adopt(START, () => true)).toEqual({ tasks: [], prompts: [], launches: [] });
@@ -122,7 +122,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
   test("after its close nothing throws", async () => {
     const store = await open();
-    const story = tell("ses_1");
+    const story = scriptTask("ses_1");
     store.commit(story.launch());
     store.close();
     store.close();
@@ -148,12 +148,12 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
   describe("a sweep", () => {
     const filled = async () => {
       const store = await open();
-      const untold = tell("ses_untold");
+      const untold = scriptTask("ses_untold");
       store.commit(untold.launch());
       store.commit(untold.answer());
-      store.commit(tell("ses_live").launch());
+      store.commit(scriptTask("ses_live").launch());
       for (const [index, id] of ["ses_1", "ses_2", "ses_3"].entries()) {
-        store.commit(tell(id, { after: index * DAY }).whole());
+        store.commit(scriptTask(id, { after: index * DAY }).whole());
       }
       return { store, ids: () => store.list({}).map(({ sessionID }) => sessionID) };
     };
@@ -187,7 +187,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
 
     test("done until nothing is left to be removed removes any number", async () => {
       const { store } = await filled();
-      for (let index = 0; index < 500; index += 1) store.commit(tell(`ses_more_${index}`).whole());
+      for (let index = 0; index < 500; index += 1) store.commit(scriptTask(`ses_more_${index}`).whole());
       let removed = 0;
       for (let some = -1; some !== 0; removed += some) some = store.sweep({ count: 0 }, START);
       expect(removed).toBe(503);

@@ -8,8 +8,8 @@ import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.
 import type { Store } from "../../src/services/store/store.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
 import { createFaultyDisk } from "../services/store/faulty-database.ts";
+import { createRecordingLog, temporaryFolder } from "../services/store/folder-and-log.ts";
 import { ownerOf } from "../services/store/owners.ts";
-import { createLogged, temporaryFolder } from "../services/store/places.ts";
 import { describeStore } from "./store-contract.ts";
 
 const openDatabase = await loadSqlite();
@@ -23,7 +23,7 @@ describe("the store that can have no file keeps the contract of a store", () => 
   describeStore(async () => {
     const inTheWay = join(temporaryFolder(), "file");
     writeFileSync(inTheWay, "");
-    const store = await openStore({ folder: join(inTheWay, "data"), owner: ownerOf("me"), log: createLogged() });
+    const store = await openStore({ folder: join(inTheWay, "data"), owner: ownerOf("me"), log: createRecordingLog() });
     return closedLater(store);
   });
 });
@@ -38,7 +38,7 @@ describe("the store in a file keeps the contract of a store", () => {
 
 describe("the resilient store keeps the contract of a store", () => {
   describeStore(async () =>
-    closedLater(await openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() })),
+    closedLater(await openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog() })),
   );
 });
 
@@ -47,7 +47,7 @@ describe.each(["full", "busy", "other"] as const)("the resilient store on a disk
     async () => {
       const disk = createFaultyDisk(openDatabase);
       const clock = createVirtualClock();
-      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged(), clock };
+      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog(), clock };
       const store = await openStore({ ...parts, load: async () => disk.open });
       disk.failWrites(kind);
       return closedLater(store);
@@ -61,7 +61,7 @@ describe("the resilient store on a disk that never answered", () => {
     async () => {
       const disk = createFaultyDisk(openDatabase);
       disk.failReads("other");
-      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createLogged() };
+      const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog() };
       return closedLater(await openStore({ ...parts, load: async () => disk.open }));
     },
     { writes: false },

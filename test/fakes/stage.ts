@@ -17,7 +17,7 @@ import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
 import { fixedTools, toolNames } from "../../src/tools/toolsets.ts";
 import { createMemory } from "./disk.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
-import { createLife, type Life } from "./life.ts";
+import { createFakeProcess, type FakeProcess } from "./fake-process.ts";
 import { createVirtualClock, settled, type VirtualClock } from "./virtual-clock.ts";
 
 export const PARENT = "ses_parent";
@@ -31,7 +31,7 @@ export interface Stage {
   readonly store: Store;
   readonly engine: Engine;
   /** The simulated process that the engine runs in. */
-  readonly life: Life;
+  readonly life: FakeProcess;
   /** The log, newest line last. */
   logged: string[];
   /** Calls a tool as the parent's agent does; its prefix may be omitted. Resolves to what the agent reads. */
@@ -51,9 +51,9 @@ export interface Stage {
   complete(result: string): Promise<string>;
   task(taskId: string): Task;
   /** Kills the process together with its host, and starts another one (`life`) with what is stored. */
-  restart(life?: Life): Promise<void>;
+  restart(life?: FakeProcess): Promise<void>;
   /** OpenCode disposes of the plugin, which aborts all running work, and starts it again in the same process. */
-  reopen(next?: Life): Promise<void>;
+  reopen(next?: FakeProcess): Promise<void>;
   /** Returns the parts of each notice that was sent to a parent. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
 }
@@ -74,7 +74,7 @@ export interface StageOptions {
   retention?: Retention;
   /** Opens the store of a process. Default: one in memory that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
-  life?: Life;
+  life?: FakeProcess;
   clock?: VirtualClock;
   host?: FakeHost;
   /** Observes everything that the machines do. */
@@ -97,7 +97,7 @@ export const createStage = ({
   recovery = "continue",
   retention = {},
   openStore = createMemory().boot,
-  life = createLife(),
+  life = createFakeProcess(),
   clock = createVirtualClock(),
   inspect,
   host = createFakeHost(clock),
@@ -110,7 +110,7 @@ export const createStage = ({
   };
   const log: Log = { info: write, error: write };
   let openings = createDirectoryOpenings(clock);
-  const begin = (now: Life) => {
+  const begin = (now: FakeProcess) => {
     const store = openStore(clock);
     const engine = createEngine({
       host: createClosableHost(now.host(host)),
@@ -198,14 +198,14 @@ export const createStage = ({
       if (!task) throw new Error(`there is no task ${taskId}`);
       return task;
     },
-    restart: async (next = createLife()) => {
+    restart: async (next = createFakeProcess()) => {
       process.life.die();
       await settled();
       host.crash();
       openings = createDirectoryOpenings(clock);
       process = begin(next);
     },
-    reopen: async (next = createLife()) => {
+    reopen: async (next = createFakeProcess()) => {
       process.engine.stop();
       for (const id of host.sessionIDs()) if (host.at(id).busy) host.abortByPerson(id);
       await settled();

@@ -4,11 +4,11 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { tell } from "../../services/store/story.ts";
+import { scriptTask } from "../../services/store/scripted-task.ts";
 import { journalFrom, picks, READABLE } from "../journals.ts";
 
 const story = () => {
-  const told = tell("ses_a");
+  const told = scriptTask("ses_a");
   told.whole();
   const { facts, run } = told.record().snapshot.context;
   const origin: TaskInput = { facts, run };

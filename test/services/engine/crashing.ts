@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import { hasEnded } from "../../../src/task.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createLife } from "../../fakes/life.ts";
+import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -126,13 +126,13 @@ const check = (stage: Stage, disk: Disk) => {
 const playThrough = async (play: Play, deaths: number[]): Promise<string[]> => {
   const disk = createDisk();
   const [first, ...further] = deaths;
-  const stage = createStage({ openStore: disk.boot, life: createLife(first) });
+  const stage = createStage({ openStore: disk.boot, life: createFakeProcess(first) });
   const agent = agentOn(stage);
   try {
     await play(agent);
     const { points } = stage.life;
     for (const death of further) {
-      await stage.restart(createLife(death));
+      await stage.restart(createFakeProcess(death));
       await agent.work();
     }
     if (deaths.length > 0) {

@@ -3,7 +3,7 @@ import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { tell } from "../store/story.ts";
+import { scriptTask } from "../store/scripted-task.ts";
 
 const HOSTILE = "find\u001b]0;x\u0007\n\0it\u202e\u200b\ud83d";
 
@@ -71,7 +71,7 @@ test("a description of nothing visible is none", async () => {
 });
 
 test("one that an older version stored is shown cut, too", () => {
-  const { snapshot } = tell("ses_1", { description: `${HOSTILE} ${"x".repeat(1_000)}` }).record();
+  const { snapshot } = scriptTask("ses_1", { description: `${HOSTILE} ${"x".repeat(1_000)}` }).record();
   const { description } = toTask(snapshot, noProgress("2026-01-01T00:00:00.000Z"));
   expect(description).toMatch(/^find \]0;x it x+…$/);
   expect(description).toHaveLength(201);

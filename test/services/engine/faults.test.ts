@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createMemory } from "../../fakes/disk.ts";
 import { refused, unavailable } from "../../fakes/fake-host.ts";
-import { poisonedAsk } from "../../fakes/poison.ts";
+import { malformedRequestEvent } from "../../fakes/malformed-events.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
@@ -318,7 +318,7 @@ describe("a fault of our own", () => {
         throw new Error("kaboom");
       },
     } as never);
-    stage.engine.onHostEvent(poisonedAsk(other));
+    stage.engine.onHostEvent(malformedRequestEvent(other));
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
     stage.host.finish(other, "13");

@@ -4,7 +4,7 @@ import { differences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createLife } from "../../fakes/life.ts";
+import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -108,7 +108,7 @@ test("so do tasks that a tool waits for, whether its answer arrives or not", asy
 });
 
 test("so does a task that is taken over, at whichever call to the host or the store its process died", async () => {
-  const play = async (life = createLife()) => {
+  const play = async (life = createFakeProcess()) => {
     stage.engine.stop();
     disk.remove();
     disk = createDisk();
@@ -124,7 +124,7 @@ test("so does a task that is taken over, at whichever call to the host or the st
   expect(points).toBeGreaterThan(20);
   const seen = new Set<string>();
   for (let death = 1; death <= points; death += 1) {
-    await play(createLife(death));
+    await play(createFakeProcess(death));
     await stage.restart();
     await pass(60_000);
     for (const type of expectExact()) seen.add(type);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { poisonedAsk } from "../../fakes/poison.ts";
+import { malformedRequestEvent } from "../../fakes/malformed-events.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { createRecordedStage } from "./recorded-stage.ts";
@@ -112,7 +112,7 @@ test("an actor that threw is gone; its replacement, which reports the end, is th
 test("a supervisor that threw takes its actors with it; those that the next one takes over are shown as before", async () => {
   const stage = createRecordedStage();
   const id = await stage.launch();
-  stage.engine.onHostEvent(poisonedAsk(id));
+  stage.engine.onHostEvent(malformedRequestEvent(id));
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
     { kind: "supervisor", gone: false, states: ["open"] },
     { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import { thisProcess } from "../../../src/services/store/ownership.ts";
-import { type Child, startChild } from "../store/children.ts";
-import { createLogged, temporaryFolder } from "../store/places.ts";
+import { type Child, startChild } from "../store/child-process.ts";
+import { createRecordingLog, temporaryFolder } from "../store/folder-and-log.ts";
 
 const another = process.versions.bun ? "node" : "bun";
 const other = fileURLToPath(new URL(`../../../node_modules/.bin/${another}`, import.meta.url));
@@ -25,7 +25,7 @@ test("processes of both runtimes begin one file at once and store at the same ti
     expect([await child.line(), await child.line()]).toEqual(["lost: 0", "launched"]);
   }
 
-  const log = createLogged();
+  const log = createRecordingLog();
   const store = await openStore({ folder, owner: thisProcess("reader", "/project"), log });
   onTestFinished(() => store.close());
   expect(store.list({})).toHaveLength(ids.length * (TASKS + 1));

@@ -6,8 +6,8 @@ import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { createLogged } from "../store/places.ts";
-import { START, tell } from "../store/story.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
+import { START, scriptTask } from "../store/scripted-task.ts";
 
 /** A runtime that shares its store with another process. */
 const setUp = () => {
@@ -15,7 +15,7 @@ const setUp = () => {
   const memory = createMemory();
   memory.keepAlive();
   const [store, other] = [memory.boot(clock), memory.boot(clock)];
-  const log = createLogged();
+  const log = createRecordingLog();
   const lost: string[] = [];
   const begun: string[] = [];
   const bus = createEventBus<EngineEvents>(log);
@@ -36,7 +36,7 @@ const setUp = () => {
 
 test("an event that a task at rest refuses leaves it free for any process", () => {
   const { store, other, runtime } = setUp();
-  store.commit(tell("ses_1").whole());
+  store.commit(scriptTask("ses_1").whole());
   runtime.send("ses_1", { type: "STOPPED", at: START });
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   expect(other.isOwnedElsewhere("ses_1")).toBe(false);
@@ -45,7 +45,7 @@ test("an event that a task at rest refuses leaves it free for any process", () =
 
 test("a task at rest that another process has claimed is not brought back here", () => {
   const { store, other, runtime, begun } = setUp();
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   store.commit(story.whole());
   expect(other.claim("ses_1")).toBe(true);
   runtime.send("ses_1", { type: "RESULT_READ", at: START });
@@ -59,7 +59,7 @@ test("a task at rest that another process has claimed is not brought back here",
 
 test("of tasks that another process takes over, those at work are to be stopped here, and those that ended are not", () => {
   const { store, runtime, lost } = setUp();
-  const [ended, live] = [tell("ses_ended"), tell("ses_live")];
+  const [ended, live] = [scriptTask("ses_ended"), scriptTask("ses_live")];
   for (const chapter of [live.launch(), ended.launch(), ended.answer()]) store.commit(chapter);
   for (const { record } of [ended, live]) runtime.restore(record());
   runtime.releaseTasks(["ses_ended", "ses_live", "ses_unknown"]);
@@ -69,7 +69,7 @@ test("of tasks that another process takes over, those at work are to be stopped 
 
 test("a task that breaks on what its breaking leads to, too, is given up, and no other is", () => {
   const { store, runtime, log } = setUp();
-  const [poisoned, sound] = [tell("ses_1"), tell("ses_2")];
+  const [poisoned, sound] = [scriptTask("ses_1"), scriptTask("ses_2")];
   for (const story of [poisoned, sound]) store.commit(story.launch());
   // A record in which a list is missing: whatever ends the run asks who waits for that.
   const { get } = store;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../src/services/store/store.ts";
-import { createSharedFile } from "./shared-file.ts";
-import { tell } from "./story.ts";
+import { scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
 
 const launch = (store: Store, id: string) => {
-  const story = tell(id);
+  const story = scriptTask(id);
   store.commit(story.launch());
   return story;
 };
@@ -13,11 +13,11 @@ const launch = (store: Store, id: string) => {
 const launchToRest = (store: Store, id: string) => {
   const story = launch(store, id);
   store.commit(story.answer("12"));
-  store.commit(story.tell());
+  store.commit(story.deliver());
 };
 
 test("a task is attended while a living process supervises it, or has its directory open", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [shop, other] = [file.openAs("shop", { directory: "/shop" }), file.openAs("other", { directory: "/other" })];
   launch(shop.store, "ses_live");
   launchToRest(shop.store, "ses_rest");
@@ -34,7 +34,7 @@ test("a task is attended while a living process supervises it, or has its direct
 });
 
 test("ids are found by how they begin, and ended tasks a part at a time", () => {
-  const { store } = createSharedFile().openAs("one");
+  const { store } = createSharedDatabase().openAs("one");
   for (const id of ["ses_b", "ses_a2", "ses_a1", "ses_A", "ses_a%"]) launchToRest(store, id);
   expect(store.idsStartingWith("ses_a", 10)).toEqual(["ses_a%", "ses_a1", "ses_a2"]);
   expect(store.idsStartingWith("ses_a", 2)).toEqual(["ses_a%", "ses_a1"]);

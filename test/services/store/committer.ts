@@ -5,7 +5,7 @@
 import { createInterface } from "node:readline";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import { thisProcess } from "../../../src/services/store/ownership.ts";
-import { tell } from "./story.ts";
+import { scriptTask } from "./scripted-task.ts";
 
 const [folder = "", id = "", tasks = "0"] = process.argv.slice(2);
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -17,14 +17,14 @@ const store = await openStore({ folder, owner: thisProcess(id, "/project"), log 
 say("open");
 await input.next();
 for (let index = 0; index < Number(tasks); index += 1) {
-  const story = tell(`ses_${id}_${index}`, { after: index });
-  for (const chapter of [story.launch(), story.answer(), story.tell()]) {
+  const story = scriptTask(`ses_${id}_${index}`, { after: index });
+  for (const chapter of [story.launch(), story.answer(), story.deliver()]) {
     if (store.commit(chapter).length > 0) say(`lost: ${story.id}`);
   }
 }
 say("stored");
 await input.next();
 say(`lost: ${store.heartbeat(Date.now()).length}`);
-store.commit(tell(`ses_${id}_live`).launch());
+store.commit(scriptTask(`ses_${id}_live`).launch());
 say("launched");
 await input.next();

@@ -24,17 +24,17 @@ import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { restrictToOwner } from "../../../src/services/store/sqlite/file-permissions.ts";
 import type { Store } from "../../../src/services/store/store.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { startChild } from "./children.ts";
+import { startChild } from "./child-process.ts";
+import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { createLogged, temporaryFolder } from "./places.ts";
 import { openResilient, readFile } from "./resilient.ts";
-import { noticePrompt, START, type Story, tell } from "./story.ts";
+import { noticePrompt, type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 
 /** Checks that a store works. Every store here must, whatever happened to its file. */
 const works = (store: Store) => {
-  const story = tell("ses_works", { parentSessionID: "ses_working" });
+  const story = scriptTask("ses_works", { parentSessionID: "ses_working" });
   expect(store.commit(story.launch())).toEqual([]);
   expect(store.get(story.id)).toEqual(story.record());
   expect(store.list({ parentSessionID: "ses_working" })).toEqual([story.record().task]);
@@ -49,7 +49,7 @@ const damagedIn = (folder: string) =>
 const filledFolder = async (): Promise<string> => {
   const { store, folder } = await openResilient({ owner: ownerOf("earlier") });
   for (let index = 0; index < 200; index += 1) {
-    store.commit(tell(`ses_old_${index}`, { parentSessionID: "ses_old", prompt: "x".repeat(9_000) }).whole());
+    store.commit(scriptTask(`ses_old_${index}`, { parentSessionID: "ses_old", prompt: "x".repeat(9_000) }).whole());
   }
   store.close();
   return folder;
@@ -139,7 +139,7 @@ describe("at the opening", () => {
 
   test("a runtime without SQLite is refused in one sentence, and nothing is written", async () => {
     const load = () => Promise.reject(new Error("No such built-in module: node:sqlite"));
-    const [folder, log] = [temporaryFolder(), createLogged()];
+    const [folder, log] = [temporaryFolder(), createRecordingLog()];
     const sentence =
       "this runtime has no SQLite (No such built-in module: node:sqlite). Use Bun, or Node 22.13 or newer.";
     await expect(openStore({ folder, owner: ownerOf("me"), log, load })).rejects.toThrow(sentence);
@@ -167,7 +167,7 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
   const open = async () => {
     const folder = join(temporaryFolder(), "data");
     const other = await openResilient({ folder, owner: ownerOf("other") });
-    other.store.commit(tell("ses_before").launch());
+    other.store.commit(scriptTask("ses_before").launch());
     writeFileSync(join(folder, "tasks.db.damaged-of-old"), "old");
     NAMES.forEach((name, index) => void chmodSync(join(folder, name), MODES[index] ?? 0));
     return folder;
@@ -194,7 +194,7 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
     const { tightened, refused } = restrictToOwner(path, eperm);
     const all = NAMES.map((name) => join(folder, name));
     expect([tightened, refused.map((file) => file.path).toSorted()]).toEqual([[], all.toSorted()]);
-    const log = createLogged();
+    const log = createRecordingLog();
     const file = { ...createStoreFile(path), tighten: () => ({ tightened, refused }) };
     const connector = createConnector({
       file,
@@ -215,12 +215,12 @@ describe.skipIf(process.platform === "win32")("a folder that other users can loo
 describe("in mid-life", () => {
   const lived = async (folder: string, id: string) => {
     const opened = await openResilient({ folder, owner: ownerOf(id, { pid: process.pid, startedAt: 1 }) });
-    const story = tell(`ses_${id}`);
+    const story = scriptTask(`ses_${id}`);
     opened.store.commit(story.launch());
     return { ...opened, story };
   };
 
-  const isWhole = (store: Store, { id, record, events }: Story) => {
+  const isWhole = (store: Store, { id, record, events }: ScriptedTask) => {
     expect(store.get(id)).toEqual(record());
     expect(store.journal(id)).toEqual(events());
   };
@@ -250,13 +250,13 @@ describe("in mid-life", () => {
     const dead = await lived(folder, "dead");
     const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
     dead.store.commit({ records: [], journal: [], prompts });
-    const rested = tell("ses_rested");
+    const rested = scriptTask("ses_rested");
     dead.store.commit(rested.whole());
     dead.store.close();
     const { store, path } = await lived(folder, "a");
     expect(store.adopt(START, () => true).tasks).toHaveLength(1);
     expect(store.claim("ses_rested")).toBe(true);
-    store.commit(tell("ses_between").launch());
+    store.commit(scriptTask("ses_between").launch());
     store.commit(rested.resume());
     spoil(path);
     expect(store.list({ parentSessionID: "ses_old" })).toEqual([]);
@@ -319,7 +319,7 @@ describe("in mid-life", () => {
 describe("the write-ahead log", () => {
   const begun = async (folder = temporaryFolder(), id = "me") => {
     const opened = await openResilient({ folder, owner: ownerOf(id) });
-    const [live, rested] = [tell(`ses_live_${id}`), tell(`ses_rested_${id}`)];
+    const [live, rested] = [scriptTask(`ses_live_${id}`), scriptTask(`ses_rested_${id}`)];
     opened.store.commit(live.launch());
     opened.store.commit(rested.whole());
     return { ...opened, live, rested };
@@ -400,9 +400,9 @@ describe("the write-ahead log", () => {
 test("a data folder that is removed comes back with the next beat, and what goes on is in it", async () => {
   const folder = join(temporaryFolder(), "data");
   const { store, path, log } = await openResilient({ folder });
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   store.commit(story.launch());
-  store.commit(tell("ses_rested").whole());
+  store.commit(scriptTask("ses_rested").whole());
   rmSync(folder, { recursive: true });
   store.commit(story.answer());
   store.heartbeat(START);
@@ -419,8 +419,8 @@ describe("a damaged row", () => {
   const filled = async () => {
     const folder = temporaryFolder();
     const opened = await openResilient({ folder });
-    const others = [tell("ses_a"), tell("ses_c", { after: 2 })];
-    const broken = tell("ses_b", { after: 1 });
+    const others = [scriptTask("ses_a"), scriptTask("ses_c", { after: 2 })];
+    const broken = scriptTask("ses_b", { after: 1 });
     for (const story of [...others, broken]) opened.store.commit(story.whole());
     const change = (sql: string) => {
       const database = openDatabase(opened.path);
@@ -472,7 +472,7 @@ describe("a damaged row", () => {
 
   test("of a task that is live here is written anew, and what stood there is kept beside it", async () => {
     const { store, log, change, rowsOf, path } = await filled();
-    const live = tell("ses_live");
+    const live = scriptTask("ses_live");
     store.commit(live.launch());
     change("UPDATE task SET snapshot = 'spoilt' WHERE id = 'ses_live'");
     expect(store.get("ses_live")).toEqual(live.record());
@@ -489,7 +489,7 @@ describe("a damaged row", () => {
 
   test("that its owner never read before writing it anew is kept all the same", async () => {
     const { store, change, rowsOf } = await filled();
-    const live = tell("ses_live");
+    const live = scriptTask("ses_live");
     store.commit(live.launch());
     change("UPDATE task SET progress = 'spoilt' WHERE id = 'ses_live'");
     store.commit(live.answer());
@@ -510,8 +510,8 @@ describe("a damaged row", () => {
     const { store, log, change, rowsOf, clock, folder } = await filled();
     const dead = await openResilient({ folder, owner: ownerOf("dead") });
     const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1"), noticePrompt("msg_2")] }];
-    dead.store.commit({ ...tell("ses_1").launch(), prompts });
-    dead.store.commit(tell("ses_2").launch());
+    dead.store.commit({ ...scriptTask("ses_1").launch(), prompts });
+    dead.store.commit(scriptTask("ses_2").launch());
     dead.store.close();
     change("UPDATE task SET snapshot = '{' WHERE id = 'ses_1'");
     change("UPDATE prompt SET prompt = '{' WHERE seq = (SELECT min(seq) FROM prompt)");
@@ -554,7 +554,7 @@ test("a file that is replaced while it is opened is not used", () => {
     },
     owner: ownerOf("me"),
     clock: createVirtualClock(START),
-    log: createLogged(),
+    log: createRecordingLog(),
   });
   expect(connector.connect).toThrow("it was replaced while it was opened");
 });
@@ -605,14 +605,14 @@ test("data are kept where XDG says, and a relative path there says nothing", () 
 test("in a file that follows a lost one, numbers of changes begin above those that any process can have read", async () => {
   const folder = temporaryFolder();
   const [a, b] = [await openResilient({ folder }), await openResilient({ folder, owner: ownerOf("b") })];
-  a.store.commit(tell("ses_a").launch());
+  a.store.commit(scriptTask("ses_a").launch());
   expect(a.store.latestChange()).toBeGreaterThan(0);
   // The other process, and those who follow its changes, see many more of them than this one.
-  for (let index = 0; index < 30; index += 1) b.store.commit(tell(`ses_${index}`).whole());
+  for (let index = 0; index < 30; index += 1) b.store.commit(scriptTask(`ses_${index}`).whole());
   const seen = b.store.latestChange();
   for (const suffix of ["", "-wal", "-shm"]) renameSync(a.path + suffix, `${a.path}.moved${suffix}`);
   a.store.heartbeat(START);
-  a.store.commit(tell("ses_new").launch());
+  a.store.commit(scriptTask("ses_new").launch());
   b.store.heartbeat(START);
   expect(b.store.changedSince(seen, 99).map(({ record }) => record.task.sessionID)).toContain("ses_new");
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Database, DatabaseError, databaseError } from "../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { temporaryFolder } from "./places.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 
 const openDatabase = await loadSqlite();
 

@@ -9,11 +9,11 @@ import { migrate, migrations } from "../../../src/services/store/sqlite/migratio
 import type { Store } from "../../../src/services/store/store.ts";
 import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
 import { noProgress } from "../../../src/task.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { temporaryFolder } from "./places.ts";
 import { openResilient, readFile } from "./resilient.ts";
-import { createSharedFile } from "./shared-file.ts";
-import { START, type Story, tell } from "./story.ts";
+import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
 
 const openDatabase = await loadSqlite();
 const ALL = { limit: 100, offset: 0 };
@@ -29,9 +29,9 @@ const changesOf = (store: Store, since: number) =>
 const cancel = (id: string, taskId: string) => ({ id, taskId, command: { kind: "cancel" as const } });
 
 test("two processes see each other's tasks, changes and removals; numbers rise through both", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const [mine, other] = [tell("ses_a"), tell("ses_b", { after: 1 })];
+  const [mine, other] = [scriptTask("ses_a"), scriptTask("ses_b", { after: 1 })];
   const steps = [
     () => a.commit(mine.launch()),
     () => b.commit(other.launch()),
@@ -50,18 +50,18 @@ test("two processes see each other's tasks, changes and removals; numbers rise t
   b.remove(["ses_a"]);
   expect(pageOf(a)).toEqual({ ids: ["ses_b"], total: 1 });
   b.remove(["ses_b"]);
-  a.commit(tell("ses_c").launch());
+  a.commit(scriptTask("ses_c").launch());
   expect(pageOf(b)).toEqual({ ids: ["ses_c"], total: 1 });
   expect(a.latestChange()).toBeGreaterThan(numbers[3] ?? 0);
 });
 
 test("what another process may not change gets no number", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  a.commit(tell("ses_1").launch());
+  a.commit(scriptTask("ses_1").launch());
   const latest = a.latestChange();
   b.storeProgress(new Map([["ses_1", noProgress("2026-01-01T00:00:00.000Z")]]));
-  const trespass = tell("ses_1");
+  const trespass = scriptTask("ses_1");
   trespass.launch();
   b.commit(trespass.answer());
   expect(a.latestChange()).toBe(latest);
@@ -69,18 +69,18 @@ test("what another process may not change gets no number", () => {
 });
 
 test("a number is not given out again when its task is removed", () => {
-  const { store } = createSharedFile().openAs("a");
-  store.commit(tell("ses_1").launch());
+  const { store } = createSharedDatabase().openAs("a");
+  store.commit(scriptTask("ses_1").launch());
   const latest = store.latestChange();
   store.remove(["ses_1"]);
-  store.commit(tell("ses_2").launch());
+  store.commit(scriptTask("ses_2").launch());
   expect(changesOf(store, latest).map(({ id }) => id)).toEqual(["ses_2"]);
 });
 
 test("who has not looked for more removals than are remembered reads everything anew", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const launches = Array.from({ length: 1_203 }, (_, index) => tell(`ses_${index}`, { after: index }).launch());
+  const launches = Array.from({ length: 1_203 }, (_, index) => scriptTask(`ses_${index}`, { after: index }).launch());
   b.commit({
     records: launches.flatMap(({ records }) => records),
     journal: launches.flatMap(({ journal }) => journal),
@@ -97,9 +97,9 @@ test("a file of version 1 is brought up to date with everything that it has", ()
   const database = openDatabase(path);
   migrate(database, migrations.slice(0, 1));
   const stories = [
-    tell("ses_rested", { after: 5, description: "Fix the Übersicht", directory: "/a", agent: "explore" }),
-    tell("ses_live", { after: 1, batchId: "other" }),
-    tell("ses_resumed", { after: 9 }),
+    scriptTask("ses_rested", { after: 5, description: "Fix the Übersicht", directory: "/a", agent: "explore" }),
+    scriptTask("ses_live", { after: 1, batchId: "other" }),
+    scriptTask("ses_resumed", { after: 9 }),
   ];
   const [rested, live, resumed] = stories;
   rested?.whole();
@@ -124,7 +124,7 @@ test("a file of version 1 is brought up to date with everything that it has", ()
   first.close();
   database.close();
 
-  const { store } = createSharedFile(path).openAs("a");
+  const { store } = createSharedDatabase(path).openAs("a");
   expect(store.page(ALL).records).toEqual([resumed, rested, live].map((story) => story?.record()));
   expect(pageOf(store, { search: "über" })).toEqual({ ids: ["ses_rested"], total: 1 });
   expect(store.page({ ...ALL, directory: "/a", agent: "explore" }).total).toBe(1);
@@ -138,14 +138,14 @@ test("a file of version 1 is brought up to date with everything that it has", ()
     duration: { avg: 1_000, max: 1_000, min: 1_000 },
   });
   expect(changesOf(store, 0).map(({ id }) => id)).toEqual(["ses_rested", "ses_live", "ses_resumed"]);
-  store.commit(tell("ses_new").launch());
+  store.commit(scriptTask("ses_new").launch());
   expect(changesOf(store, 3).map(({ id }) => id)).toEqual(["ses_new"]);
 });
 
 test("a request goes to the process that supervises the task, and its answer to who asked", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b, c] = [file.openAs("a").store, file.openAs("b").store, file.openAs("c").store];
-  a.commit(tell("ses_1").launch());
+  a.commit(scriptTask("ses_1").launch());
   b.submitCommand(cancel("req_1", "ses_1"), START);
   expect([c.takeCommands(), b.takeCommands()]).toEqual([[], []]);
   expect(a.takeCommands()).toEqual([cancel("req_1", "ses_1")]);
@@ -156,10 +156,10 @@ test("a request goes to the process that supervises the task, and its answer to 
 });
 
 test("one for a task at rest goes to one process of its directory; once another has claimed it, to that", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const elsewhere = file.openAs("c", { directory: "/elsewhere" }).store;
-  a.commit(tell("ses_1").whole());
+  a.commit(scriptTask("ses_1").whole());
   elsewhere.submitCommand(cancel("req_1", "ses_1"), START);
   expect([elsewhere.takeCommands(), b.takeCommands().length, a.takeCommands()]).toEqual([[], 1, []]);
   elsewhere.submitCommand(cancel("req_2", "ses_1"), START);
@@ -168,9 +168,9 @@ test("one for a task at rest goes to one process of its directory; once another 
 });
 
 test("a request goes with the task to the next owner, and for a task that is gone is answered by anybody", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a"), file.openAs("b").store];
-  a.store.commit(tell("ses_1").launch());
+  a.store.commit(scriptTask("ses_1").launch());
   for (const [id, taskId] of [
     ["req_1", "ses_1"],
     ["req_2", "ses_1"],
@@ -186,9 +186,9 @@ test("a request goes with the task to the next owner, and for a task that is gon
 });
 
 test("old requests are not given out any more, and neither they nor answers pile up", async () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const { store } = file.openAs("a");
-  store.commit(tell("ses_1").launch());
+  store.commit(scriptTask("ses_1").launch());
   for (const id of ["req_1", "req_2"]) store.submitCommand(cancel(id, "ses_1"), START);
   store.storeOutcome("req_2", {});
   await file.clock.advance(COMMAND_LIFE_MS + 1);
@@ -203,7 +203,7 @@ test("in an outage requests and answers wait, and are handed over when it is ove
     await openResilient({ folder, owner: ownerOf("a") }),
     await openResilient({ folder, owner: ownerOf("b") }),
   ];
-  a.store.commit(tell("ses_1").launch());
+  a.store.commit(scriptTask("ses_1").launch());
   b.disk.failWrites("full");
   b.store.submitCommand(cancel("req_1", "ses_1"), START);
   expect(a.store.takeCommands()).toEqual([]);
@@ -234,7 +234,7 @@ test("who follows changes misses none over an outage, and sees what others store
     await openResilient({ folder, owner: ownerOf("a") }),
     await openResilient({ folder, owner: ownerOf("b") }),
   ];
-  const [mine, other] = [tell("ses_a"), tell("ses_b")];
+  const [mine, other] = [scriptTask("ses_a"), scriptTask("ses_b")];
   a.store.commit(mine.launch());
   let seen = a.store.latestChange();
   const follow = () => {
@@ -248,7 +248,7 @@ test("who follows changes misses none over an outage, and sees what others store
   expect([follow(), follow()]).toEqual([["ses_a"], []]);
   b.store.commit(other.launch());
   expect(follow()).toEqual(["ses_b"]);
-  a.store.commit(mine.tell());
+  a.store.commit(mine.deliver());
   b.store.commit(other.answer());
   expect(follow()).toEqual(["ses_b", "ses_a"]);
   a.disk.heal();
@@ -259,22 +259,23 @@ test("who follows changes misses none over an outage, and sees what others store
 
 test("in a file that takes the place of a lost one, numbers go on above those that were read", async () => {
   const { store, disk } = await openResilient();
-  const story = tell("ses_1");
-  for (const chapter of [story.launch(), story.answer(), story.tell()]) store.commit(chapter);
+  const story = scriptTask("ses_1");
+  for (const chapter of [story.launch(), story.answer(), story.deliver()]) store.commit(chapter);
   const seen = store.latestChange();
   disk.failReads("damaged");
   store.get("ses_1");
   disk.heal();
   store.heartbeat(START);
   expect(store.latestChange()).toBeGreaterThanOrEqual(seen);
-  store.commit(tell("ses_2").launch());
+  store.commit(scriptTask("ses_2").launch());
   expect(changesOf(store, seen).map(({ id }) => id)).toEqual(["ses_2"]);
 });
 
 test("tasks that changed in an outage are counted and found as they stand, beside those of the file", async () => {
   const { store, disk, path } = await openResilient();
-  const stories = Array.from({ length: 6 }, (_, after) => tell(`ses_${after}`, { after }));
-  const step = (story: Story | undefined, name: "launch" | "answer") => void (story && store.commit(story[name]()));
+  const stories = Array.from({ length: 6 }, (_, after) => scriptTask(`ses_${after}`, { after }));
+  const step = (story: ScriptedTask | undefined, name: "launch" | "answer") =>
+    void (story && store.commit(story[name]()));
   for (const story of stories.slice(0, 4)) step(story, "launch");
   disk.failWrites("full");
   step(stories[1], "answer");

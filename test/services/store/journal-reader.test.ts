@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { type JournalReader, openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
-import { temporaryFolder } from "./places.ts";
-import { createSharedFile } from "./shared-file.ts";
-import { tell } from "./story.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
+import { scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
 
 const KNOWN = migrations.length;
 const writable = await loadSqlite();
@@ -19,9 +19,9 @@ const opened = (path: string): JournalReader => {
 };
 
 const stored = () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const { store } = file.openAs("writer");
-  const story = tell("ses_one", { description: "the first" });
+  const story = scriptTask("ses_one", { description: "the first" });
   store.commit(story.whole());
   return { file, store, story };
 };
@@ -35,7 +35,7 @@ test("a journal is read beside the process that writes it, with all that it has 
   expect(events).toEqual(story.events());
   expect(snapshot?.value).toEqual(story.record().snapshot.value);
   expect(origin?.run.index).toBe(0);
-  store.commit(tell("ses_two").launch());
+  store.commit(scriptTask("ses_two").launch());
   expect(journals.newest(5).map(({ id }) => id)).toEqual(["ses_two", "ses_one"]);
 });
 
@@ -70,7 +70,7 @@ test("nothing can be written through it", () => {
 
 test("a task is found by its id, or by the beginning of ids, newest first", () => {
   const { file, store } = stored();
-  store.commit(tell("ses_one_more").launch());
+  store.commit(scriptTask("ses_one_more").launch());
   const journals = opened(file.path);
   expect(journals.find("ses_one")).toEqual([
     { id: "ses_one", status: "completed", startedAt: expect.any(Number), description: "the first" },

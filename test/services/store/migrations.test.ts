@@ -9,9 +9,9 @@ import type { Database, Value } from "../../../src/services/store/sqlite/databas
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { temporaryFolder } from "./places.ts";
-import { noticePrompt, START, tell } from "./story.ts";
+import { noticePrompt, START, scriptTask } from "./scripted-task.ts";
 import versionSix from "./version-6.json" with { type: "json" };
 
 const openDatabase = await loadSqlite();
@@ -143,7 +143,7 @@ test("a file of the version that noted host names opens, and its tasks go on whe
   const path = join(temporaryFolder(), "some.db");
   const old = opened(path);
   migrate(old, migrations.slice(0, 3));
-  const [live, rested] = [tell("ses_live"), tell("ses_rested")];
+  const [live, rested] = [scriptTask("ses_live"), scriptTask("ses_rested")];
   live.launch();
   rested.whole();
   const addTask = old.prepare(
@@ -194,7 +194,7 @@ test("a file of the version that noted host names opens, and its tasks go on whe
   expect(adopted.tasks).toEqual([live.record()]);
   expect(adopted.prompts).toEqual([{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }]);
   expect(adopted.launches.map(({ messageID }) => messageID)).toEqual(["msg_2"]);
-  for (const chapter of [live.answer(), live.tell()]) expect(store.commit(chapter)).toEqual([]);
+  for (const chapter of [live.answer(), live.deliver()]) expect(store.commit(chapter)).toEqual([]);
   expect(store.journal("ses_live")).toEqual(live.events());
 });
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
-import { startChild } from "./children.ts";
-import { temporaryFolder } from "./places.ts";
+import { startChild } from "./child-process.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 
 const NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child"];
 const CONTAINER = [...NAMESPACE, "--mount-proc"];

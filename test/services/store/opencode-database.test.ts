@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
 import { opencodeDatabase } from "../../../src/services/store/opencode-database.ts";
-import { temporaryFolder } from "./places.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 
 const nothing = () => [];
 

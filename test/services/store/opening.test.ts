@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import { thisProcess } from "../../../src/services/store/ownership.ts";
-import { createLogged, temporaryFolder } from "./places.ts";
+import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
 
 test("a file that is no database is set aside as it is, and never written over", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "tasks.db"), "{ this was JSON once");
-  const log = createLogged();
+  const log = createRecordingLog();
   const store = await openStore({ folder, owner: thisProcess("me", "/project"), log });
   store.close();
   const [aside = ""] = readdirSync(folder).filter((name) => name.includes("damaged"));

@@ -9,10 +9,10 @@ import { noProgress } from "../../../src/task.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createFaultyDisk } from "./faulty-database.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { temporaryFolder } from "./places.ts";
 import { type OpenedStore, openResilient, readFile } from "./resilient.ts";
-import { noticePrompt, START, type Story, tell } from "./story.ts";
+import { noticePrompt, type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 
@@ -31,11 +31,11 @@ test.each(["full", "busy", "readonly", "other"] as const)(
   "changes on a disk that is %s are kept, and written in order with the next beat that succeeds",
   async (kind) => {
     const { store, disk, path, log } = await openResilient();
-    const [before, story] = [tell("ses_0"), tell("ses_1")];
+    const [before, story] = [scriptTask("ses_0"), scriptTask("ses_1")];
     store.commit(before.launch());
     disk.failWrites(kind);
     store.beginLaunch({ messageID: "msg_ses_1", parentSessionID: "ses_parent", at: START, fork: false });
-    for (const chapter of [story.launch(), before.answer(), story.answer(), before.tell()]) {
+    for (const chapter of [story.launch(), before.answer(), story.answer(), before.deliver()]) {
       expect(store.commit(chapter)).toEqual([]);
     }
     store.storeProgress(new Map([["ses_1", { ...noProgress(story.record().task.startedAt), toolCalls: 4 }]]));
@@ -57,8 +57,8 @@ test.each(["full", "busy", "readonly", "other"] as const)(
 
 test("each outage is said once, and its end once", async () => {
   const { store, disk, log } = await openResilient();
-  const story = tell("ses_1");
-  for (const chapter of [story.launch(), story.answer(), story.tell()]) {
+  const story = scriptTask("ses_1");
+  for (const chapter of [story.launch(), story.answer(), story.deliver()]) {
     disk.failWrites("full");
     store.commit(chapter);
     store.heartbeat(START);
@@ -89,7 +89,7 @@ test("after an outage for all, the first to be over it leaves the others their t
   const clock = createVirtualClock(START);
   const first = await openResilient({ folder, clock, owner: ownerOf("first") });
   const second = await openResilient({ folder, clock, owner: ownerOf("second") });
-  first.store.commit(tell("ses_1").launch());
+  first.store.commit(scriptTask("ses_1").launch());
   const beat = ({ store }: OpenedStore) => [store.heartbeat(clock.now()), store.adopt(clock.now(), () => true).tasks];
   for (const { disk } of [first, second]) disk.failWrites("full");
   for (let beats = 0; beats < 10; beats += 1) {
@@ -110,9 +110,9 @@ test("after an outage for all, the first to be over it leaves the others their t
 
 test("a disk that is really full keeps nothing from going on", async () => {
   const { store, disk, path, log } = await openResilient();
-  const story = tell("ses_1", { prompt: "x".repeat(50_000) });
+  const story = scriptTask("ses_1", { prompt: "x".repeat(50_000) });
   disk.database().exec("PRAGMA max_page_count = 1");
-  for (const chapter of [story.launch(), story.answer(), story.tell()]) expect(store.commit(chapter)).toEqual([]);
+  for (const chapter of [story.launch(), story.answer(), story.deliver()]) expect(store.commit(chapter)).toEqual([]);
   expect(store.get("ses_1")).toEqual(story.record());
   expect(log.errors).toHaveLength(1);
   expect(log.errors[0]).toContain("Make room on the disk.");
@@ -124,7 +124,7 @@ test("a disk that is really full keeps nothing from going on", async () => {
 test("while another connection writes, a change waits; it is written with the first change a second later", async () => {
   const { store, path, clock, log } = await openResilient();
   const other = openDatabase(path);
-  const [story, later, last] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+  const [story, later, last] = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
   other.exec("BEGIN IMMEDIATE");
   expect(store.commit(story.launch())).toEqual([]);
   expect(store.get("ses_1")).toEqual(story.record());
@@ -144,7 +144,7 @@ test("a file that is locked when it is opened is used as soon as it can be", asy
   const other = openDatabase(first.path);
   other.exec("BEGIN IMMEDIATE");
   const { store, log, path } = await openResilient({ folder });
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   store.commit(story.launch());
   expect(store.list({})).toEqual([story.record().task]);
   other.exec("ROLLBACK");
@@ -156,7 +156,7 @@ test("a file that is locked when it is opened is used as soon as it can be", asy
 
 test("a task that is removed while nothing can be written does not come back", async () => {
   const { store, disk, path } = await openResilient();
-  const [live, rested, brief] = [tell("ses_live"), tell("ses_rested"), tell("ses_brief")];
+  const [live, rested, brief] = [scriptTask("ses_live"), scriptTask("ses_rested"), scriptTask("ses_brief")];
   store.commit(live.launch());
   store.commit(rested.whole());
   disk.failWrites("full");
@@ -172,7 +172,7 @@ test("a task that is removed while nothing can be written does not come back", a
 
 test("what another process took meanwhile is lost when the outage is over, and said to be", async () => {
   const { store, disk, path } = await openResilient();
-  const [contested, plain, claimed] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+  const [contested, plain, claimed] = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
   store.commit(contested.whole());
   store.commit(claimed.whole());
   disk.failWrites("full");
@@ -191,7 +191,7 @@ test("what another process took meanwhile is lost when the outage is over, and s
 
 test("a claim in an outage holds when it is over, and one that was given back does not", async () => {
   const { store, disk, path } = await openResilient();
-  for (const id of ["ses_1", "ses_2"]) store.commit(tell(id).whole());
+  for (const id of ["ses_1", "ses_2"]) store.commit(scriptTask(id).whole());
   disk.failWrites("busy");
   expect([store.claim("ses_1"), store.claim("ses_2"), store.claim("ses_3")]).toEqual([true, true, false]);
   store.release("ses_2");
@@ -212,7 +212,7 @@ test("a claim in an outage holds when it is over, and one that was given back do
 test("what is known to be another's cannot be claimed in an outage either", async () => {
   const { store, disk, folder } = await openResilient();
   const other = await openResilient({ folder, owner: ownerOf("other") });
-  other.store.commit(tell("ses_1").launch());
+  other.store.commit(scriptTask("ses_1").launch());
   disk.failWrites("full");
   expect(store.claim("ses_1")).toBe(false);
   expect(store.isOwnedElsewhere("ses_1")).toBe(true);
@@ -220,7 +220,7 @@ test("what is known to be another's cannot be claimed in an outage either", asyn
 
 test("nothing is said to be elsewhere, or taken over, while that cannot be known", async () => {
   const { store, disk } = await openResilient();
-  store.commit(tell("ses_1").launch());
+  store.commit(scriptTask("ses_1").launch());
   disk.failReads("other");
   disk.failWrites("other");
   expect(store.isOwnedElsewhere("ses_1")).toBe(false);
@@ -233,7 +233,7 @@ test("nothing is said to be elsewhere, or taken over, while that cannot be known
 test("what cannot be written until the end is said to be lost", async () => {
   const { store, disk, log } = await openResilient();
   disk.failWrites("full");
-  store.commit(tell("ses_1").launch());
+  store.commit(scriptTask("ses_1").launch());
   store.close();
   expect(log.errors.at(-1)).toContain("they are lost");
 });
@@ -242,7 +242,7 @@ test("what can be written at the end is", async () => {
   const { store, disk, log, path } = await openResilient();
   disk.failWrites("full");
   const prompts = [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }];
-  store.commit({ ...tell("ses_1").launch(), prompts });
+  store.commit({ ...scriptTask("ses_1").launch(), prompts });
   disk.heal();
   store.close();
   expect(log.errors).toHaveLength(1);
@@ -284,15 +284,15 @@ test("whatever fails and when: in the end the file says what memory says, and so
     const disk = createFaultyDisk(openDatabase);
     const { store, path, clock } = await openResilient({ folder: join(folder, String(count)) }, disk);
     const memory = createMemory().boot(clock);
-    const lives = ids.map((id, after) => ({ story: tell(id, { after }), chapter: 0, removed: false }));
+    const lives = ids.map((id, after) => ({ story: scriptTask(id, { after }), chapter: 0, removed: false }));
     const both = (work: (to: Store) => unknown) => [store, memory].forEach((to) => void work(to));
 
     const step = (life: (typeof lives)[number]) => {
       if (life.removed || life.chapter > 3) return;
-      const chapters: (keyof Pick<Story, "launch" | "answer" | "tell" | "resume">)[] = [
+      const chapters: (keyof Pick<ScriptedTask, "launch" | "answer" | "deliver" | "resume">)[] = [
         "launch",
         "answer",
-        "tell",
+        "deliver",
         "resume",
       ];
       const name = chapters[life.chapter];
@@ -344,7 +344,7 @@ test("whatever fails and when: in the end the file says what memory says, and so
 test("a request that was left in an outage is written when the process ends, for the one that it is meant for", async () => {
   const { store, disk, folder, clock } = await openResilient();
   const other = await openResilient({ folder, owner: ownerOf("other"), clock });
-  other.store.commit(tell("ses_1").launch());
+  other.store.commit(scriptTask("ses_1").launch());
   disk.failWrites("busy");
   store.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "cancel" } }, clock.now());
   expect(other.store.takeCommands()).toEqual([]);
@@ -357,7 +357,7 @@ test("a clock that is set back in an outage holds nothing up: what changes is wr
   const clock = createVirtualClock(START);
   let back = 0;
   const { store, disk, path } = await openResilient({ clock: { ...clock, now: () => clock.now() - back } });
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   disk.failWrites("full");
   store.commit(story.launch());
   back = 3_600_000;

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isRunning, thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
 import { isGone, type KnownOwner, LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
-import { START } from "./story.ts";
+import { START } from "./scripted-task.ts";
 
 const me = thisProcess("me", "/project");
 

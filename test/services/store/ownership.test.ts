@@ -3,14 +3,14 @@ import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { noProgress } from "../../../src/task.ts";
-import { createSharedFile } from "./shared-file.ts";
-import { noticePrompt, START, tell } from "./story.ts";
+import { noticePrompt, START, scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
 
 const openDatabase = await loadSqlite();
 const NOBODY = { tasks: [], prompts: [], launches: [] };
 const all = () => true;
 
-const ownersIn = (file: ReturnType<typeof createSharedFile>) =>
+const ownersIn = (file: ReturnType<typeof createSharedDatabase>) =>
   file.rows<{ id: string }>("SELECT id FROM owner ORDER BY id").map(({ id }) => id);
 
 const idsOf = (tasks: { task: { sessionID: string } }[]) => tasks.map(({ task }) => task.sessionID);
@@ -19,9 +19,9 @@ const beginLaunch = (store: SqliteStore, messageID: string) =>
   store.beginLaunch({ messageID, parentSessionID: "ses_parent", at: START, fork: true });
 
 test("two processes each store their tasks, and see the other's as elsewhere", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const [mine, other] = [tell("ses_a"), tell("ses_b")];
+  const [mine, other] = [scriptTask("ses_a"), scriptTask("ses_b")];
   a.commit(mine.launch());
   b.commit(other.launch());
   expect(a.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_a", "ses_b"]);
@@ -34,9 +34,9 @@ test("two processes each store their tasks, and see the other's as elsewhere", (
 });
 
 test("nothing is stored of another's task, and what comes with it is", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const [story, own] = [tell("ses_1"), tell("ses_2")];
+  const [story, own] = [scriptTask("ses_1"), scriptTask("ses_2")];
   a.commit(story.launch());
   const stored = story.record();
   const both = [story.answer("a trespass"), own.launch()];
@@ -54,9 +54,9 @@ test("nothing is stored of another's task, and what comes with it is", () => {
 });
 
 test("a task that another process removed is lost to the one that had it, and does not come back", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const [live, rested, unseen] = [tell("ses_1"), tell("ses_2"), tell("ses_3")];
+  const [live, rested, unseen] = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
   a.commit(live.launch());
   a.commit(rested.whole());
   a.commit(unseen.launch());
@@ -65,14 +65,14 @@ test("a task that another process removed is lost to the one that had it, and do
   expect(a.commit(rested.resume())).toEqual(["ses_2"]);
   expect(a.heartbeat(START)).toEqual(["ses_3"]);
   expect(a.heartbeat(START)).toEqual([]);
-  expect(a.commit(live.tell())).toEqual(["ses_1"]);
+  expect(a.commit(live.deliver())).toEqual(["ses_1"]);
   expect(a.list({})).toEqual([]);
 });
 
 test("of two that claim a task at rest, one gets it; given back, the other may have it", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   a.commit(story.whole());
   expect([b.claim("ses_1"), a.claim("ses_1"), b.claim("ses_1")]).toEqual([true, false, true]);
   a.release("ses_1");
@@ -84,14 +84,14 @@ test("of two that claim a task at rest, one gets it; given back, the other may h
 });
 
 test("what a dead process had goes to the next of its directory: tasks, prompts in their order, and launches", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
-  const [live, untold] = [tell("ses_live", { after: 5 }), tell("ses_untold")];
+  const [live, untold] = [scriptTask("ses_live", { after: 5 }), scriptTask("ses_untold")];
   a.store.commit(live.launch());
   a.store.commit(untold.launch());
   const prompts = [noticePrompt("msg_z"), noticePrompt("msg_a")];
   a.store.commit({ ...untold.answer(), prompts: [{ parentSessionID: "ses_parent", prompts }] });
-  a.store.commit(tell("ses_rested").whole());
+  a.store.commit(scriptTask("ses_rested").whole());
   beginLaunch(a.store, "msg_cut_off");
   const b = file.openAs("b");
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
@@ -106,14 +106,14 @@ test("what a dead process had goes to the next of its directory: tasks, prompts 
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
   expect(ownersIn(file)).toEqual(["b"]);
   expect(b.store.commit(live.answer())).toEqual([]);
-  expect(a.store.commit(untold.tell())).toEqual(["ses_untold"]);
+  expect(a.store.commit(untold.deliver())).toEqual(["ses_untold"]);
 });
 
 test("a process that is silent for longer than its lease loses what it has, and learns of it", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a").store;
   const b = file.openAs("b").store;
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   a.commit(story.launch());
   expect(b.adopt(START + LEASE_MS, all)).toEqual(NOBODY);
   expect(idsOf(b.adopt(START + LEASE_MS + 1, all).tasks)).toEqual(["ses_1"]);
@@ -123,14 +123,14 @@ test("a process that is silent for longer than its lease loses what it has, and 
 });
 
 test("what the next owner brought to an end stays as it ended", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a").store;
   const b = file.openAs("b").store;
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   a.commit(story.launch());
   b.adopt(START + LEASE_MS + 1, all);
-  for (const chapter of [story.answer(), story.tell()]) expect(b.commit(chapter)).toEqual([]);
-  const late = tell("ses_1");
+  for (const chapter of [story.answer(), story.deliver()]) expect(b.commit(chapter)).toEqual([]);
+  const late = scriptTask("ses_1");
   late.launch();
   expect(a.commit(late.answer("too late"))).toEqual(["ses_1"]);
   expect(b.get("ses_1")).toEqual(story.record());
@@ -138,22 +138,22 @@ test("what the next owner brought to an end stays as it ended", () => {
 });
 
 test("beats keep a lease, and so does a change after a pause", async () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a").store;
   const b = file.openAs("b").store;
-  a.commit(tell("ses_1").launch());
+  a.commit(scriptTask("ses_1").launch());
   a.heartbeat(START + LEASE_MS);
   expect(b.adopt(START + 2 * LEASE_MS, all)).toEqual(NOBODY);
   await file.clock.advance(10 * LEASE_MS);
-  a.commit(tell("ses_2").launch());
+  a.commit(scriptTask("ses_2").launch());
   expect(b.adopt(file.clock.now(), all)).toEqual(NOBODY);
 });
 
 test("only what is wanted is taken over; the rest stays for whoever wants it", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
   for (const parent of ["ses_p", "ses_q"]) {
-    const story = tell(`${parent}_task`, { parentSessionID: parent });
+    const story = scriptTask(`${parent}_task`, { parentSessionID: parent });
     const prompts = [{ parentSessionID: parent, prompts: [noticePrompt(`msg_${parent}`)] }];
     a.store.commit({ ...story.launch(), prompts });
     a.store.beginLaunch({ messageID: `msg_launch_${parent}`, parentSessionID: parent, at: START, fork: false });
@@ -170,19 +170,19 @@ test("only what is wanted is taken over; the rest stays for whoever wants it", (
 });
 
 test("nothing is taken over in another directory, nor is a task at rest", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
-  a.store.commit(tell("ses_1").launch());
-  a.store.commit(tell("ses_2").whole());
+  a.store.commit(scriptTask("ses_1").launch());
+  a.store.commit(scriptTask("ses_2").whole());
   a.kill();
   expect(file.openAs("b", { directory: "/elsewhere" }).store.adopt(START, all)).toEqual(NOBODY);
   expect(idsOf(file.openAs("c").store.adopt(START, all).tasks)).toEqual(["ses_1"]);
 });
 
 test("a process that closes its store leaves everything free at once", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   a.commit({ ...story.launch(), prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }] });
   beginLaunch(a, "msg_2");
   a.close();
@@ -195,9 +195,9 @@ test("a process that closes its store leaves everything free at once", () => {
 });
 
 test("a claimed task to which nothing happened is taken over as well: nobody else could ever claim it", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
-  a.store.commit(tell("ses_1").whole());
+  a.store.commit(scriptTask("ses_1").whole());
   a.store.claim("ses_1");
   a.kill();
   const b = file.openAs("b").store;
@@ -207,7 +207,7 @@ test("a claimed task to which nothing happened is taken over as well: nobody els
 });
 
 test("a list of prompts takes the place of the one before, and of no other process's or parent's", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a"), file.openAs("b")];
   const store = (of: SqliteStore, parentSessionID: string, ...ids: string[]) =>
     of.commit({ records: [], journal: [], prompts: [{ parentSessionID, prompts: ids.map(noticePrompt) }] });
@@ -225,10 +225,10 @@ test("a list of prompts takes the place of the one before, and of no other proce
 });
 
 test("a launch is pending until it ends, or until its task is stored", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
   for (const messageID of ["msg_ses_1", "msg_ended", "msg_cut_off"]) beginLaunch(a.store, messageID);
-  a.store.commit(tell("ses_1").launch());
+  a.store.commit(scriptTask("ses_1").launch());
   a.store.endLaunch("msg_ended");
   a.kill();
   const { launches } = file.openAs("b").store.adopt(START, all);
@@ -236,10 +236,10 @@ test("a launch is pending until it ends, or until its task is stored", () => {
 });
 
 test("a lease that expired counts for nothing until who looks has shown itself for two beats without a gap", async () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  a.commit(tell("ses_1").launch());
-  b.commit(tell("ses_2").launch());
+  a.commit(scriptTask("ses_1").launch());
+  b.commit(scriptTask("ses_2").launch());
   // Neither could write, or the machine slept.
   await file.clock.advance(10 * LEASE_MS);
   const fresh = file.openAs("fresh").store;
@@ -257,9 +257,9 @@ test("a lease that expired counts for nothing until who looks has shown itself f
 });
 
 test("who is dead is not waited for, however late it is seen", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a");
-  a.store.commit(tell("ses_1").launch());
+  a.store.commit(scriptTask("ses_1").launch());
   a.kill();
   const b = file.openAs("b").store;
   b.heartbeat(START + 10 * LEASE_MS);
@@ -267,17 +267,17 @@ test("who is dead is not waited for, however late it is seen", () => {
 });
 
 test("a sweep leaves other directories alone", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b", { directory: "/elsewhere" }).store];
-  a.commit(tell("ses_1").whole());
+  a.commit(scriptTask("ses_1").whole());
   expect(b.sweep({ count: 0 }, START)).toBe(0);
   expect(a.sweep({ count: 0 }, START)).toBe(1);
 });
 
 test("a sweep leaves alone what another process has claimed", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  a.commit(tell("ses_1").whole());
+  a.commit(scriptTask("ses_1").whole());
   b.claim("ses_1");
   expect(a.sweep({ count: 0 }, START)).toBe(0);
   b.release("ses_1");
@@ -285,9 +285,9 @@ test("a sweep leaves alone what another process has claimed", () => {
 });
 
 test("beside a newer version nothing is written any more, but that the process lives", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const { store } = file.openAs("a");
-  const story = tell("ses_1");
+  const story = scriptTask("ses_1");
   store.commit(story.launch());
   const database = openDatabase(file.path);
   database.exec("PRAGMA user_version = 99");
@@ -298,10 +298,10 @@ test("beside a newer version nothing is written any more, but that the process l
 });
 
 test("nothing is taken over that belongs to another database of OpenCode's, whose sessions are not known here", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a", { database: "/elsewhere/opencode.db" });
   a.store.commit({
-    ...tell("ses_1").launch(),
+    ...scriptTask("ses_1").launch(),
     prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
   });
   beginLaunch(a.store, "msg_2");
@@ -315,9 +315,9 @@ test("nothing is taken over that belongs to another database of OpenCode's, whos
 });
 
 test("a request for a task at rest waits for a process that has the task's session", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a", { database: "other.db" });
-  a.store.commit(tell("ses_1").whole());
+  a.store.commit(scriptTask("ses_1").whole());
   a.store.close();
   const b = file.openAs("b").store;
   b.submitCommand({ id: "req_1", taskId: "ses_1", command: { kind: "resume", prompt: "more" } }, START);
@@ -326,16 +326,16 @@ test("a request for a task at rest waits for a process that has the task's sessi
 });
 
 test("what a process had whose sessions were in its memory is gone with it; only what had ended stays", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a", { database: ":memory: of a" });
-  const untold = tell("ses_untold");
+  const untold = scriptTask("ses_untold");
   a.store.commit(untold.launch());
   a.store.commit({
     ...untold.answer(),
     prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }],
   });
-  a.store.commit(tell("ses_live").launch());
-  a.store.commit(tell("ses_rested").whole());
+  a.store.commit(scriptTask("ses_live").launch());
+  a.store.commit(scriptTask("ses_rested").whole());
   beginLaunch(a.store, "msg_2");
   const b = file.openAs("b", { directory: "/elsewhere" }).store;
   expect(b.adopt(START, all)).toEqual(NOBODY);
@@ -349,21 +349,21 @@ test("what a process had whose sessions were in its memory is gone with it; only
 });
 
 test("a change after a pause shows that its process lives, before the next beat does", async () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  a.commit(tell("ses_1").launch());
+  a.commit(scriptTask("ses_1").launch());
   for (let silence = 0; silence <= LEASE_MS; silence += HEARTBEAT_MS) {
     b.heartbeat(file.clock.now());
     await file.clock.advance(HEARTBEAT_MS);
   }
-  a.commit(tell("ses_2").launch());
+  a.commit(scriptTask("ses_2").launch());
   expect(b.adopt(file.clock.now(), all)).toEqual(NOBODY);
 });
 
 test("a process of another machine is not judged by its pid, be there none of that here", () => {
-  const file = createSharedFile();
+  const file = createSharedDatabase();
   const a = file.openAs("a", { machine: "there" });
-  a.store.commit(tell("ses_1").launch());
+  a.store.commit(scriptTask("ses_1").launch());
   a.kill();
   const b = file.openAs("b").store;
   expect(b.adopt(START, all)).toEqual(NOBODY);

@@ -7,9 +7,9 @@ import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-sto
 import type { Store } from "../../../src/services/store/store.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
 import { createFaultyDisk, type FaultyDisk } from "./faulty-database.ts";
+import { createRecordingLog, type RecordingLog, temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { createLogged, type Logged, temporaryFolder } from "./places.ts";
-import { START } from "./story.ts";
+import { START } from "./scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 
@@ -19,7 +19,7 @@ export interface OpenedStore {
   folder: string;
   path: string;
   disk: FaultyDisk;
-  log: Logged;
+  log: RecordingLog;
   clock: VirtualClock;
 }
 
@@ -28,7 +28,7 @@ export const openResilient = async (
   disk = createFaultyDisk(openDatabase),
 ): Promise<OpenedStore> => {
   const folder = given.folder ?? temporaryFolder();
-  const log = createLogged();
+  const log = createRecordingLog();
   const clock = given.clock ?? createVirtualClock(START);
   const parts = { owner: ownerOf("me"), log, load: async () => disk.open, ...given, clock, folder };
   const store = await openStore(parts);

@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../src/machines/host-events.ts";
 
 /** Creates an event that throws when the supervisor forwards it, the first time that its request is read. */
-export const poisonedAsk = (sessionID: string): HostEvent => {
+export const malformedRequestEvent = (sessionID: string): HostEvent => {
   let kaboom: Error | undefined = new Error("kaboom");
   return {
     type: "asked",

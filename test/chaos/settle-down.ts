@@ -1,29 +1,29 @@
 import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { PEOPLE, type World } from "./world.ts";
+import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** Removes all faults: from now on everything works. */
-const mend = (world: World) => {
+const removeFaults = (world: Simulation) => {
   const { host, wire, calls } = world;
   world.life().wake();
   world.life().dieAfter(Number.POSITIVE_INFINITY);
   wire.mend();
   calls.mend();
   host.childHabits("work");
-  for (const id of host.sessionIDs()) host.habits(id, PEOPLE.includes(id) ? "reply" : "work");
+  for (const id of host.sessionIDs()) host.habits(id, USER_SESSIONS.includes(id) ? "reply" : "work");
 };
 
 /** The model of a session gives its final answer, a different one each time. */
-export const finish = ({ host }: World, sessionID: string, how: { idles?: number; unwritten?: boolean } = {}) =>
+export const finishRun = ({ host }: Simulation, sessionID: string, how: { idles?: number; unwritten?: boolean } = {}) =>
   host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
 
 /** Answers every open request and finishes every run. */
-const answerAll = (world: World) => {
+const answerAll = (world: Simulation) => {
   const { host, stage } = world;
   for (const id of host.sessionIDs()) {
     const { userRequests: requests } = stage.store.get(id)?.snapshot.context ?? { userRequests: [] };
     for (const { id: requestID } of requests) host.emit({ type: "replied", sessionID: id, requestID });
-    if (host.at(id).busy) finish(world, id);
+    if (host.at(id).busy) finishRun(world, id);
   }
 };
 
@@ -34,17 +34,17 @@ const WATCHES = 6;
  * Returns sessions that were created for tasks but belong to none. A session without mark and parent cannot be
  * distinguished from a user's own.
  */
-export const strays = ({ host, tracks, copies }: World): string[] =>
+export const orphanedSessions = ({ host, tracks, copies }: Simulation): string[] =>
   host.sessionIDs().filter((id) => {
     const { forkOf, metadata } = host.at(id);
     const isAnybodys = forkOf !== undefined && !metadata.taskchart && !host.sessionIDs().includes(forkOf);
-    return !PEOPLE.includes(id) && !copies.has(id) && !tracks.of(id) && !isAnybodys;
+    return !USER_SESSIONS.includes(id) && !copies.has(id) && !tracks.of(id) && !isAnybodys;
   });
 
 /** Says why the system is not idle yet; undefined if it is. */
-export const unrest = (world: World): string | undefined => {
+export const whyNotIdle = (world: Simulation): string | undefined => {
   const { host, stage, storage, calls, agents, life } = world;
-  const lost = strays(world);
+  const lost = orphanedSessions(world);
   if (lost.length > 0) return `${lost.join(", ")} were made for tasks, and have none`;
   // If the creation of a session failed without an error, only the next process can be sure of it.
   const launches = storage.launches();
@@ -76,16 +76,16 @@ const ROUNDS = [...Array<number>(6).fill(1_000), ...Array<number>(8).fill(5_000)
 const AFTERWARDS = 8_500;
 
 /** Removes all faults, answers and finishes everything, and waits until the system is idle. */
-export const heal = async (world: World): Promise<void> => {
-  mend(world);
+export const settleDown = async (world: Simulation): Promise<void> => {
+  removeFaults(world);
   if (world.life().isOver()) await world.reboot(0);
-  mend(world);
+  removeFaults(world);
   world.sequence.note("engine,host", "from here on all goes well");
   await world.clock.advance(100);
   for (const pause of ROUNDS) {
     answerAll(world);
     await settled();
-    if (unrest(world) === undefined) break;
+    if (whyNotIdle(world) === undefined) break;
     await world.clock.advance(pause);
     world.look();
   }

@@ -6,35 +6,35 @@ import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import { type Calls, createCalls } from "./calls.ts";
-import { type CountedLife, createCountedLife } from "./counted-life.ts";
+import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
+import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { createEventStream, type EventStream } from "./event-stream.ts";
+import { callLabel, eventLabel, isRoutine } from "./labels.ts";
+import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createPlainIds } from "./plain-ids.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
-import { createTellings, type Tellings } from "./tellings.ts";
-import { createTracks, type Tracks } from "./tracks.ts";
-import { createWire, type Wire } from "./wire.ts";
-import { callWords, eventWords, isRoutine } from "./words.ts";
 
 /** The users' own sessions. */
-export const PEOPLE = [PARENT, "ses_second", "ses_third"];
+export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
-export interface World {
+export interface Simulation {
   clock: VirtualClock;
   /** The host itself: calls made here meet no fault. */
   host: FakeHost;
   stage: Stage;
   storage: Storage;
-  wire: Wire;
+  wire: EventStream;
   calls: Calls;
   agents: Agents;
-  tracks: Tracks;
-  tellings: Tellings;
+  tracks: TaskObservations;
+  tellings: Deliveries;
   sequence: Sequence;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  life(): CountedLife;
+  life(): CountedProcess;
   /** Descriptions of the violated invariants. */
   faults: readonly string[];
   fault(words: string): void;
@@ -51,7 +51,7 @@ const isFault = (line: string): boolean =>
   /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(line) &&
   !/the process has died|a fault in the call/.test(line);
 
-export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): World => {
+export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): Simulation => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -62,8 +62,8 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
   const clock = createVirtualClock();
   const ids = createPlainIds();
   const host = createFakeHost(clock, ids);
-  for (const id of PEOPLE) host.addSession(id);
-  let life = createCountedLife();
+  for (const id of USER_SESSIONS) host.addSession(id);
+  let life = createCountedProcess();
   const lifeClock = () => life.clock(clock);
   const write = (message: string, extra?: Record<string, unknown>) => {
     const line = `${message} ${JSON.stringify(extra ?? {})}`;
@@ -71,27 +71,27 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
   };
   const log: Log = { info: write, error: write };
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
-  const tracks = createTracks(fault, clock.now);
-  const tellings = createTellings(host, tracks, fault);
+  const tracks = createTaskObservations(fault, clock.now);
+  const tellings = createDeliveries(host, tracks, fault);
 
-  const wire = createWire((event, fault) => {
+  const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";
-    if (fault || event.type !== "text") sequence.say("host", way, "engine", eventWords(event, fault));
+    if (fault || event.type !== "text") sequence.say("host", way, "engine", eventLabel(event, fault));
   });
 
   const calls = createCalls({
     called: (name, args) => {
       if (isQuitting && name === "prompt") fault("a process that was quit sent a prompt");
-      if (!isRoutine(name)) sequence.say("engine", "call", "host", callWords(name, args));
+      if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
       if (name === "prompt") tellings.prompted(first as Prompt);
       if (name === "abort" && typeof first === "string") {
-        if (PEOPLE.includes(first)) fault(`${first}, a person's session, was aborted`);
+        if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
         tracks.aborts(first);
         world.agents.abort(first);
       }
     },
-    struck: (name, args, by) => sequence.say("host", "lost", "engine", callWords(name, args, by)),
+    struck: (name, args, by) => sequence.say("host", "lost", "engine", callLabel(name, args, by)),
   });
 
   const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
@@ -110,7 +110,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
     });
   };
 
-  const world: World = {
+  const world: Simulation = {
     clock,
     host,
     stage,
@@ -131,7 +131,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
       await clock.advance(down);
-      life = createCountedLife();
+      life = createCountedProcess();
       await stage.restart(life);
       attend();
     },
@@ -139,7 +139,7 @@ export const createWorld = ({ store, recovery }: Pick<Schedule, "store" | "recov
       world.agents.part();
       sequence.note("engine,host", `OpenCode is quit, opens the directory again, and ends after ${lingers} ms`);
       const quitting = life;
-      const lingering = createCountedLife();
+      const lingering = createCountedProcess();
       isQuitting = true;
       try {
         await stage.reopen(lingering);

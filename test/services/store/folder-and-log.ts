@@ -12,12 +12,12 @@ export const temporaryFolder = (): string => {
 };
 
 /** A log that keeps its messages. */
-export interface Logged extends Log {
+export interface RecordingLog extends Log {
   errors: string[];
   infos: string[];
 }
 
-export const createLogged = (): Logged => {
+export const createRecordingLog = (): RecordingLog => {
   const errors: string[] = [];
   const infos: string[] = [];
   const line = (message: string, extra?: Record<string, unknown>) => `${message} ${JSON.stringify(extra ?? {})}`;

@@ -2,7 +2,7 @@ import type { HostEvent } from "../../src/machines/host-events.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** What happens to an event on its way; `by` is milliseconds. `swap`: it arrives after the next one. */
-export type WireFault =
+export type EventFault =
   | { is: "lost" }
   | { is: "doubled" }
   | { is: "repeated"; by: number }
@@ -12,9 +12,9 @@ export type WireFault =
 type Listener = (event: HostEvent) => void;
 
 /** The event stream from the host to the engine, which may lose, delay and reorder events. */
-export interface Wire {
+export interface EventStream {
   /** Applies the faults to the next events, in order. */
-  expect(faults: WireFault[]): void;
+  expect(faults: EventFault[]): void;
   /** Connects the listener of one process; delays are measured by that process's clock. */
   endAt(to: Listener, clock: Clock): Listener;
   /** Removes all faults: from now on every event arrives at once. */
@@ -28,8 +28,8 @@ export interface Wire {
 const isSpared = ({ type }: HostEvent): boolean => type === "toolCall";
 
 /** Creates a faultless stream. `onFate` is called with each event and the fault applied to it. */
-export const createWire = (onFate: (event: HostEvent, fault: WireFault | undefined) => void): Wire => {
-  let faults: WireFault[] = [];
+export const createEventStream = (onFate: (event: HostEvent, fault: EventFault | undefined) => void): EventStream => {
+  let faults: EventFault[] = [];
   /** Delivers the event that is waiting to be overtaken by the next one. */
   let overtaken: (() => void) | undefined;
 

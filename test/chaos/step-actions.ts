@@ -1,12 +1,12 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { finish } from "./healing.ts";
 import type { Step } from "./schedule.ts";
-import { PEOPLE, type World } from "./world.ts";
+import { finishRun } from "./settle-down.ts";
+import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** The action of each kind of step. */
-type Acts = { [Do in Step["do"]]: (world: World, step: Extract<Step, { do: Do }>) => Promise<void> | void };
+type StepActions = { [Do in Step["do"]]: (world: Simulation, step: Extract<Step, { do: Do }>) => Promise<void> | void };
 
 const pick = <T>(from: T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
 
@@ -18,22 +18,22 @@ const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
 
 const isRunning = (task: Task): boolean => !hasEnded(task);
 
-const sessions = ({ host }: World): string[] => host.sessionIDs();
-const isThere = (world: World, id: string): boolean => sessions(world).includes(id);
-const people = (world: World): string[] => PEOPLE.filter((id) => isThere(world, id));
-const busy = (world: World): string[] => sessions(world).filter((id) => world.host.at(id).busy);
+const sessions = ({ host }: Simulation): string[] => host.sessionIDs();
+const isThere = (world: Simulation, id: string): boolean => sessions(world).includes(id);
+const people = (world: Simulation): string[] => USER_SESSIONS.filter((id) => isThere(world, id));
+const busy = (world: Simulation): string[] => sessions(world).filter((id) => world.host.at(id).busy);
 /** Returns the tasks whose sessions exist. */
-const tasks = (world: World): Task[] =>
+const tasks = (world: Simulation): Task[] =>
   world.stage.store.list({}).filter(({ parentSessionID }) => isThere(world, parentSessionID));
 
 /** Somebody deletes a session. */
-const remove = (world: World, sessionID: string) => {
+const remove = (world: Simulation, sessionID: string) => {
   world.tracks.isDeleted(sessionID);
   world.agents.abort(sessionID);
   world.host.delete(sessionID);
 };
 
-const launch = async (world: World, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
+const launch = async (world: Simulation, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
   const { turn, ...args } = more;
   const { agents, clock, host, tracks } = world;
   const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
@@ -54,7 +54,7 @@ const launch = async (world: World, sessionID: string, more: { turn?: string; fo
 const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RESULT_READ"]);
 
 /** A session that is not the task's parent calls a tool on it. */
-const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
+const meddle = async (world: Simulation, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
   const stranger = people(world).find((id) => id !== task.parentSessionID);
   if (!stranger) return;
   const asked = () => world.stage.store.journal(task.sessionID).filter(({ type }) => ASKED.has(type)).length;
@@ -70,7 +70,7 @@ const meddle = async (world: World, task: Task, tool: "resume" | "cancel" | "cle
   if (asked() !== before) world.fault(`${id} was changed by ${stranger}, whose task it is not`);
 };
 
-export const acts: Acts = {
+export const stepActions: StepActions = {
   launch: (world, { parent, turn, fork }) => {
     const sessionID = pick(people(world), parent);
     return sessionID ? launch(world, sessionID, { turn: `msg_turn${turn}`, ...(fork ? { fork } : {}) }) : undefined;
@@ -130,7 +130,7 @@ export const acts: Acts = {
   abort: (world, { session }) => {
     const sessionID = pick(busy(world).concat(people(world)), session);
     if (!sessionID) return;
-    if (!PEOPLE.includes(sessionID)) world.tracks.mayEnd(sessionID);
+    if (!USER_SESSIONS.includes(sessionID)) world.tracks.mayEnd(sessionID);
     world.agents.abort(sessionID);
     if (world.host.at(sessionID).busy) world.host.abortByPerson(sessionID);
   },
@@ -157,7 +157,7 @@ export const acts: Acts = {
 
   answer: (world, { session, idles, unwritten }) => {
     const sessionID = pick(busy(world), session);
-    if (sessionID) finish(world, sessionID, { idles, unwritten });
+    if (sessionID) finishRun(world, sessionID, { idles, unwritten });
   },
   fail: (world, { session }) => {
     const sessionID = pick(busy(world), session);

@@ -1,13 +1,13 @@
-import { createLife, type Life } from "../fakes/life.ts";
+import { createFakeProcess, type FakeProcess } from "../fakes/fake-process.ts";
 
 /** A process whose pending timers are counted. */
-export interface CountedLife extends Life {
+export interface CountedProcess extends FakeProcess {
   timers(): number;
 }
 
 /** Creates a process that lives until it is ended. */
-export const createCountedLife = (): CountedLife => {
-  const life = createLife();
+export const createCountedProcess = (): CountedProcess => {
+  const life = createFakeProcess();
   let open = 0;
   return {
     ...life,

@@ -2,10 +2,10 @@ import type { NoticePrompt } from "../../src/machines/outbox/events.ts";
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
-import type { Tracks } from "./tracks.ts";
+import type { TaskObservations } from "./observations.ts";
 
 /** How often, and in which ways, the result of one run was delivered. */
-interface Told {
+interface DeliveryCounts {
   /** Notices in the parent's conversation. */
   notices: number;
   /** Stored answers of tool calls that waited for the result, or replaced the notice that was due. */
@@ -17,14 +17,14 @@ interface Told {
 }
 
 /** Counts the deliveries of each result. */
-export interface Tellings {
+export interface Deliveries {
   /** Records that a prompt is being sent to a session. */
   prompted(prompt: Prompt): void;
   /** Records that the notice of these runs was given up. */
   givenUp(runs: NoticePrompt["runs"]): void;
   /** Records that the answer of a tool call with this result was stored in the conversation. */
   answered(taskId: string, run: number, way: "byWaiting" | "byReading"): void;
-  of(task: Task, run: number): Told;
+  of(task: Task, run: number): DeliveryCounts;
   /** Returns the ids of the notices sent to a session, without those that were given up. */
   to(sessionID: string): string[];
 }
@@ -45,10 +45,14 @@ const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | u
 
 const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 
-export const createTellings = (host: FakeHost, tracks: Tracks, fault: (words: string) => void): Tellings => {
+export const createDeliveries = (
+  host: FakeHost,
+  tracks: TaskObservations,
+  fault: (words: string) => void,
+): Deliveries => {
   /** Runs by the id of the notice that reports them. */
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
-  const answers = new Map<string, Pick<Told, "byWaiting" | "byReading">>();
+  const answers = new Map<string, Pick<DeliveryCounts, "byWaiting" | "byReading">>();
 
   const given = new Set<string>();
 

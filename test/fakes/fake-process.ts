@@ -6,7 +6,7 @@ import type { Store } from "../../src/services/store/store.ts";
  * A simulated process that can die at any call to the host or the store. It passes a point before and after each call; at
  * its last point it dies: from then on nothing that it does, or waits for, happens.
  */
-export interface Life {
+export interface FakeProcess {
   /** The points passed so far, such as `host.prompt: called`. */
   points: string[];
   isOver(): boolean;
@@ -27,7 +27,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "journal", "isOwnedElsewhere"]);
 
 /** Creates a process that dies at its `lastPoint`-th point, counted from 1. Default: it does not die. */
-export const createLife = (lastPoint = Number.POSITIVE_INFINITY): Life => {
+export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakeProcess => {
   const points: string[] = [];
   let over = false;
   let last = lastPoint;

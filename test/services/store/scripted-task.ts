@@ -10,7 +10,7 @@ import { START, taskInput } from "../../fakes/task-input.ts";
 export { START };
 
 /** The life of a task, played by its machine. Each step returns the change that a runtime would store. */
-export interface Story {
+export interface ScriptedTask {
   id: string;
   /** Returns the newest record. */
   record(): TaskRecord;
@@ -21,13 +21,13 @@ export interface Story {
   /** The child answers. The result is not delivered yet. */
   answer(result?: string): Change;
   /** The result is delivered, and the task at rest. */
-  tell(): Change;
+  deliver(): Change;
   /** All of the above in one change. */
   whole(): Change;
   resume(): Change;
 }
 
-export type StoryOptions = Partial<
+export type ScriptedTaskOptions = Partial<
   Pick<TaskFacts, "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description">
 > & {
   /** Milliseconds from `START` to the launch; the task ends a second later. */
@@ -40,7 +40,7 @@ const merged = (changes: Change[]): Change => ({
   prompts: [],
 });
 
-export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): Story => {
+export const scriptTask = (id: string, { after = 0, ...given }: ScriptedTaskOptions = {}): ScriptedTask => {
   const at = START + after;
   const { facts, run } = taskInput(id, given, at);
   let snapshot: TaskSnapshot = initialTransition(taskMachine, { facts, run })[0];
@@ -77,7 +77,7 @@ export const tell = (id: string, { after = 0, ...given }: StoryOptions = {}): St
     events: () => [...past],
     launch,
     answer,
-    tell: told,
+    deliver: told,
     whole: () => merged([launch(), answer(), told()]),
     resume: () =>
       chapter({ type: "RESUME", at: at + 2_000, messageID: "msg_more", partID: "prt_more", prompt: "more" }),

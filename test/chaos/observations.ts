@@ -1,7 +1,7 @@
 import { hasEnded, type Task } from "../../src/task.ts";
 
 /** Records how tasks were seen and what users and agents asked for. Anything else that happens to a task is a fault. */
-export interface Tracks {
+export interface TaskObservations {
   /** Compares a task with how it was seen last, and remembers it. */
   see(task: Task): void;
   /** Returns the task as it was seen last. */
@@ -35,7 +35,7 @@ const runOf = ({ sessionID, resumeCount }: Task): string => `${sessionID}/${resu
 const AT_ONCE = 1_000;
 
 /** Creates an empty record. `fault` is called with a description of each violation; `now` returns epoch milliseconds. */
-export const createTracks = (fault: (words: string) => void, now: () => number): Tracks => {
+export const createTaskObservations = (fault: (words: string) => void, now: () => number): TaskObservations => {
   const tasks = new Map<string, Task>();
   const ends = new Set<string>();
   const removals = new Set<string>();
@@ -84,7 +84,7 @@ export const createTracks = (fault: (words: string) => void, now: () => number):
     failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
   };
 
-  const see: Tracks["see"] = (task) => {
+  const see: TaskObservations["see"] = (task) => {
     const { sessionID: id, status, resumeCount } = task;
     const before = tasks.get(id);
     if (gone.has(id)) fault(`${id} is back after it was removed`);

@@ -1,7 +1,7 @@
 import type { HostEvent, MessageInfo } from "../../src/machines/host-events.ts";
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { CallFault, HostCall } from "./calls.ts";
-import type { WireFault } from "./wire.ts";
+import type { EventFault } from "./event-stream.ts";
 
 /** Calls that are so frequent that the diagram leaves them out. */
 const ROUTINE: ReadonlySet<string> = new Set<HostCall>(["busy", "toast", "agents"]);
@@ -25,16 +25,16 @@ const whatWords = (event: HostEvent): string => {
   }
 };
 
-const wireWords = (fault: WireFault): string => ("by" in fault ? `${fault.is} by ${fault.by} ms` : fault.is);
+const wireWords = (fault: EventFault): string => ("by" in fault ? `${fault.is} by ${fault.by} ms` : fault.is);
 
 /** Describes an event of the host, and the fault applied to it. */
-export const eventWords = (event: HostEvent, fault?: WireFault): string =>
+export const eventLabel = (event: HostEvent, fault?: EventFault): string =>
   `${whatWords(event)} in ${event.sessionID}${fault ? ` (${wireWords(fault)})` : ""}`;
 
 const faultWords = ({ is, ms }: CallFault): string => (is.startsWith("late") ? `${is} by ${ms} ms` : is);
 
 /** Describes a call to the host, and the fault applied to it. */
-export const callWords = (name: HostCall, [first]: unknown[], fault?: CallFault): string => {
+export const callLabel = (name: HostCall, [first]: unknown[], fault?: CallFault): string => {
   const { sessionID, messageID } = (typeof first === "object" ? first : {}) as Partial<Prompt>;
   const whom = name === "prompt" ? `${sessionID} with ${messageID}` : typeof first === "string" ? first : "";
   return `${name} ${whom}${fault ? ` (${faultWords(fault)})` : ""}`;

@@ -5,14 +5,14 @@ import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { temporaryFolder } from "./places.ts";
-import { START } from "./story.ts";
+import { START } from "./scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 
 /** Creates a file shared by several simulated processes. `openAs` opens a store for a new one. */
-export const createSharedFile = (path = join(temporaryFolder(), "tasks.db")) => {
+export const createSharedDatabase = (path = join(temporaryFolder(), "tasks.db")) => {
   const clock = createVirtualClock(START);
   const dead = new Set<number>();
   let pids = 0;

@@ -1,13 +1,13 @@
 import { settled } from "../fakes/virtual-clock.ts";
-import { acts } from "./acts.ts";
 import { type Schedule, type Step, wordsOf } from "./schedule.ts";
-import type { World } from "./world.ts";
+import type { Simulation } from "./simulation.ts";
+import { stepActions } from "./step-actions.ts";
 
-const act = (world: World, step: Step): Promise<void> | void =>
-  (acts[step.do] as (world: World, step: Step) => Promise<void> | void)(world, step);
+const act = (world: Simulation, step: Step): Promise<void> | void =>
+  (stepActions[step.do] as (world: Simulation, step: Step) => Promise<void> | void)(world, step);
 
 /** Performs the steps of a schedule in order. Calls `afterEach` once all consequences of a step have happened. */
-export const play = async (world: World, { steps }: Schedule, afterEach: () => void): Promise<void> => {
+export const runSteps = async (world: Simulation, { steps }: Schedule, afterEach: () => void): Promise<void> => {
   for (const [index, step] of steps.entries()) {
     if (world.life().isOver()) await world.reboot(0);
     world.sequence.note("engine,host", `step ${index + 1}, ${wordsOf(step)}`);
