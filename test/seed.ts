@@ -17,4 +17,5 @@ const read = (): number => {
 export const seed = read();
 
 // Set up before each file of tests: it holds for every property that names no seed of its own.
-fc.configureGlobal({ seed });
+// Bun has another seed, and a third of the runs: what it shows beyond Node's is that the runtime makes no difference.
+fc.configureGlobal(process.versions.bun ? { seed: seed + 1, numRuns: 34 } : { seed });
