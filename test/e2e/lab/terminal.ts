@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -38,8 +39,9 @@ const patienceMs = 3_000;
 /** Starts the interface and resolves when it can be typed into. The home stays. */
 export async function openTerminal(options: OpenCodeOptions & { home: string }): Promise<Terminal> {
   const { home, project, env } = await prepareHome(options);
-  // A tmux of its own: whoever tests at the same time, or works in one, is not met.
-  const socket = join(home, "tmux.sock");
+  // A tmux server of its own, apart from those of other tests and people. Its socket is new each time: the server before
+  // may still be ending, and a client that reaches it fails with "server exited unexpectedly" (seen).
+  const socket = join(home, `tmux-${randomUUID().slice(0, 8)}.sock`);
   const tmux = async (...args: string[]): Promise<string> => {
     const terminal = { TERM: "xterm-256color", LANG: "C.UTF-8" };
     const { stdout } = await run("tmux", ["-f", "/dev/null", "-S", socket, ...args], { env: { ...env, ...terminal } });
