@@ -12,7 +12,7 @@ import { join } from "node:path";
 import type { Effect, SupervisorEvent } from "../src/machines/supervisor/events.ts";
 import type { TaskEvent, TaskInput } from "../src/machines/task/events.ts";
 import { replay } from "../src/machines/task/replay.ts";
-import { createEventBus } from "../src/services/platform/event-bus.ts";
+import { createEventBus } from "../src/services/platform/listeners.ts";
 import { createProgressLog } from "../src/services/runtime/progress.ts";
 import { createRuntime, type Runtime } from "../src/services/runtime/runtime.ts";
 import { openStore } from "../src/services/store/open-store.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Journal } from "../machines/task/journal.ts";
+import type { Journal } from "../machines/task/replay.ts";
 import { errorMessage } from "../services/platform/log.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatSteps } from "../../src/cli/format/steps.ts";
+import { formatSteps } from "../../src/cli/format-replay.ts";
 import { openTerminal, type Terminal, wrap } from "../../src/cli/terminal.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";

@@ -1,4 +1,4 @@
-import { createEventBus } from "../../src/services/platform/event-bus.ts";
+import { createEventBus } from "../../src/services/platform/listeners.ts";
 import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
 import type { EngineEvents } from "../../src/services/runtime/engine-events.ts";
 import { createFakeHost } from "./fake-host.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
-import type { Journal } from "../../src/machines/task/journal.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
+import type { Journal } from "../../src/machines/task/replay.ts";
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
-import type { Journal } from "../../machines/task/journal.ts";
 import { statusOf } from "../../machines/task/machine.ts";
+import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
 import { errorMessage } from "../../services/platform/log.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type ExportedFile, parse } from "../../services/replay/export-file.ts";
 import { type Command, CommandError, EXIT, type ExitCode, parseArguments } from "../command.ts";
-import { formatSteps } from "../format/steps.ts";
-import { compareReplay } from "../format/verdict.ts";
+import { compareReplay, formatSteps } from "../format-replay.ts";
 import { journalOf, withJournals } from "../task-database.ts";
 import type { Terminal } from "../terminal.ts";
 

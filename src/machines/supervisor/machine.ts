@@ -4,8 +4,14 @@ import type { OutboxContext, OutboxEffect, OutboxEvent } from "../outbox/events.
 import { outboxMachine } from "../outbox/machine.ts";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import { type StoredSnapshot, taskMachine } from "../task/machine.ts";
-import { type Effect, type SupervisorContext, type SupervisorEvent, supervisorEventDescriptions } from "./events.ts";
-import { toOutboxEvent, toTaskEvent } from "./routing.ts";
+import {
+  type Effect,
+  type SupervisorContext,
+  type SupervisorEvent,
+  supervisorEventDescriptions,
+  toOutboxEvent,
+  toTaskEvent,
+} from "./events.ts";
 
 const OUTBOX = "outbox:";
 

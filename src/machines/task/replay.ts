@@ -2,6 +2,16 @@ import { initialTransition, transition } from "xstate";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { refusalReason, type StoredSnapshot, statePath, type TaskSnapshot, taskMachine } from "./machine.ts";
 
+/** A task's journal, and the snapshot that was stored with it. */
+export interface Journal {
+  taskId: string;
+  /** The chart's input; null when the journal does not go back to the launch. */
+  origin: TaskInput | null;
+  /** Every event that the chart accepted, oldest first. */
+  events: TaskEvent[];
+  snapshot: StoredSnapshot;
+}
+
 /** The state of each region as text: that of `run` may be `stopping.aborting`. */
 export type Regions = Record<keyof TaskSnapshot["value"], string>;
 

@@ -1,9 +1,8 @@
 // ADR-006, ADR-113 in docs/decisions.md
 import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
-import { backoff } from "../backoff.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
-import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
+import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
 

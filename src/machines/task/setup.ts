@@ -3,6 +3,10 @@ import { assign, setup } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 
+/** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
+export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
+  Math.min(first * 2 ** (tries - 1), longest);
+
 /**
  * Pauses in milliseconds, and how often something is tried. An answer may take hours: these only bound how long the host
  * may stay silent or contradict itself.

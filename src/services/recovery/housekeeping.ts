@@ -1,7 +1,7 @@
 // ADR-024 in docs/decisions.md
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
-import { type RepeatOptions, repeat } from "../platform/interval.ts";
+import { type RepeatOptions, repeat } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Journal } from "../../machines/task/journal.ts";
+import type { Journal } from "../../machines/task/replay.ts";
 import { escapeUnprintable } from "../platform/plain-text.ts";
 import { redactJournal } from "./redact.ts";
 

@@ -1,7 +1,7 @@
 // ADR-087 in docs/decisions.md
 import type { Run, RunResult, TaskContext, TaskEvent, TaskInput, UserRequest } from "../../machines/task/events.ts";
-import type { Journal } from "../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
+import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
 import { type ModelRef, TaskError, type TaskFacts } from "../../task.ts";
 import { OpenUserRequest, type Question } from "../../user-request.ts";

@@ -1,6 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task } from "../../task.ts";
-import type { EventBus } from "../platform/event-bus.ts";
+import type { EventBus } from "../platform/listeners.ts";
 
 /** What the parts of an engine tell each other. `services/engine/reactions.ts` lists what follows from it. */
 export interface EngineEvents {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createWaits } from "../../../src/services/operations/wait.ts";
-import { createEventBus } from "../../../src/services/platform/event-bus.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createEventBus } from "../../../src/services/platform/event-bus.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const setUp = () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Journal } from "../../../src/machines/task/journal.ts";
+import type { Journal } from "../../../src/machines/task/replay.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { differences, toJson } from "../../../src/services/replay/differences.ts";
 import { parse, serialize } from "../../../src/services/replay/export-file.ts";

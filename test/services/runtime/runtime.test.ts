@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
-import { createEventBus } from "../../../src/services/platform/event-bus.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";

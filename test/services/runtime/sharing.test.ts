@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createEventBus } from "../../../src/services/platform/event-bus.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";

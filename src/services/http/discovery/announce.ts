@@ -1,6 +1,6 @@
 // ADR-069 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
-import { repeat } from "../../platform/interval.ts";
+import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { createDiscoveryFiles } from "./files.ts";
 import { type Instance, oldestFirst, probe } from "./instance.ts";

@@ -1,6 +1,6 @@
 // ADR-119 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
-import { repeat } from "../../platform/interval.ts";
+import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import type { ClientConnection } from "../access/app-env.ts";
 import type { BytesInFlight } from "./bytes-in-flight.ts";
