@@ -1,9 +1,10 @@
 // ADR-057 in docs/decisions.md
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmdirSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { errorMessage } from "../../platform/log.ts";
+import { makePrivate } from "../../platform/private-files.ts";
 import { DatabaseError, databaseError } from "./database.ts";
-import { type PermissionChanges, restrictToOwner } from "./file-permissions.ts";
 
 /** The folder of the plugin's data: `$XDG_DATA_HOME/opencode-taskchart`, or `~/.local/share/opencode-taskchart`. */
 export const dataFolder = (env: Readonly<Record<string, string | undefined>> = process.env): string => {
@@ -131,4 +132,42 @@ export const createStoreFile = (path: string): StoreFile => {
         }
       }),
   };
+};
+
+/** What was done so that files are their user's alone. */
+export interface PermissionChanges {
+  /** Those that others of the machine could read or write before. */
+  tightened: string[];
+  /** Those that they still can, since the system refuses to change it: another user's, for instance. */
+  refused: { path: string; reason: string }[];
+}
+
+/**
+ * Takes a database file, all that belongs to it (its log of changes, what was set aside) and its folder away from other
+ * users of the machine, as `makePrivate` does: conversations stand in them. Only tests give a `chmod`.
+ */
+export const restrictToOwner = (path: string, chmod?: (path: string, mode: number) => void): PermissionChanges => {
+  const done: PermissionChanges = { tightened: [], refused: [] };
+
+  const close = (target: string, kind: "file" | "folder") => {
+    try {
+      if (makePrivate(target, kind, chmod)) done.tightened.push(target);
+    } catch (error) {
+      done.refused.push({ path: target, reason: errorMessage(error) });
+    }
+  };
+
+  const folder = dirname(path);
+  close(folder, "folder");
+  for (const name of namesIn(folder)) if (name.startsWith(basename(path))) close(join(folder, name), "file");
+  return done;
+};
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Whether it can be used at all shows when the file is opened.
+    return [];
+  }
 };

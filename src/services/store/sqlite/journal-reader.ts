@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
-import type { Journal } from "../../../machines/task/journal.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
+import type { Journal } from "../../../machines/task/replay.ts";
 import type { TaskStatus } from "../../../task.ts";
 import { DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
