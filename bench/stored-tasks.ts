@@ -1,5 +1,4 @@
-import type { Change } from "../src/services/store/records.ts";
-import type { Store } from "../src/services/store/store.ts";
+import type { Change, Store } from "../src/services/store/store.ts";
 import { type ScriptedTask, scriptTask } from "../test/services/store/scripted-task.ts";
 
 const PROMPT = "Look at each file. ".repeat(54);

@@ -6,11 +6,10 @@ import manifest from "../package.json" with { type: "json" };
 import { type Options, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine } from "./services/engine.ts";
-import { createClosableHost } from "./services/host/closable-host.ts";
+import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { createOpencodeLog } from "./services/host/opencode-log.ts";
 import { createEngineSource } from "./services/http/engine-source.ts";
 import { createLiveCharts } from "./services/http/live/live-charts.ts";
 import { createOpenDirectories } from "./services/http/open-directories.ts";
@@ -24,8 +23,7 @@ import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/sqlite/database-file.ts";
 import { shellCommand } from "./services/text/user-request.ts";
-import { createPluginTools } from "./tools/plugin-tools.ts";
-import { toolNames } from "./tools/toolsets.ts";
+import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
 

@@ -11,7 +11,7 @@ import type { ResumeRequest } from "./operations/resume.ts";
 import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
-import type { TaskFilter } from "./store/records.ts";
+import type { TaskFilter } from "./store/store.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
 
 export type { Launched, LaunchRequest };

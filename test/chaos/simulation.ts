@@ -1,5 +1,5 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
-import { NOTICE_GIVEN_UP } from "../../src/services/delivery/undelivered.ts";
+import { NOTICE_GIVEN_UP } from "../../src/services/delivery/notices.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Store } from "../../src/services/store/store.ts";
-import type { PageFilter } from "../../src/services/store/task-history.ts";
+import type { PageFilter, Store } from "../../src/services/store/store.ts";
 import { noProgress, type TaskStatus } from "../../src/task.ts";
 import { START, scriptTask } from "../services/store/scripted-task.ts";
 

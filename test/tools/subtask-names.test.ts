@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { subtaskNames } from "../../src/tools/subtasks/tool-names.ts";
+import { subtaskNames } from "../../src/tools/subtasks/subagents.ts";
 
 const nameOf = (agent: string, others: string[] = []) => subtaskNames([agent, ...others]).get(agent);
 

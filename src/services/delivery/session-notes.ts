@@ -2,7 +2,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host } from "../host/host.ts";
-import { isDeleted } from "../host/session-calls.ts";
+import { isDeleted } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";

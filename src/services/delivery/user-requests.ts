@@ -4,7 +4,7 @@ import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { replyProblem, type UserReply } from "../../user-request.ts";
 import type { Host } from "../host/host.ts";
-import { isDeleted } from "../host/session-calls.ts";
+import { isDeleted } from "../host/host.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";

@@ -1,6 +1,6 @@
 // ADR-115 in docs/decisions.md
 import { hasEnded, type Task } from "../../task.ts";
-import type { NoticeRepair } from "../delivery/notice-repair.ts";
+import type { NoticeRepair } from "../delivery/notices.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
 import type { Launches } from "../launch/launch.ts";
 import type { Cancellation } from "../operations/cancel.ts";

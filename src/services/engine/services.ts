@@ -1,13 +1,11 @@
 // ADR-122 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
-import { composeNotice } from "../delivery/notice-prompt.ts";
-import { createNoticeRepair } from "../delivery/notice-repair.ts";
+import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
-import { createUndeliveredReport } from "../delivery/undelivered.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
-import { createSessionAborter } from "../host/session-calls.ts";
+import { createSessionAborter } from "../host/host.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
 import type { ForkLimits } from "../launch/fork-plan.ts";
 import { createForkSources } from "../launch/fork-session.ts";
@@ -32,8 +30,7 @@ import { createObservedAnswers } from "../runtime/observed-answers.ts";
 import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
-import type { PendingLaunch, Retention } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { taskReminder } from "../text/task-reminder.ts";
 import { createHostEventRouter } from "./host-event-router.ts";

@@ -1,4 +1,7 @@
 // ADR-030 in docs/decisions.md
+
+import type { PluginInput } from "@opencode-ai/plugin";
+import type { Log } from "../platform/log.ts";
 import type { Host, HostFailure } from "./host.ts";
 
 /** A host that can be closed for good. After that no call reaches it, not even from work that was already running. */
@@ -34,4 +37,21 @@ export const createClosableHost = (host: Host): ClosableHost => {
         closed ? Promise.resolve({ ok: false, failure: CLOSED }) : call.apply(target, args);
     },
   }) as ClosableHost;
+};
+
+/**
+ * Writes to OpenCode's log, under the name of a service. A line that cannot be written is dropped: a log that fails must
+ * not fail a task, and a call to a closed host would open its directory again.
+ */
+export const createOpencodeLog = (
+  service: string,
+  client: PluginInput["client"],
+  host: Pick<ClosableHost, "isClosed">,
+): Log => {
+  const write = (level: "info" | "error") => (message: string, extra?: Record<string, unknown>) => {
+    if (host.isClosed()) return;
+    const body = { service, level, message, ...(extra ? { extra } : {}) };
+    client.app.log({ body }).catch(() => undefined);
+  };
+  return { info: write("info"), error: write("error") };
 };

@@ -2,8 +2,7 @@ import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import type { Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { TaskRecord } from "../store/records.ts";
-import type { RemoteCommand } from "../store/task-history.ts";
+import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { briefTask } from "./contract/brief-task.ts";
 import {
   type ApiTask,

@@ -2,9 +2,8 @@
 import type { Host, ListedSession } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import type { PendingLaunch } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
-import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "./unmarked-fork.ts";
+import type { PendingLaunch, Store } from "../store/store.ts";
+import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "./fork-session.ts";
 
 /** Returns the metadata by which a session that was created for a launch is found again. */
 export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({

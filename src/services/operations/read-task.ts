@@ -3,10 +3,9 @@ import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
-import type { TaskFilter } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, TaskFilter } from "../store/store.ts";
+import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
-import type { ToolNames } from "../text/tool-names.ts";
 import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
 
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */

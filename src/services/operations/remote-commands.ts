@@ -3,8 +3,7 @@ import type { Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Failure, Outcome } from "../platform/result.ts";
-import type { Store } from "../store/store.ts";
-import type { CommandOutcome, PendingCommand } from "../store/task-history.ts";
+import type { CommandOutcome, PendingCommand, Store } from "../store/store.ts";
 import type { CancelResult } from "./cancel.ts";
 import type { ResumeRequest } from "./resume.ts";
 

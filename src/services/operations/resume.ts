@@ -6,8 +6,8 @@ import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { ToolNames } from "../text/notice.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
-import type { ToolNames } from "../text/tool-names.ts";
 
 /** A follow-up prompt for a completed task. */
 export interface ResumeRequest {

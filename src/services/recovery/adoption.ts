@@ -2,7 +2,7 @@
 import type { Recovery } from "../../machines/task/events.ts";
 import { isStopping } from "../../machines/task/machine.ts";
 import { hasEnded } from "../../task.ts";
-import type { NoticeRepair } from "../delivery/notice-repair.ts";
+import type { NoticeRepair } from "../delivery/notices.ts";
 import type { Host } from "../host/host.ts";
 import { ABORT_WAITER, CLEAR_WAITER } from "../operations/cancel.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
@@ -10,8 +10,7 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
-import type { AbandonedWork, PendingLaunch, TaskRecord } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
 import type { DirectoryOpening } from "./reopened-directories.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */

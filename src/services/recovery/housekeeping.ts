@@ -6,8 +6,7 @@ import type { Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
-import type { Retention } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { Retention, Store } from "../store/store.ts";
 
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
 const IDLE_POLL_INTERVAL_MS = 5_000;

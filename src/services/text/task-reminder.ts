@@ -1,6 +1,6 @@
 import { hasEnded, type Task } from "../../task.ts";
+import type { ToolNames } from "./notice.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import type { ToolNames } from "./tool-names.ts";
 import { attentionSummary } from "./user-request.ts";
 
 /** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */

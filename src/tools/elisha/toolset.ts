@@ -1,9 +1,97 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
-import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolDeps } from "../define-tool.ts";
-import { cancelTool } from "./cancel.ts";
-import { outputTool } from "./output.ts";
-import { taskTool } from "./task.ts";
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import { errorMessage } from "../../services/platform/log.ts";
+import { fail } from "../../services/platform/result.ts";
+import type { ToolNames } from "../../services/text/notice.ts";
+import { wholeNumber } from "../arguments.ts";
+import { defineTool, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { launchForCaller } from "../launch-for-caller.ts";
+import {
+  agentNotFound,
+  currentResult,
+  failed,
+  notCancelled,
+  notFound,
+  refusal,
+  resultOf,
+  toToolOutput,
+  waitForResult,
+} from "./result.ts";
+
+const { string, boolean, number } = tool.schema;
+
+/** `opencode run` ends with its agent's first answer, and all running tasks end with it. */
+const COLLECT_FIRST =
+  " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
+
+/** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
+export const taskTool = (deps: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
+    args: {
+      title: string().describe("Short description of the task"),
+      agent: string().describe("Agent name to use"),
+      prompt: string().describe("All the agent needs to know"),
+      async: boolean().optional().describe("Run in background (default: false)"),
+    },
+    refuse: refusal,
+    ignoresUnknown: true,
+    execute: async ({ title, agent, prompt, async = false }, context) => {
+      const launched = await launchForCaller(context, deps.engine, { description: title, prompt, agent }).catch(
+        (error) => fail(errorMessage(error)),
+      );
+      if (!launched) return refusal("The turn was aborted; nothing was launched.");
+      if (!launched.ok)
+        return toToolOutput(launched.cause === "agent" ? agentNotFound(agent) : failed(launched.reason));
+      const { task } = launched.value;
+      return toToolOutput(async ? resultOf(task) : await waitForResult(deps, task.sessionID, undefined, context));
+    },
+  });
+
+/** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
+export const outputTool = (deps: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "Get the status and result of a task.",
+    args: {
+      task_id: string().trim().describe("The session ID of the task"),
+      wait: boolean().optional().describe("Wait for completion (default: false)"),
+      timeout: number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
+      offset: wholeNumber(0).optional().describe("Characters of the result to skip"),
+    },
+    refuse: refusal,
+    execute: async ({ task_id, wait = false, timeout, offset = 0 }, context) => {
+      if (wait && timeout !== undefined && timeout < 0) {
+        return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
+      }
+      const found = deps.engine.find(context.sessionID, task_id);
+      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
+      const taskId = found.value.sessionID;
+      return toToolOutput(
+        wait ? await waitForResult(deps, taskId, timeout, context) : currentResult(deps.engine, taskId),
+        offset,
+      );
+    },
+  });
+
+/** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
+export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "Cancel a running task.",
+    args: { task_id: string().trim().describe("The session ID to cancel") },
+    refuse: refusal,
+    execute: async ({ task_id }, { sessionID, callID, abort }) => {
+      const found = engine.find(sessionID, task_id);
+      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
+      const taskId = found.value.sessionID;
+      const [outcome, [cancelled]] = await Promise.all([
+        engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined }),
+        engine.cancel([taskId]),
+      ]);
+      if (outcome === "stopped") throw shutdownError([taskId]);
+      if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
+      const { task, refused } = cancelled;
+      return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
+    },
+  });
 
 const TASK = "elisha_task";
 const OUTPUT = "elisha_task_output";

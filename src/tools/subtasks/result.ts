@@ -2,7 +2,7 @@ import { z } from "zod";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
-import { READ_TOOL } from "./tool-names.ts";
+import { READ_TOOL } from "./subagents.ts";
 
 /** The answer of a subtask's tool, as JSON, after the subtask has ended. */
 export const SubtaskResult = z.strictObject({

@@ -1,10 +1,139 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
-import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolDeps } from "../define-tool.ts";
-import { readTool } from "./read.ts";
-import type { Subagent } from "./subagents.ts";
-import { type OnParentCancel, subtaskTool } from "./subtask.ts";
-import { PREFIX, READ_TOOL, subtaskNames } from "./tool-names.ts";
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolNames } from "../../services/text/notice.ts";
+import { own, quoteLine } from "../../services/text/own-text.ts";
+import { quoted, wholeNumber } from "../arguments.ts";
+import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { launchForCaller } from "../launch-for-caller.ts";
+import { abortedResult, endedResult, isEnded, toToolOutput } from "./result.ts";
+import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
+
+/**
+ * A reference to something that the subtask needs: a line of text, or an object whose values are such lines, as the
+ * specification (from a system called Coauthor) has them.
+ */
+export type ArtifactRef = string | Record<string, unknown>;
+
+const isLine = (text: string): boolean => text.trim() !== "" && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
+
+/** Fields that say where the artifact is; other fields give details. */
+const LOCATION_FIELDS = ["path", "uri", "url"];
+
+/** Returns a field's value as text, or undefined if it does not fit on one line. */
+const lineOf = (value: unknown): string | undefined => {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && isLine(value) ? value : undefined;
+};
+
+/** Writes a reference on one line, such as `docs/plan.md (kind: file_range, lineStart: 3)`; undefined if that is impossible. */
+const textOf = (ref: ArtifactRef): string | undefined => {
+  if (typeof ref === "string") return lineOf(ref);
+  const fields = Object.entries(ref).filter(([, value]) => value !== null);
+  const lines = fields.map(([name, value]) => ({ name, line: isLine(name) ? lineOf(value) : undefined }));
+  if (lines.length === 0 || lines.some(({ line }) => line === undefined)) return undefined;
+  const location = lines.find(({ name }) => LOCATION_FIELDS.includes(name));
+  const others = lines.filter((field) => field !== location).map(({ name, line }) => `${name}: ${line}`);
+  if (location === undefined) return others.join(", ");
+  return others.length === 0 ? location.line : `${location.line} (${others.join(", ")})`;
+};
+
+/**
+ * Writes the prompt of a subtask: the intent (without one, the title) and its artifacts.
+ * @throws Error for a reference that cannot be written on one line.
+ */
+export const promptOf = (title: string, intent: string | undefined, artifactRefs: ArtifactRef[]): string => {
+  const lines = artifactRefs.map((ref) => {
+    const line = textOf(ref);
+    if (line !== undefined) return `- ${line}`;
+    throw new Error(
+      `artifactRefs holds ${quoted(ref)}, but each must be a line of text, or an object of such lines with a path or a URI.`,
+    );
+  });
+  const prompt = intent ?? title;
+  return lines.length === 0 ? prompt : `${prompt}\n\nArtifacts for this, as references:\n${lines.join("\n")}`;
+};
+
+const { string, number, array, looseObject, union, enum: oneOf } = tool.schema;
+
+/** What happens to a subtask when the turn that waits for it is aborted. */
+export type OnParentCancel = "cancel" | "detach";
+
+const ABORT_REASONS: Record<OnParentCancel, string> = {
+  cancel: "The calling turn was aborted; the subtask is being cancelled.",
+  detach: "The calling turn was aborted. The subtask continues; you get a notice when it ends.",
+};
+
+/** Characters of an agent's description that its tool repeats. They cost tokens in every model request. */
+const AGENT_DESCRIPTION_CHARS = 160;
+
+/** Tasks with a higher priority are to get a slot first. `background` and `foreground` are the specification's words. */
+const PRIORITIES = { background: -1, low: -1, normal: 0, high: 1, foreground: 1 } as const;
+
+const PRIORITY_WORDS = ["low", "normal", "high", "background", "foreground"] as const;
+
+const A_PRIORITY = 'be a whole number, "low", "normal" or "high"';
+
+const A_REFERENCE = "be a line of text, or an object of such lines with a path or a URI";
+
+/**
+ * Creates `create_subtask_<agent>`: launches a subtask and waits until it has ended, even while the subtask waits for the
+ * user.
+ */
+export const subtaskTool = (
+  { engine }: ToolDeps,
+  { name, description }: Subagent,
+  onParentCancel: OnParentCancel,
+): ToolDefinition =>
+  defineTool({
+    description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
+    args: {
+      title: string(),
+      intent: string().optional().describe("The prompt; default: the title"),
+      artifactRefs: array(union([string(), looseObject({})], A_REFERENCE))
+        .optional()
+        .describe("Paths, URLs or ids; or objects with a path or uri"),
+      priority: union([number().refine(Number.isSafeInteger, A_PRIORITY), oneOf(PRIORITY_WORDS)], A_PRIORITY)
+        .optional()
+        .describe("No effect yet"),
+    },
+    ignoresUnknown: true,
+    execute: async ({ title, intent, artifactRefs = [], priority: urgency = 0 }, context) => {
+      const { sessionID, callID, abort } = context;
+      const priority = typeof urgency === "number" ? urgency : PRIORITIES[urgency];
+      const prompt = promptOf(title, intent, artifactRefs);
+      const launched = await launchForCaller(context, engine, { description: title, prompt, agent: name, priority });
+      if (!launched)
+        return toToolOutput(title, abortedResult(name, "The calling turn was aborted; no subtask was launched."));
+      const { task } = orThrow(launched);
+      const taskId = task.sessionID;
+      const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined });
+      if (outcome === "aborted") {
+        if (onParentCancel === "cancel") engine.cancelSilently(taskId);
+        return toToolOutput(task.description, abortedResult(name, ABORT_REASONS[onParentCancel], taskId));
+      }
+      if (outcome === "stopped") throw shutdownError([taskId]);
+      engine.markRetrieved(taskId);
+      const ended = engine.get(taskId);
+      if (!ended || !isEnded(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
+      return toToolOutput(ended.description, await endedResult(ended, engine));
+    },
+  });
+
+/** Creates `read_subtask`: reads more of a subtask's answer that was too long for one tool output. */
+export const readTool = ({ engine }: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "Read more of a subtask's truncated answer.",
+    args: {
+      taskId: tool.schema.string().trim(),
+      offset: wholeNumber(0).optional().describe("Characters to skip"),
+    },
+    execute: async ({ taskId, offset }, { sessionID }) => {
+      const task = orThrow(engine.find(sessionID, taskId));
+      if (!isEnded(task))
+        throw new Error(`Subtask ${task.sessionID} has not ended yet; you get a notice when it does.`);
+      engine.markRetrieved(task.sessionID);
+      return toToolOutput(task.description, await endedResult(task, engine), offset);
+    },
+  });
 
 /** The names under which texts mention these tools. Each call returns its result, so there is no output, list or resume. */
 export const subtasksNames: ToolNames = {

@@ -79,6 +79,9 @@ const formatProgress = (task: Task, now: number): OwnText => {
   );
 };
 
+/** Returns the state of the run under way: `state` is the status, a dot, and that. */
+const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`.length);
+
 /** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
 export const formatReport = (task: Task, now: number): OwnText => {
   const ended = hasEnded(task);
@@ -86,7 +89,7 @@ export const formatReport = (task: Task, now: number): OwnText => {
   const attention = formatAttention(task);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)})`,
-    ended ? status : own`${status} (${nameOf(task.state.split(".").slice(1).join("."))})`,
+    ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     ended ? "" : formatProgress(task, now),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,

@@ -1,11 +1,121 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
-import type { ToolNames } from "../../services/text/tool-names.ts";
-import type { ToolDeps } from "../define-tool.ts";
-import { cancelTool } from "./cancel.ts";
-import { clearTool } from "./clear.ts";
-import { listTool } from "./list.ts";
-import { outputTool } from "./output.ts";
-import { taskTool } from "./task.ts";
+import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolNames } from "../../services/text/notice.ts";
+import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
+import { hasEnded, type Task } from "../../task.ts";
+import { defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
+import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
+import { formatTaskId } from "./format.ts";
+import { listTool, outputTool, selectTasks } from "./read.ts";
+
+const { string, boolean } = tool.schema;
+
+const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
+  isHeadless
+    ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
+    : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
+
+/** Creates `<prefix>_task`: launches or resumes a task. It returns as soon as the session exists, without waiting for a result. */
+export const taskTool = (deps: ToolDeps): ToolDefinition =>
+  defineTool({
+    description:
+      "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
+    args: {
+      description: string().optional().describe("3-5 words; required for a new task"),
+      prompt: string().describe("All the agent needs to know"),
+      agent: string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
+      batch_id: string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
+      resume: string().trim().optional().describe("Id of a completed task to continue"),
+      fork: boolean().optional().describe("Let the agent see this conversation"),
+    },
+    ignoresUnknown: true,
+    execute: async ({ description, prompt, agent, batch_id, resume: taskId, fork = false }, context) => {
+      if (taskId !== undefined && fork) {
+        throw new Error(
+          "fork and resume are mutually exclusive: a resumed task continues its own conversation. Give only one of them.",
+        );
+      }
+      if (taskId !== undefined) {
+        const caller = { parentSessionID: context.sessionID, signal: context.abort };
+        const mayUse = (task: Task) => requirePermission(context, task.agent, task.description);
+        const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
+        return {
+          title: task.description,
+          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps)}`,
+          metadata: { sessionId: task.sessionID },
+        };
+      }
+      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, fork };
+      const launched = await launchForCaller(context, deps.engine, wanted);
+      if (!launched) throw new Error("The turn was aborted; nothing was launched.");
+      const { task, forkRefusal } = orThrow(launched);
+      const asText =
+        forkRefusal === undefined
+          ? own``
+          : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
+      return {
+        title: task.description,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps)}`,
+        metadata: { sessionId: task.sessionID },
+      };
+    },
+  });
+
+/** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
+export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "Cancel running background tasks. Give exactly one argument.",
+    args: { task_id: string().trim().optional(), batch_id: string().trim().optional(), all: boolean().optional() },
+    execute: async ({ task_id, batch_id, all }, { sessionID }) => {
+      const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
+      if (choices.length !== 1) {
+        throw new Error(
+          `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
+        );
+      }
+      const chosen = selectTasks(engine, sessionID, task_id, batch_id);
+      const tasks: Task[] = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
+      if (tasks.length === 0) return "No running tasks to cancel.";
+      const results = await engine.cancel(tasks.map((task) => task.sessionID));
+      const output = results
+        .map(({ task, refused }) => {
+          const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
+          return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
+        })
+        .join("\n");
+      const [only] = results;
+      return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
+    },
+  });
+
+/** Refuses an id that is null or empty: a call that means one task must not remove all. */
+const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
+
+const id = () =>
+  string()
+    .trim()
+    .refine((text) => text !== "", NOT_EMPTY);
+
+/** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
+export const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
+    args: { task_id: id().optional(), batch_id: id().optional() },
+    refusesBlank: true,
+    execute: async ({ task_id, batch_id }, { sessionID }) => {
+      if (task_id !== undefined && batch_id !== undefined) {
+        throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
+      }
+      const tasks = selectTasks(engine, sessionID, task_id, batch_id);
+      if (tasks.length === 0) return "No background tasks found";
+      const removed = await engine.clear(tasks.map((task) => task.sessionID));
+      return removed
+        .map(
+          (task) =>
+            own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
+        )
+        .join("\n");
+    },
+  });
 
 /** The names under which texts mention these tools. */
 export const tasksNames = (prefix: string): ToolNames => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createNoticeRepair } from "../../../src/services/delivery/notice-repair.ts";
+import { createNoticeRepair } from "../../../src/services/delivery/notices.ts";
 import type { ModelMessage } from "../../../src/services/host/messages.ts";
 
 const part = (id: string, text: string) => ({ id, text, synthetic: false });

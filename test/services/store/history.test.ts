@@ -7,7 +7,7 @@ import { searchKey, type TaskSummary } from "../../../src/services/store/search/
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import type { Store } from "../../../src/services/store/store.ts";
-import { COMMAND_LIFE_MS } from "../../../src/services/store/task-history.ts";
+import { COMMAND_LIFE_MS } from "../../../src/services/store/store.ts";
 import { noProgress } from "../../../src/task.ts";
 import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";

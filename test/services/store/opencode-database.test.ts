@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
-import { opencodeDatabase } from "../../../src/services/store/opencode-database.ts";
+import { opencodeDatabase } from "../../../src/services/store/ownership.ts";
 import { temporaryFolder } from "./folder-and-log.ts";
 
 const nothing = () => [];

@@ -3,7 +3,7 @@ import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
-import type { Change, TaskRecord } from "../../../src/services/store/records.ts";
+import type { Change, TaskRecord } from "../../../src/services/store/store.ts";
 import { noProgress, type TaskFacts } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 

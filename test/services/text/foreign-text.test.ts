@@ -8,8 +8,8 @@ import { taskReminder } from "../../../src/services/text/task-reminder.ts";
 import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";
 import { requestMessage } from "../../../src/services/text/user-request.ts";
 import type { Task, TaskStatus } from "../../../src/task.ts";
+import { toolNames } from "../../../src/tools/plugin-tools.ts";
 import { formatBatch, formatReport, formatTaskList } from "../../../src/tools/tasks/format.ts";
-import { toolNames } from "../../../src/tools/toolsets.ts";
 import { foreignText, withoutQuotations } from "../../fakes/foreign-text.ts";
 
 const RUNS = { seed: 20_261_122, numRuns: 300 };

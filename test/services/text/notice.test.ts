@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
 import { isDevelopment } from "../../../src/services/platform/environment.ts";
 import { duration, fenceResult, noticeOf } from "../../../src/services/text/notice.ts";
-import { toolNames } from "../../../src/tools/toolsets.ts";
+import { toolNames } from "../../../src/tools/plugin-tools.ts";
 
 const END: RunResult = {
   taskId: "ses_1",

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { hasEnded, TaskStatus } from "../../../task.ts";
 import { UserReply } from "../../../user-request.ts";
-import type { TaskStats } from "../../store/task-history.ts";
+import type { TaskStats } from "../../store/store.ts";
 import { ApiTask } from "./status-source.ts";
 
 /** Tasks on a page, by default and at most. The specification sets both numbers. */

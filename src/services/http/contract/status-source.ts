@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import { Task } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
-import type { PageFilter, TaskStats } from "../../store/task-history.ts";
+import type { PageFilter, TaskStats } from "../../store/store.ts";
 
 /** A task as the API returns it. */
 export const ApiTask = Task.extend({

@@ -1,6 +1,6 @@
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
 import type { Host, HostFailure, HostSession } from "../../host/host.ts";
-import { isDeleted } from "../../host/session-calls.ts";
+import { isDeleted } from "../../host/host.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { EngineBus } from "../engine-events.ts";

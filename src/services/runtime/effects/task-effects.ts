@@ -1,8 +1,8 @@
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
+import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
-import { isDeleted } from "../../host/session-calls.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ObservedAnswers } from "../observed-answers.ts";

@@ -1,7 +1,7 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { Progress, Task } from "../../../task.ts";
-import { type Change, type JournalEntry, matches, type TaskFilter, type TaskRecord } from "../records.ts";
+import { type Change, type JournalEntry, matches, type TaskFilter, type TaskRecord } from "../store.ts";
 
 interface Entry {
   record: TaskRecord;

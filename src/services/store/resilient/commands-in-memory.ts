@@ -1,4 +1,4 @@
-import { COMMAND_LIFE_MS, type CommandOutcome, type PendingCommand } from "../task-history.ts";
+import { COMMAND_LIFE_MS, type CommandOutcome, type PendingCommand } from "../store.ts";
 
 /** Commands that are not in the file: those of this process for its own tasks, and those to be written later. */
 export interface CommandsInMemory {

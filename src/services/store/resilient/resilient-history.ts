@@ -1,8 +1,7 @@
-import type { TaskRecord } from "../records.ts";
 import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";
 import { createSummaryIndex } from "../search/summary-index.ts";
 import { mergeUnsaved, type TaskSummary } from "../search/task-summary.ts";
-import type { ChangedTask, TaskHistory } from "../task-history.ts";
+import type { ChangedTask, TaskHistory, TaskRecord } from "../store.ts";
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 

@@ -1,5 +1,4 @@
-import type { AbandonedWork, TaskRecord } from "../records.ts";
-import type { Store } from "../store.ts";
+import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
 import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
 import { createResilientHistory } from "./resilient-history.ts";
 import { createWriteBuffer } from "./write-buffer.ts";

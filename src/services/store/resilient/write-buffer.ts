@@ -15,9 +15,17 @@
  */
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Progress, Task } from "../../../task.ts";
-import type { AbandonedWork, Change, PendingLaunch, PendingPrompts, TaskFilter, TaskRecord } from "../records.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
-import type { CommandOutcome, PendingCommand } from "../task-history.ts";
+import type {
+  AbandonedWork,
+  Change,
+  CommandOutcome,
+  PendingCommand,
+  PendingLaunch,
+  PendingPrompts,
+  TaskFilter,
+  TaskRecord,
+} from "../store.ts";
 import {
   type BufferedChanges,
   byLaunch,

@@ -1,6 +1,5 @@
 import { TaskStatus } from "../../../task.ts";
-import type { TaskRecord } from "../records.ts";
-import type { PageFilter, TaskHistory, TaskStats } from "../task-history.ts";
+import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
 import type { SummaryIndex } from "./summary-index.ts";
 import { searchKey, type TaskSummary } from "./task-summary.ts";
 

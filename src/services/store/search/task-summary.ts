@@ -1,5 +1,5 @@
 import { hasEnded, type TaskStatus } from "../../../task.ts";
-import type { TaskRecord } from "../records.ts";
+import type { TaskRecord } from "../store.ts";
 
 /** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
 export interface TaskSummary {

@@ -5,7 +5,7 @@ import {
   type PendingCommand,
   type RemoteCommand,
   taskNotFound,
-} from "../task-history.ts";
+} from "../store.ts";
 import type { Database } from "./database.ts";
 import type { RowReader } from "./rows.ts";
 

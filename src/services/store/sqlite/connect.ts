@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Owner } from "../ownership.ts";
-import type { TaskRecord } from "../records.ts";
+import type { TaskRecord } from "../store.ts";
 import { DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { LogIdentity, StoreFile } from "./database-file.ts";
 import { migrate } from "./migrations.ts";

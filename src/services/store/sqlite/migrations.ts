@@ -1,4 +1,4 @@
-import { DEFAULT_DATABASE } from "../opencode-database.ts";
+import { DEFAULT_DATABASE } from "../ownership.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";

@@ -1,7 +1,6 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
-import { IN_MEMORY } from "../opencode-database.ts";
-import { isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
-import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../records.ts";
+import { IN_MEMORY, isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
+import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import type { RecordRow, RowReader } from "./rows.ts";
 

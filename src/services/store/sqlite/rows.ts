@@ -2,7 +2,7 @@ import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import { toTask } from "../../../machines/task/view.ts";
 import type { Progress } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
-import type { TaskRecord } from "../records.ts";
+import type { TaskRecord } from "../store.ts";
 import { DatabaseError } from "./database.ts";
 
 /** The columns that a record is read from. The task itself is not stored: it is derived from these. */

@@ -2,7 +2,7 @@
 import type { Owner } from "../ownership.ts";
 import { createRecordQuery, createTaskQuery, noStats } from "../search/query.ts";
 import type { TaskSummary } from "../search/task-summary.ts";
-import type { TaskHistory } from "../task-history.ts";
+import type { TaskHistory } from "../store.ts";
 import { createCommandTable } from "./command-table.ts";
 import type { Database } from "./database.ts";
 import type { RowReader } from "./rows.ts";

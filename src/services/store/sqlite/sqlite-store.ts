@@ -1,8 +1,7 @@
 import type { TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
-import type { AbandonedWork, Change, TaskRecord } from "../records.ts";
-import type { Store } from "../store.ts";
+import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
 import { refuseNewer } from "./migrations.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";

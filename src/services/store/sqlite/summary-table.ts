@@ -1,9 +1,8 @@
 import type { TaskStatus } from "../../../task.ts";
-import type { TaskRecord } from "../records.ts";
 import { noStats } from "../search/query.ts";
 import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
-import type { ChangedTask, TaskStats } from "../task-history.ts";
+import type { ChangedTask, TaskRecord, TaskStats } from "../store.ts";
 import type { Database, Value } from "./database.ts";
 import { parseStored, type RecordRow, type RowReader } from "./rows.ts";
 

@@ -2,7 +2,7 @@ import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { Progress, Task } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
-import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "../records.ts";
+import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
 import type { RecordRow, RowReader } from "./rows.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import { composeNotice } from "../../../src/services/delivery/notice-prompt.ts";
+import { composeNotice } from "../../../src/services/delivery/notices.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
-import { toolNames } from "../../../src/tools/toolsets.ts";
+import { toolNames } from "../../../src/tools/plugin-tools.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 

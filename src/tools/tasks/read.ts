@@ -1,14 +1,45 @@
 import { type ToolDefinition, tool } from "@opencode-ai/plugin";
 import { duration } from "../../services/text/notice.ts";
-import { own } from "../../services/text/own-text.ts";
+import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
-import { hasEnded, type Task } from "../../task.ts";
+import { hasEnded, type Task, TaskStatus } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
-import { formatBatch, formatReport } from "./format.ts";
-import { selectTasks } from "./select.ts";
+import { formatBatch, formatReport, formatTaskList } from "./format.ts";
 
-const { string, boolean, number } = tool.schema;
+const { string, boolean, number, enum: oneOf } = tool.schema;
+
+/**
+ * Returns tasks of the session: the one with that id, those of that batch, or all.
+ * @throws Error if the session has no such task or batch.
+ */
+export const selectTasks = (
+  engine: ToolDeps["engine"],
+  sessionID: string,
+  taskId?: string,
+  batchId?: string,
+): Task[] => {
+  if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
+  const tasks = engine.list({ parentSessionID: sessionID });
+  if (batchId === undefined) return tasks;
+  const batch = tasks.filter((task) => task.batchId === batchId);
+  if (batch.length > 0) return batch;
+  const batches = [...new Set(tasks.map((task) => task.batchId))];
+  const names = batches.length === 0 ? own`none` : join(batches.map(nameOf), ", ");
+  throw new Error(own`This session has no batch ${quoteLine(batchId)}. Batches: ${names}.`);
+};
+
+/** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
+export const listTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
+  defineTool({
+    description: "List this session's background tasks.",
+    args: { status: oneOf(TaskStatus.options).optional() },
+    execute: async ({ status }, { sessionID }) => {
+      const tasks = engine.list({ parentSessionID: sessionID });
+      const list = formatTaskList(tasks, (task) => status === undefined || task.status === status, clock.now());
+      return list || "No background tasks found";
+    },
+  });
 
 /** Milliseconds, from the specifications. Applied here, because the host fills in no defaults. */
 const DEFAULT_TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MessageInfo } from "../../../src/machines/host-events.ts";
-import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "../../../src/services/launch/unmarked-fork.ts";
+import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "../../../src/services/launch/fork-session.ts";
 
 const LAUNCHED = 1_000_000;
 

@@ -1,0 +1,129 @@
+// ADR-014, ADR-018, ADR-020 in docs/decisions.md
+import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
+import type { Effect } from "../../machines/supervisor/events.ts";
+import type { RunResult } from "../../machines/task/events.ts";
+import { countTasks, type Task } from "../../task.ts";
+import type { Host } from "../host/host.ts";
+import type { ModelMessage } from "../host/messages.ts";
+import type { Ids } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import { truncateLine } from "../platform/plain-text.ts";
+import type { Store } from "../store/store.ts";
+import { type NoticeStyle, noticeOf, toastOf } from "../text/notice.ts";
+
+const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
+
+/** Characters of results that one prompt may carry, shared among its notices: about 25,000 tokens. */
+const MAX_PROMPT_CHARS = 100_000;
+
+/**
+ * Composes one prompt from all queued results. Each result has two parts of its own, a visible and a hidden one, in the
+ * order in which the runs ended.
+ * @param queue results of tasks that all have the same parent
+ */
+export const composeNotice = (queue: RunResult[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
+  const results = queue.toSorted((a, b) => a.endedAt - b.endedAt);
+  // Without a tool to read the rest of a result, the notice carries as much of it as fits.
+  const limit = style.tools.output ? style.maxResultChars : MAX_PROMPT_CHARS;
+  const maxResultChars = Math.min(limit, Math.floor(MAX_PROMPT_CHARS / results.length));
+  const partIDs = ids.parts(results.length * 2).values();
+  const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });
+  const session = countTasks(siblings);
+  const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
+  const parts = results.flatMap((result) => {
+    const batch = countTasks(batches.get(result.batchId) ?? []);
+    const { visible, hidden } = noticeOf(result, { batch, session }, { ...style, maxResultChars });
+    return [
+      { text: visible, synthetic: false },
+      { text: hidden, synthetic: true },
+    ];
+  });
+  return {
+    messageID: ids.message(),
+    parts: parts.map((part) => ({ id: partIDs.next().value ?? "", ...part })),
+    runs: results.map(({ taskId, run }) => ({ taskId, run })),
+    toasts: results.map((result) => ({ message: toastOf(result), variant: TOAST_VARIANTS[result.outcome] })),
+  };
+};
+
+/**
+ * Completes notices that are only partly stored when they are sent to the parent's model.
+ *
+ * The host stores a message first and then its parts, one by one. A busy parent reads its messages at every step, so its
+ * model can receive a notice with parts missing. It would answer that, and the missing results would not be read until
+ * something else starts a turn. So every request to a model is checked, and the missing parts are added.
+ */
+export interface NoticeRepair {
+  /** Registers a notice that is about to be sent. It is checked until a model was once sent all of its parts. */
+  expect(parentSessionID: string, prompt: NoticePrompt): void;
+  /** Adds missing parts to the messages in place, as the host requires. Returns the number of parts added. */
+  addMissingParts(messages: ModelMessage[]): number;
+  /** Stops checking the requests of a session. */
+  forget(parentSessionID: string): void;
+}
+
+const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => ({
+  ...part,
+  type: "text",
+  sessionID,
+  messageID: id,
+});
+
+/** Creates the registry of notices that may be stored only in part. */
+export const createNoticeRepair = (): NoticeRepair => {
+  const expected = new Map<string, NoticePrompt[]>();
+  return {
+    expect: (parentSessionID, prompt) => {
+      expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);
+    },
+    addMissingParts: (messages) => {
+      const sessionID = messages.at(-1)?.info.sessionID;
+      const prompts = sessionID === undefined ? undefined : expected.get(sessionID);
+      if (sessionID === undefined || !prompts) return 0;
+      let added = 0;
+      const incomplete = prompts.filter((prompt) => {
+        const message = messages.findLast(({ info }) => info.id === prompt.messageID);
+        if (!message) return true;
+        const stored = new Set(message.parts.map(({ id }) => id));
+        const missing = prompt.parts.filter(({ id }) => !stored.has(id));
+        message.parts.push(...missing.map((part) => toPart(message, part)));
+        message.parts.sort((a, b) => (a.id < b.id ? -1 : 1));
+        added += missing.length;
+        return missing.length > 0;
+      });
+      if (incomplete.length > 0) expected.set(sessionID, incomplete);
+      else expected.delete(sessionID);
+      return added;
+    },
+    forget: (parentSessionID) => {
+      expected.delete(parentSessionID);
+    },
+  };
+};
+
+/** The log message of a notice that is given up. */
+export const NOTICE_GIVEN_UP = "a notice was given up: OpenCode refused it each time";
+
+/** Characters of a task's description in a toast. */
+const DESCRIPTION_CHARS = 60;
+
+/** Characters of OpenCode's reason in a toast. */
+const REASON_CHARS = 160;
+
+/**
+ * Creates a function that reports, once, that a notice is given up: in the log with all details, and to the user in a
+ * toast. The tasks need no further work then, and their results are kept.
+ */
+export const createUndeliveredReport =
+  (host: Host, log: Log, taskOf: (taskId: string) => Task | undefined) =>
+  async ({ parentSessionID, runs, reason }: Extract<Effect, { type: "noticeRejected" }>): Promise<undefined> => {
+    const taskIds = runs.map(({ taskId }) => taskId);
+    log.error(NOTICE_GIVEN_UP, { parentSessionID, runs, reason });
+    const [first = "", ...others] = taskIds;
+    const name = `"${truncateLine(taskOf(first)?.description ?? first, DESCRIPTION_CHARS)}"`;
+    const tasks = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;
+    const kept = others.length === 0 ? "its result is" : "their results are";
+    const message = `The agent could not be told that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
+    const shown = await host.toast({ message, variant: "error" });
+    if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+  };
