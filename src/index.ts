@@ -10,9 +10,8 @@ import { createClosableHost, createOpencodeLog } from "./services/host/closable-
 import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { createEngineSource } from "./services/http/engine-source.ts";
-import { createLiveCharts } from "./services/http/live/live-charts.ts";
-import { createOpenDirectories } from "./services/http/open-directories.ts";
+import { createEngineSource, createOpenDirectories } from "./services/http/engine-source.ts";
+import { createLiveCharts } from "./services/http/live.ts";
 import { type StatusServer, startStatusServer } from "./services/http/server/status-server.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";

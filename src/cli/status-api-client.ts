@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createDiscoveryFiles } from "../services/http/discovery/files.ts";
+import { createDiscoveryFiles } from "../services/http/discovery/instances.ts";
 import { isLoopback } from "../services/http/loopback.ts";
 import { errorMessage } from "../services/platform/log.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";

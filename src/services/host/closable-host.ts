@@ -1,5 +1,4 @@
 // ADR-030 in docs/decisions.md
-
 import type { PluginInput } from "@opencode-ai/plugin";
 import type { Log } from "../platform/log.ts";
 import type { Host, HostFailure } from "./host.ts";

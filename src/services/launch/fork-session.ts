@@ -1,5 +1,4 @@
 // ADR-042, ADR-043, ADR-117 in docs/decisions.md
-
 import type { MessageInfo } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host, HostResult, ListedSession, NewSession } from "../host/host.ts";

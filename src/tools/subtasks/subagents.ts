@@ -1,5 +1,4 @@
 // ADR-095 in docs/decisions.md
-
 import { createHash } from "node:crypto";
 import { z } from "zod";
 

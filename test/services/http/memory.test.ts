@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
-import type { ClientConnection } from "../../../src/services/http/access/app-env.ts";
+import type { ClientConnection } from "../../../src/services/http/access/request-handling.ts";
 import { createLongResponses, MAX_BYTES_IN_RESPONSES } from "../../../src/services/http/api/long-responses.ts";
-import { createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
-import { bytes, createSseStream, frame, MAX_BYTES_IN_FLIGHT } from "../../../src/services/http/events/sse-stream.ts";
+import {
+  bytes,
+  createBytesInFlight,
+  createSseStream,
+  frame,
+  MAX_BYTES_IN_FLIGHT,
+} from "../../../src/services/http/events/sse-stream.ts";
 import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";

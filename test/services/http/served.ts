@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Reads } from "../../../src/services/http/access/admission.ts";
-import type { LivePage } from "../../../src/services/http/live/pages.ts";
+import type { LivePage } from "../../../src/services/http/live.ts";
 import type { Limits } from "../../../src/services/http/server/listener.ts";
 import { type StatusServer, startStatusServer } from "../../../src/services/http/server/status-server.ts";
 import { createFakeSource, type FakeSource } from "../../fakes/status-source.ts";

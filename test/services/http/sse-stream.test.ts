@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
-import { type BytesInFlight, createBytesInFlight } from "../../../src/services/http/events/bytes-in-flight.ts";
-import { bytes, createSseStream, MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
+import {
+  type BytesInFlight,
+  bytes,
+  createBytesInFlight,
+  createSseStream,
+  MAX_UNREAD_BYTES,
+} from "../../../src/services/http/events/sse-stream.ts";
 import { hasBackpressure } from "../../../src/services/http/server/bun.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 

@@ -1,5 +1,5 @@
 import type { InspectorMessage, InspectorStep } from "../../../src/services/inspection/protocol.ts";
-import { createRecorder } from "../../../src/services/inspection/recorder.ts";
+import { createRecorder } from "../../../src/services/inspection/recorders.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage, type Stage, type StageOptions } from "../../fakes/stage.ts";
 

@@ -3,11 +3,10 @@ import { HTTPException } from "hono/http-exception";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Admissions } from "../access/admission.ts";
-import { quote } from "../access/responses.ts";
+import { quote } from "../access/request-handling.ts";
 import type { SourceFailure, StatusSource } from "../contract/status-source.ts";
 import type { TaskFeed } from "../events/task-feed.ts";
-import type { LiveFeed } from "../live/feed.ts";
-import type { LivePage } from "../live/pages.ts";
+import type { LiveFeed, LivePage } from "../live.ts";
 import type { WriteJson } from "./long-responses.ts";
 
 /** What the application is built from. */

@@ -4,13 +4,12 @@ import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { errorMessage } from "../../platform/log.ts";
 import { createReadGuard, rejectionOf } from "../access/admission.ts";
-import type { App, AppEnv, ClientConnection, RequestHandler } from "../access/app-env.ts";
-import { errorResponse, preflightResponse, quote, withCommonHeaders } from "../access/responses.ts";
+import type { App, AppEnv, ClientConnection, RequestHandler } from "../access/request-handling.ts";
+import { errorResponse, preflightResponse, quote, withCommonHeaders } from "../access/request-handling.ts";
 import { SourceUnavailable } from "../contract/status-source.ts";
-import { registerLivePage } from "../live/pages.ts";
+import { registerLivePage } from "../live.ts";
 import type { AppDeps } from "./app-context.ts";
-import { registerCommands } from "./commands.ts";
-import { registerReads } from "./reads.ts";
+import { registerCommands, registerReads } from "./route-handlers.ts";
 import * as routes from "./routes.ts";
 
 const describeFault = (error: z.ZodError): string =>

@@ -2,7 +2,7 @@ import type { TypedResponse } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { JSONParsed } from "hono/utils/types";
 import type { Clock } from "../../platform/clock.ts";
-import type { ClientConnection } from "../access/app-env.ts";
+import type { ClientConnection } from "../access/request-handling.ts";
 
 /** Bytes of a response that is sent at once. A longer one is sent in chunks, as the other side reads. */
 const CHUNK_BYTES = 65_536;

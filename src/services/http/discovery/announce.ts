@@ -2,8 +2,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import { createDiscoveryFiles } from "./files.ts";
-import { type Instance, oldestFirst, probe } from "./instance.ts";
+import { createDiscoveryFiles, type Instance, oldestFirst, probe } from "./instances.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
 const CHECK_INTERVAL_MS = 2_000;

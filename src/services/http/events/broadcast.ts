@@ -2,8 +2,8 @@
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import type { ClientConnection } from "../access/app-env.ts";
-import type { BytesInFlight } from "./bytes-in-flight.ts";
+import type { ClientConnection } from "../access/request-handling.ts";
+import type { BytesInFlight } from "./sse-stream.ts";
 import { bytes, createSseStream, type SseStream } from "./sse-stream.ts";
 
 /** Server-sent events for many readers: each event is read and written once, and sent to all. */

@@ -1,4 +1,4 @@
-import { errorResponse } from "../access/responses.ts";
+import { errorResponse } from "../access/request-handling.ts";
 import { LOOPBACK } from "../loopback.ts";
 import type { Listen } from "./listener.ts";
 

@@ -1,6 +1,6 @@
 // ADR-121 in docs/decisions.md
 import type { Log } from "../../platform/log.ts";
-import type { RequestHandler } from "../access/app-env.ts";
+import type { RequestHandler } from "../access/request-handling.ts";
 
 /** A server that accepts connections. */
 export interface Listener {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { CORS_HEADERS, errorResponse } from "../access/responses.ts";
+import { CORS_HEADERS, errorResponse } from "../access/request-handling.ts";
 import type { Endpoints } from "../access/socket-owner.ts";
 import { LOOPBACK } from "../loopback.ts";
 import type { Listen } from "./listener.ts";

@@ -2,22 +2,20 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
-import type { RequestHandler } from "../access/app-env.ts";
+import type { RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
 import { announce } from "../discovery/announce.ts";
-import { createBytesInFlight } from "../events/bytes-in-flight.ts";
-import { MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
+import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
-import { createLiveFeed } from "../live/feed.ts";
-import type { LivePage } from "../live/pages.ts";
+import type { LivePage } from "../live.ts";
+import { createLiveFeed } from "../live.ts";
 import { LOOPBACK } from "../loopback.ts";
 import { listenOnBun } from "./bun.ts";
-import { onProcessExit } from "./exit-hook.ts";
 import { isEnabled, LIMITS, type Limits, type Listener, portsToTry } from "./listener.ts";
 import { listenOnNode } from "./node.ts";
-import { acquireShared } from "./process-singleton.ts";
+import { acquireShared, onProcessExit } from "./process-lifetime.ts";
 
 /** The running server of the status API. */
 export interface StatusServer {

@@ -1,7 +1,7 @@
 import type { StatelyInspectionEvent } from "@statelyai/inspect";
 import { expect, test } from "vitest";
 import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
-import { createStatelyRecorder } from "../../../src/services/inspection/stately-recorder.ts";
+import { createStatelyRecorder } from "../../../src/services/inspection/recorders.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 

@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto";
+import { createMiddleware } from "hono/factory";
+import { HTTPException } from "hono/http-exception";
+import type { Options } from "../../options.ts";
+import type { LiveSource } from "../inspection/protocol.ts";
+import { createRecorder, createStatelyRecorder, type Recording } from "../inspection/recorders.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
+import { type Broadcast, type BroadcastDeps, createBroadcast } from "./events/broadcast.ts";
+import { bytes, frame } from "./events/sse-stream.ts";
+
+/** A live source as events: a stream begins with `begin`, which has all that is kept; each `more` has what was added. */
+export type LiveFeed = Broadcast;
+
+/** A person has a page or two open. Each costs a connection and up to `MAX_UNREAD_BYTES` of memory. */
+export const MAX_VIEWERS = 10;
+
+/** Milliseconds for which steps are gathered: one event of the host leads to a dozen, and no eye tells them apart. */
+const GATHER_MS = 40;
+
+/** Creates the feed of a source. It reads nothing while nobody has subscribed. */
+export const createLiveFeed = (source: LiveSource, deps: BroadcastDeps): LiveFeed => {
+  let upTo = 0;
+
+  const format = (name: "begin" | "more", message: { upTo: number }): string => {
+    upTo = message.upTo;
+    return frame(name, JSON.stringify(message), upTo);
+  };
+
+  const since = (): string[] | undefined => {
+    if (!source.isOn()) return undefined;
+    const more = source.since(upTo);
+    return more.upTo === upTo ? [] : [format("more", more)];
+  };
+
+  const first = () => bytes(format("begin", source.since(0)));
+  return createBroadcast(
+    { maxSubscribers: MAX_VIEWERS, gatherMs: GATHER_MS, first, since, onChange: source.onChange },
+    deps,
+  );
+};
+
+/** A page that shows a live source. It is at `path`, its events are at `<path>/events`. */
+export interface LivePage {
+  path: "/inspect" | "/inspect/stately";
+  source: LiveSource;
+  /** What a person does to switch it on, as a phrase that follows "It is off:". */
+  howToSwitchOn: string;
+  /** Returns the page: one document, in which `{{nonce}}` stands for the nonce of its scripts and styles. May throw. */
+  html(): string;
+  /** The only origin whose pages it may embed; default: none. */
+  frames?: string;
+}
+
+/** The page runs its own script and style, loads from its own origin, and reaches nothing else. */
+const contentSecurityPolicy = (nonce: string, frames = "'none'"): string =>
+  [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src data:",
+    `frame-src ${frames}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+
+const methodNotAllowed = (allowed: string): Response =>
+  errorResponse(405, `Only ${allowed} are supported here.`, { Allow: allowed });
+
+/** Registers a page and its events. While it is off, every request for them is a 404 that says how to switch it on. */
+export const registerLivePage = (
+  app: App,
+  { path, source, howToSwitchOn, html, frames }: LivePage,
+  feed: LiveFeed,
+  log: Log,
+) => {
+  const events = `${path}/events` as const;
+
+  const onlyWhenOn = createMiddleware<AppEnv>(async (_, next) => {
+    if (!source.isOn())
+      throw new HTTPException(404, { message: `There is nothing at "${path}". It is off: ${howToSwitchOn}.` });
+    await next();
+  });
+
+  const readPage = (): string => {
+    try {
+      return html();
+    } catch (error) {
+      log.error("a page of the live view could not be read", { path, reason: errorMessage(error) });
+      throw new HTTPException(503, { message: "The page is missing. In a checkout, npm run build creates it." });
+    }
+  };
+
+  app.get(path, onlyWhenOn, (c) => {
+    const nonce = randomBytes(16).toString("base64");
+    return c.html(readPage().replaceAll("{{nonce}}", nonce), 200, {
+      "Content-Security-Policy": contentSecurityPolicy(nonce, frames),
+      "Cross-Origin-Resource-Policy": "same-origin",
+      "Referrer-Policy": "no-referrer",
+    });
+  });
+
+  app.get(events, onlyWhenOn, (c) => {
+    // A HEAD request would open a stream that nobody reads, and that would count as a viewer for ever.
+    if (c.req.raw.method === "HEAD") return methodNotAllowed("GET, OPTIONS");
+    const stream = feed.subscribe(c.env.connection);
+    if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    const error = `There are ${MAX_VIEWERS} viewers, or too much data is on its way to them: close one of them.`;
+    return errorResponse(503, error, { "Retry-After": "5" });
+  });
+
+  app.all(path, onlyWhenOn, () => methodNotAllowed("GET, HEAD, OPTIONS"));
+  app.all(events, onlyWhenOn, () => methodNotAllowed("GET, OPTIONS"));
+};
+
+/** The recording of a directory, and the path of the page that shows it. */
+export interface LiveRecording extends Recording {
+  path: LivePage["path"];
+}
+
+/** The live view of this process's charts. */
+export interface LiveCharts {
+  /** The pages, each of which shows the directories that have it switched on. */
+  pages: readonly LivePage[];
+  /**
+   * Starts to record a directory as its option `inspect` says. Returns undefined when the option is off, or when the
+   * recording cannot be started, which is logged.
+   */
+  record(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
+}
+
+/** Creates the live view. `page` reads the HTML of a page that the build has made. */
+export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string): LiveCharts => {
+  const recorder = createRecorder(clock);
+  const stately = createStatelyRecorder();
+  return {
+    pages: [
+      {
+        path: "/inspect",
+        source: recorder,
+        howToSwitchOn: 'set the option "inspect" to true',
+        html: () => page("live"),
+      },
+      {
+        path: "/inspect/stately",
+        source: stately,
+        howToSwitchOn: 'set the option "inspect" to "stately"',
+        html: () => page("stately"),
+        frames: "https://stately.ai",
+      },
+    ],
+    record: async (option, directory, log) => {
+      try {
+        if (option === false) return undefined;
+        if (option === "stately") return { ...(await stately.record()), path: "/inspect/stately" };
+        return { ...recorder.record(directory), path: "/inspect" };
+      } catch (error) {
+        log.error("the live view cannot be started", { reason: errorMessage(error) });
+        return undefined;
+      }
+    },
+  };
+};
