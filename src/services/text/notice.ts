@@ -17,8 +17,7 @@ export interface ToolNames {
 }
 
 /** Writes the tool call that reads a task's result. */
-export const outputCall = (output: string, taskId: string): OwnText =>
-  own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;
+const outputCall = (output: string, taskId: string): OwnText => own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;
 
 /** The two parts of a notice. The user reads the visible part, the parent's model reads both. */
 export interface NoticeWords {

@@ -24,7 +24,7 @@ const COLLECT_FIRST =
   " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
 
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
-export const taskTool = (deps: ToolDeps): ToolDefinition =>
+const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
@@ -48,7 +48,7 @@ export const taskTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
-export const outputTool = (deps: ToolDeps): ToolDefinition =>
+const outputTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Get the status and result of a task.",
     args: {
@@ -73,7 +73,7 @@ export const outputTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
-export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel a running task.",
     args: { task_id: string().trim().describe("The session ID to cancel") },

@@ -11,7 +11,7 @@ import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
  * A reference to something that the subtask needs: a line of text, or an object whose values are such lines, as the
  * specification (from a system called Coauthor) has them.
  */
-export type ArtifactRef = string | Record<string, unknown>;
+type ArtifactRef = string | Record<string, unknown>;
 
 const isLine = (text: string): boolean => text.trim() !== "" && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 
@@ -40,7 +40,7 @@ const textOf = (ref: ArtifactRef): string | undefined => {
  * Writes the prompt of a subtask: the intent (without one, the title) and its artifacts.
  * @throws Error for a reference that cannot be written on one line.
  */
-export const promptOf = (title: string, intent: string | undefined, artifactRefs: ArtifactRef[]): string => {
+const promptOf = (title: string, intent: string | undefined, artifactRefs: ArtifactRef[]): string => {
   const lines = artifactRefs.map((ref) => {
     const line = textOf(ref);
     if (line !== undefined) return `- ${line}`;
@@ -78,7 +78,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
  * Creates `create_subtask_<agent>`: launches a subtask and waits until it has ended, even while the subtask waits for the
  * user.
  */
-export const subtaskTool = (
+const subtaskTool = (
   { engine }: ToolDeps,
   { name, description }: Subagent,
   onParentCancel: OnParentCancel,
@@ -119,7 +119,7 @@ export const subtaskTool = (
   });
 
 /** Creates `read_subtask`: reads more of a subtask's answer that was too long for one tool output. */
-export const readTool = ({ engine }: ToolDeps): ToolDefinition =>
+const readTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Read more of a subtask's truncated answer.",
     args: {

@@ -15,7 +15,7 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
     : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
 /** Creates `<prefix>_task`: launches or resumes a task. It returns as soon as the session exists, without waiting for a result. */
-export const taskTool = (deps: ToolDeps): ToolDefinition =>
+const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
@@ -61,7 +61,7 @@ export const taskTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
-export const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel running background tasks. Give exactly one argument.",
     args: { task_id: string().trim().optional(), batch_id: string().trim().optional(), all: boolean().optional() },
@@ -96,7 +96,7 @@ const id = () =>
     .refine((text) => text !== "", NOT_EMPTY);
 
 /** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
-export const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
+const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
     args: { task_id: id().optional(), batch_id: id().optional() },
