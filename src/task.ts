@@ -14,13 +14,19 @@ import { OpenUserRequest } from "./user-request.ts";
  * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
  * - slot: permission for a run to be worked on. A queued run has none; today each run is granted one at once.
  * - batch: the tasks of one parent that were launched by the same message, or under the same batch id.
+ * - fork: a task that begins with a copy of its parent's conversation.
+ * - result: the last text of the agent in a run.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
  * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
  * - user request: such a permission or question, open in the host until a person answers it.
+ * - session note: a message that is stored in a conversation and starts no turn.
+ * - reminder: a session note that names an agent's tasks to its model.
  * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
  *   a tool call that waited for the run (a waiter) returned the result.
+ * - wait: a tool call that stays open until a run ends, and delivers its result in place of a notice.
  * - outbox: the notices that one parent session is owed, and the prompt that delivers them.
  * - supervisor: the actor that spawns the actors of tasks and outboxes, and routes events between them and the host.
+ * - chart: a statechart of a task, an outbox or the supervisor: pure, and the only thing that decides.
  * - event: something that happened, as data. A chart accepts it, which is one step, or refuses it and changes nothing.
  * - effect: something that a chart wants done outside, as data. A service performs it and reports back with an event.
  * - journal: all events that a task's chart accepted, in order. Replayed from the origin, they lead to the snapshot.
@@ -30,6 +36,8 @@ import { OpenUserRequest } from "./user-request.ts";
  * - owner: the process, in one directory, that supervises a task that is not at rest. A task at rest has none.
  * - lease: how long an owner counts as alive after its last heartbeat.
  * - adopt, take over: become the owner of a task, or of a prompt under way, whose owner has ended.
+ * - orphaned launch: a launch that was cut off before its task was stored, with the session that was created for it.
+ * - remote command: what one process asks of the owner of a task, through the store.
  * - at rest: said of a task that has ended and whose parent is owed nothing. It has no actor.
  */
 
