@@ -25,8 +25,8 @@ const recording = (store: Store, recorded: Recorded, losesPrompts: () => boolean
     return store.commit(change);
   },
   adopt: (now, wants) => {
-    const estate = store.adopt(now, wants);
-    return losesPrompts() ? { ...estate, prompts: [] } : estate;
+    const abandoned = store.adopt(now, wants);
+    return losesPrompts() ? { ...abandoned, prompts: [] } : abandoned;
   },
 });
 

@@ -17,8 +17,11 @@ beforeEach(() => {
       return {
         ...store,
         adopt: (...given) => {
-          const estate = store.adopt(...given);
-          return { ...estate, prompts: estate.prompts.filter(({ parentSessionID }) => !lost.has(parentSessionID)) };
+          const abandoned = store.adopt(...given);
+          return {
+            ...abandoned,
+            prompts: abandoned.prompts.filter(({ parentSessionID }) => !lost.has(parentSessionID)),
+          };
         },
       };
     },
