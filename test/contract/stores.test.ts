@@ -7,9 +7,9 @@ import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
-import { createFaultyDisk } from "../services/store/faulty-database.ts";
 import { createRecordingLog, temporaryFolder } from "../services/store/folder-and-log.ts";
 import { ownerOf } from "../services/store/owners.ts";
+import { createFaultyDisk } from "../services/store/resilient/faulty-database.ts";
 import { describeStore } from "./store-contract.ts";
 
 const openDatabase = await loadSqlite();

@@ -11,7 +11,7 @@ import { COMMAND_LIFE_MS } from "../../../src/services/store/store.ts";
 import { noProgress } from "../../../src/task.ts";
 import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
-import { openResilient, readFile } from "./resilient.ts";
+import { openResilient, readFile } from "./resilient/open-resilient.ts";
 import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 

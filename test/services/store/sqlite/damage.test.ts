@@ -17,17 +17,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStore } from "../../../src/services/store/open-store.ts";
-import { createConnector } from "../../../src/services/store/sqlite/connect.ts";
-import { createStoreFile, dataFolder, restrictToOwner } from "../../../src/services/store/sqlite/database-file.ts";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import type { Store } from "../../../src/services/store/store.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { startChild } from "./child-process.ts";
-import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
-import { ownerOf } from "./owners.ts";
-import { openResilient, readFile } from "./resilient.ts";
-import { noticePrompt, type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
+import { openStore } from "../../../../src/services/store/open-store.ts";
+import { createConnector } from "../../../../src/services/store/sqlite/connect.ts";
+import { createStoreFile, dataFolder, restrictToOwner } from "../../../../src/services/store/sqlite/database-file.ts";
+import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import type { Store } from "../../../../src/services/store/store.ts";
+import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { startChild } from "../child-process.ts";
+import { createRecordingLog, temporaryFolder } from "../folder-and-log.ts";
+import { ownerOf } from "../owners.ts";
+import { openResilient, readFile } from "../resilient/open-resilient.ts";
+import { noticePrompt, type ScriptedTask, START, scriptTask } from "../scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 

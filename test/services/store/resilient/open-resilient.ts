@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openStore, type StoreOptions } from "../../../src/services/store/open-store.ts";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
-import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
-import type { Store } from "../../../src/services/store/store.ts";
-import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { openStore, type StoreOptions } from "../../../../src/services/store/open-store.ts";
+import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../../../src/services/store/store.ts";
+import { createVirtualClock, type VirtualClock } from "../../../fakes/virtual-clock.ts";
+import { createRecordingLog, type RecordingLog, temporaryFolder } from "../folder-and-log.ts";
+import { ownerOf } from "../owners.ts";
+import { START } from "../scripted-task.ts";
 import { createFaultyDisk, type FaultyDisk } from "./faulty-database.ts";
-import { createRecordingLog, type RecordingLog, temporaryFolder } from "./folder-and-log.ts";
-import { ownerOf } from "./owners.ts";
-import { START } from "./scripted-task.ts";
 
 const openDatabase = await loadSqlite();
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { startChild } from "./child.ts";
-import { type Served, serve, temporaryFolder } from "./served.ts";
+import { startChild } from "../child.ts";
+import { type Served, serve, temporaryFolder } from "../served.ts";
 
 const post = (path: string, { server }: Served, body: unknown = {}) =>
   fetch(`${server.url}${path}`, {

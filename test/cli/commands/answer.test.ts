@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { dateTime } from "../../src/cli/terminal.ts";
-import { shellCommand } from "../../src/services/text/user-request.ts";
-import type { OpenUserRequest } from "../../src/user-request.ts";
-import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
-import { commandHere, opencodeTaskchart } from "./command-line.ts";
+import { dateTime } from "../../../src/cli/terminal.ts";
+import { shellCommand } from "../../../src/services/text/user-request.ts";
+import type { OpenUserRequest } from "../../../src/user-request.ts";
+import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
+import { commandHere, opencodeTaskchart } from "../command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";
 

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { portsToTry } from "../../../src/services/http/server/listener.ts";
-import { occupy } from "./ports.ts";
-import { send } from "./raw.ts";
-import { serve } from "./served.ts";
+import { portsToTry } from "../../../../src/services/http/server/listener.ts";
+import { occupy } from "../ports.ts";
+import { send } from "../raw.ts";
+import { serve } from "../served.ts";
 
 const log = { info: () => undefined, error: () => undefined };
 

@@ -1,7 +1,12 @@
 import { connect, createServer } from "node:net";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { type Endpoint, type Endpoints, ownerIn, remoteUid } from "../../../src/services/http/access/socket-owner.ts";
+import {
+  type Endpoint,
+  type Endpoints,
+  ownerIn,
+  remoteUid,
+} from "../../../../src/services/http/access/socket-owner.ts";
 
 const HEAD =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                                                     ";

@@ -5,9 +5,9 @@ import {
   createBytesInFlight,
   createSseStream,
   MAX_UNREAD_BYTES,
-} from "../../../src/services/http/events/sse-stream.ts";
-import { hasBackpressure } from "../../../src/services/http/server/bun.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+} from "../../../../src/services/http/events/sse-stream.ts";
+import { hasBackpressure } from "../../../../src/services/http/server/bun.ts";
+import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 
 const PART = 64 * 1024;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { SourceUnavailable } from "../../../src/services/http/contract/status-source.ts";
-import { serve } from "./served.ts";
+import { SourceUnavailable } from "../../../../src/services/http/contract/status-source.ts";
+import { serve } from "../served.ts";
 
 test("an invalid parameter is a 400 that names it and says what is wrong", async () => {
   const { json } = await serve();

@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
-import { MAX_SUBSCRIBERS } from "../../../src/services/http/events/task-feed.ts";
-import { open, request } from "./raw.ts";
-import { serve } from "./served.ts";
+import { MAX_UNREAD_BYTES } from "../../../../src/services/http/events/sse-stream.ts";
+import { MAX_SUBSCRIBERS } from "../../../../src/services/http/events/task-feed.ts";
+import { open, request } from "../raw.ts";
+import { serve } from "../served.ts";
 
 /** Slightly longer than changes are gathered. */
 const MOMENT = 50;

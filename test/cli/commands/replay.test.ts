@@ -4,11 +4,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { temporaryFolder } from "../services/store/folder-and-log.ts";
-import { type ScriptedTaskOptions, scriptTask } from "../services/store/scripted-task.ts";
-import { createSharedDatabase } from "../services/store/shared-database.ts";
-import { opencodeTaskchart } from "./command-line.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { temporaryFolder } from "../../services/store/folder-and-log.ts";
+import { type ScriptedTaskOptions, scriptTask } from "../../services/store/scripted-task.ts";
+import { createSharedDatabase } from "../../services/store/shared-database.ts";
+import { opencodeTaskchart } from "../command-line.ts";
 
 const openDatabase = await loadSqlite();
 
@@ -139,7 +139,7 @@ attention none.
         prompts: [],
       });
     }
-    const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+    const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
     const child = spawn(process.execPath, [main, "replay", story.id, "--data", data], {
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { request, send } from "./raw.ts";
-import { type Served, serve } from "./served.ts";
+import { request, send } from "../raw.ts";
+import { type Served, serve } from "../served.ts";
 
 const errorOf = ({ body }: { body: string }) => JSON.parse(body.slice(body.indexOf("{"), body.lastIndexOf("}") + 1));
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { open, request, send } from "./raw.ts";
-import { type Served, serve } from "./served.ts";
+import { open, request, send } from "../raw.ts";
+import { type Served, serve } from "../served.ts";
 
 const MANY = 200;
 

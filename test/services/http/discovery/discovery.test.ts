@@ -4,12 +4,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startStatusServer } from "../../../src/services/http/server/status-server.ts";
-import { createFakeSource } from "../../fakes/status-source.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { type Child, startChild } from "./child.ts";
-import { occupy } from "./ports.ts";
-import { serve, temporaryFolder } from "./served.ts";
+import { startStatusServer } from "../../../../src/services/http/server/status-server.ts";
+import { createFakeSource } from "../../../fakes/status-source.ts";
+import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { type Child, startChild } from "../child.ts";
+import { occupy } from "../ports.ts";
+import { serve, temporaryFolder } from "../served.ts";
 
 const discovered = (folder: string): { pid: number; url: string } | undefined => {
   const path = join(folder, "server.json");

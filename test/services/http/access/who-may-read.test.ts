@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createAdmissions, type Reads } from "../../../src/services/http/access/admission.ts";
-import { startStatusServer } from "../../../src/services/http/server/status-server.ts";
-import { occupy } from "./ports.ts";
-import { request, send } from "./raw.ts";
-import { type Served, serve } from "./served.ts";
+import { createAdmissions, type Reads } from "../../../../src/services/http/access/admission.ts";
+import { startStatusServer } from "../../../../src/services/http/server/status-server.ts";
+import { occupy } from "../ports.ts";
+import { request, send } from "../raw.ts";
+import { type Served, serve } from "../served.ts";
 
 /** Everything that can be read, except for the health of the server. */
 const PATHS = [

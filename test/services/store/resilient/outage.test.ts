@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
-import type { FaultKind } from "../../../src/services/store/sqlite/database.ts";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import type { Store } from "../../../src/services/store/store.ts";
-import { noProgress } from "../../../src/task.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { HEARTBEAT_MS } from "../../../../src/services/store/ownership.ts";
+import type { FaultKind } from "../../../../src/services/store/sqlite/database.ts";
+import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import type { Store } from "../../../../src/services/store/store.ts";
+import { noProgress } from "../../../../src/task.ts";
+import { createMemory } from "../../../fakes/disk.ts";
+import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { temporaryFolder } from "../folder-and-log.ts";
+import { ownerOf } from "../owners.ts";
+import { noticePrompt, type ScriptedTask, START, scriptTask } from "../scripted-task.ts";
 import { createFaultyDisk } from "./faulty-database.ts";
-import { temporaryFolder } from "./folder-and-log.ts";
-import { ownerOf } from "./owners.ts";
-import { type OpenedStore, openResilient, readFile } from "./resilient.ts";
-import { noticePrompt, type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
+import { type OpenedStore, openResilient, readFile } from "./open-resilient.ts";
 
 const openDatabase = await loadSqlite();
 

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { type JournalReader, openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
-import { temporaryFolder } from "./folder-and-log.ts";
-import { scriptTask } from "./scripted-task.ts";
-import { createSharedDatabase } from "./shared-database.ts";
+import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import { type JournalReader, openJournalReader } from "../../../../src/services/store/sqlite/journal-reader.ts";
+import { migrations } from "../../../../src/services/store/sqlite/migrations.ts";
+import { temporaryFolder } from "../folder-and-log.ts";
+import { scriptTask } from "../scripted-task.ts";
+import { createSharedDatabase } from "../shared-database.ts";
 
 const KNOWN = migrations.length;
 const writable = await loadSqlite();
