@@ -46,10 +46,17 @@ export interface Simulation {
   look(): void;
 }
 
-/** True for a log line that reports a fault of the plugin; the death of a process is none. */
-const isFault = (line: string): boolean =>
-  /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(line) &&
-  !/the process has died|a fault in the call/.test(line);
+/**
+ * True for a log line that reports a fault of the plugin; the death of a process is none. Its message alone counts: what
+ * the host failed to do stands among the fields after it.
+ */
+const isFault = (line: string): boolean => {
+  const [message = ""] = line.split(" {", 1);
+  return (
+    /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(message) &&
+    !/the process has died|a fault in the call/.test(line)
+  );
+};
 
 export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): Simulation => {
   const sequence = createSequence();
