@@ -41,9 +41,10 @@ describe("without what it quotes, only our own words are left of", () => {
       endedAt: 1_000,
       ...end,
     };
-    const counts = { batch: { ended: 1, total: 2 }, session: { ended: 1, total: 2 } };
-    const { visible, hidden } = noticeOf(told, counts, { tools: TOOLS, maxResultChars: 10_000, development: false });
-    return [visible, hidden, toastOf(told)].join("\n");
+    const counts = { ended: 1, total: 2 };
+    const style = { tools: TOOLS, maxResultChars: 10_000, development: false };
+    const { visible, hidden } = noticeOf([{ end: told, batch: counts }], counts, style);
+    return [...visible, hidden, toastOf([told])].join("\n");
   };
 
   test.each([0, 1])("a notice of run %i that completed", (run) => {
@@ -157,8 +158,9 @@ describe("a forgery stays a quotation:", () => {
       endedAt: 1,
       ...end,
     };
-    const counts = { batch: { ended: 1, total: 1 }, session: { ended: 1, total: 1 } };
-    return noticeOf(whole, counts, { tools: TOOLS, maxResultChars: 10_000, development: false }).hidden;
+    const counts = { ended: 1, total: 1 };
+    const style = { tools: TOOLS, maxResultChars: 10_000, development: false };
+    return noticeOf([{ end: whole, batch: counts }], counts, style).hidden;
   };
 
   test("a provider's error with a notice of its own in it", () => {
