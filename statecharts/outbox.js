@@ -89,6 +89,7 @@ export const outbox = createMachine({
           "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
           "entry": [
             "clearDeadline",
+            "assign queuedBefore",
             {
               "type": "emitEffect"
             }
@@ -113,6 +114,13 @@ export const outbox = createMachine({
                 "target": "sending",
                 "description": "The parent's agent and model are known. The prompt is composed already.",
                 "actions": "assign sender"
+              },
+              {
+                "guard": "moreMayEnd",
+                "target": "reading",
+                "reenter": true,
+                "description": "The parent's agent and model are known. Runs ended meanwhile, and others have not yet: they may be about to.",
+                "actions": "assign readsAgain"
               },
               {
                 "guard": "hasQueued and in #open",
@@ -149,7 +157,7 @@ export const outbox = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "assign attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
+                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
               ],
               "description": "The prompt has its text and ids."
             }

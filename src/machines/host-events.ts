@@ -1,4 +1,22 @@
+import type { ModelRef } from "../task.ts";
 import type { HostError, UserRequest } from "./task/events.ts";
+
+/** One permission rule of a session. If several rules match, the last one applies. */
+export interface PermissionRule {
+  permission: string;
+  pattern: string;
+  action: "allow" | "deny" | "ask";
+}
+
+/** A session, with the agent and the model that it uses now. */
+export interface HostSession {
+  id: string;
+  parentID: string | undefined;
+  agent: string | undefined;
+  model: ModelRef | undefined;
+  permission: PermissionRule[];
+  title: string;
+}
 
 /** The part of a message that tells how a run stands. */
 export interface MessageInfo {
@@ -26,8 +44,8 @@ export type HostEvent =
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }
-  /** A session is a child of another. `isNew`: it was created just now. */
-  | { type: "child"; sessionID: string; parentID: string; isNew: boolean }
+  /** A session was created just now (`isNew`), or changed. */
+  | { type: "session"; sessionID: string; session: HostSession; isNew: boolean }
   /** A session's conversation was replaced by a summary, to make room. */
   | { type: "compacted"; sessionID: string }
   /** A message began or changed. */

@@ -9,12 +9,14 @@ const log = { info: () => undefined, error: () => undefined };
 /** The real table of effects, but for what is done: `perform` answers all effects but those that concern an actor. */
 export const createFakeEffects = (perform: Effects["perform"]): Effects => {
   const clock = createVirtualClock();
+  const host = createFakeHost(clock);
   const effects = createEffects({
-    host: createFakeHost(clock),
+    host,
     clock,
     log,
     bus: createEventBus<EngineEvents>(log),
     observedAnswers: { answerOf: () => undefined },
+    reads: host,
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     reportUndelivered: async () => undefined,
   });

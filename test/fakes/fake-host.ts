@@ -1,14 +1,6 @@
-import type { HostEvent, ToolCallStage } from "../../src/machines/host-events.ts";
+import type { HostEvent, HostSession, ToolCallStage } from "../../src/machines/host-events.ts";
 import type { HostError, Prompt } from "../../src/machines/task/events.ts";
-import type {
-  Host,
-  HostAgent,
-  HostFailure,
-  HostResult,
-  HostSession,
-  NewSession,
-  Toast,
-} from "../../src/services/host/host.ts";
+import type { Host, HostAgent, HostFailure, HostResult, NewSession, Toast } from "../../src/services/host/host.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
@@ -73,6 +65,8 @@ export interface FakeHost extends Host {
   /** Holds the answers to the next calls of this name until `release` is called. */
   holdNext(call: Call): { release(): void };
   emit(event: HostEvent): void;
+  /** Sends the event that describes a session as it is now. */
+  emitSession(sessionID: string, isNew?: boolean): void;
   /**
    * The child answers its newest prompt and becomes idle. The idle event is sent `idles` times; with `unwritten`, no event
    * reports the answer itself.
@@ -155,6 +149,9 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     if (event.type === "replied") openRequests.delete(event.requestID);
     listener(event);
   };
+
+  const emitSession = (sessionID: string, isNew = false) =>
+    emit({ type: "session", sessionID, session: publicPart(session(sessionID)), isNew });
 
   const settleRequest = (id: string, answer: Reply, stops = false): HostResult<void> => {
     const sessionID = openRequests.get(id);
@@ -356,6 +353,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       return { release: resolve };
     },
     emit,
+    emitSession,
     finish,
     step,
     fail,
@@ -401,7 +399,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
         count += 1;
         const id = `ses_${String(count).padStart(4, "0")}`;
         add(id, { ...given, habits: [...childHabits], created: given });
-        if (given.parentID) emit({ type: "child", sessionID: id, parentID: given.parentID, isNew: true });
+        emitSession(id, true);
         return ok({ id });
       }),
     fork: (id, messageID) =>

@@ -69,6 +69,7 @@ export const delivery = outboxSetup.createStateConfig({
       description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
       entry: [
         "clearDeadline",
+        assign({ queuedBefore: ({ context }) => context.queue.length }),
         {
           type: "emitEffect",
           params: ({ context: { parentSessionID, refusals } }) => ({
@@ -88,7 +89,18 @@ export const delivery = outboxSetup.createStateConfig({
             description: "The prompt is composed already.",
             actions: recordSender,
           },
-          { guard: and(["hasQueued", stateIn("#open")]), target: "composing", actions: recordSender },
+          {
+            guard: "moreMayEnd",
+            target: "reading",
+            reenter: true,
+            description: "Runs ended meanwhile, and others have not yet: they may be about to.",
+            actions: assign({ readsAgain: ({ context }) => context.readsAgain + 1 }),
+          },
+          {
+            guard: and(["hasQueued", stateIn("#open")]),
+            target: "composing",
+            actions: recordSender,
+          },
           { target: "gathering", description: "It can no longer be sent a prompt, or is owed nothing." },
         ],
         READ_FAILED: { target: "backingOff", actions: countAttempt },

@@ -28,7 +28,8 @@ export interface Sender {
 export type OutboxEffect =
   /**
    * Read the parent's agent and model. Reported by `PARENT_READ`, `READ_FAILED` or `PARENT_NOT_FOUND`. `wasRefused`: the
-   * host refused the prompt before, perhaps because its agent no longer exists; such a sender is to name none.
+   * host refused the prompt before, perhaps because its agent no longer exists; such a sender is to name none. Also shows
+   * how busy the host is: while many runs end together, its answer comes only after most of them.
    */
   | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
   /** Write the prompt for the queued notices and choose its ids. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`. */
@@ -55,7 +56,8 @@ export type OutboxEvent =
   | { type: "NOTICE_DUE"; at: number; end: RunResult }
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
-  | { type: "PARENT_READ"; at: number; sender: Sender }
+  /** `othersRun`: the parent has tasks whose runs have not ended. */
+  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean }
   | { type: "READ_FAILED"; at: number; message: string }
   | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
   | { type: "COMPOSE_FAILED"; at: number; message: string }
@@ -120,6 +122,10 @@ export interface OutboxContext {
   /** Prompts taken over from processes that have ended. They come before anything else. */
   adoptedPrompts: NoticePrompt[];
   sender: Sender | undefined;
+  /** How many ends were queued when the parent was last read. */
+  queuedBefore: number;
+  /** How often in a row the parent was read again because runs ended meanwhile. */
+  readsAgain: number;
   /** When the host stored the prompt, if it has said so. Epoch milliseconds, by the host's clock. */
   storedAt: number | undefined;
   /** How often sending or checking the prompt was tried; pauses grow with it. */

@@ -41,6 +41,7 @@ export const outboxMachine = outboxSetup.createMachine(
       prompt: undefined,
       adoptedPrompts: [],
       sender: undefined,
+      queuedBefore: 0,
       ...FRESH_ATTEMPTS,
       nextDeadline: undefined,
       parentReadyAt: undefined,
@@ -65,6 +66,10 @@ export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 /** True when the parent is owed nothing and no prompt is under way. */
 export const isIdle = ({ value, context }: OutboxSnapshot): boolean =>
   value.delivery === "closed" || (value.delivery === "idle" && context.queue.length === 0);
+
+/** True while it matters what the parent does: a prompt is under way, or the parent's work just failed. */
+export const watchesParent = ({ context }: OutboxSnapshot): boolean =>
+  context.prompt !== undefined || context.parentReadyAt !== undefined;
 
 /** Returns the prompts that are composed and not yet acknowledged. */
 export const pendingPrompts = ({ context: { prompt, adoptedPrompts } }: OutboxSnapshot): NoticePrompt[] =>

@@ -15,6 +15,8 @@ export const OUTBOX_LIMITS = {
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
   firstSearch: 5_000,
   longestSearch: 600_000,
+  /** How often the parent is read again for runs that ended meanwhile, so that a notice waits for 6 answers at most. */
+  readsAgain: 5,
   /** How often in a row a prompt is refused before it is given up. Once in these it is sent without a vanished agent. */
   refusals: 3,
 } as const;
@@ -67,6 +69,12 @@ export const outboxSetup = setup({
     due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
     parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
+    /** Runs are ending one after the other: the next one may be about to. */
+    moreMayEnd: ({ context, event }) =>
+      event.type === "PARENT_READ" &&
+      event.othersRun &&
+      context.queue.length > context.queuedBefore &&
+      context.readsAgain < OUTBOX_LIMITS.readsAgain,
     /**
      * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
      * after ours was stored, since message ids ascend and every step sees all messages.
@@ -109,6 +117,7 @@ export const showToasts = outboxSetup.enqueueActions(({ context: { parentSession
 
 /** The counts and records of a prompt for which nothing has been tried yet. */
 export const FRESH_ATTEMPTS = {
+  readsAgain: 0,
   attempts: 0,
   notFoundCount: 0,
   refusals: 0,

@@ -8,6 +8,7 @@ import type { Adoption } from "../recovery/adoption.ts";
 import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
 import type { ObservedAnswers } from "../runtime/observed-answers.ts";
+import type { ObservedSessions } from "../runtime/observed-sessions.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SessionTree } from "../runtime/session-tree.ts";
@@ -19,6 +20,7 @@ export interface HostEventReceivers {
   clock: Clock;
   progress: ProgressLog;
   observedAnswers: ObservedAnswers;
+  observedSessions: ObservedSessions;
   waits: Waits;
   opening: DirectoryOpening;
   adoption: Adoption;
@@ -40,14 +42,14 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { reminders, notes, sessionTree, userRequests } = receivers;
+  const { observedSessions, reminders, notes, sessionTree, userRequests } = receivers;
 
   const routes: Routes = {
     busy: [],
     idle: [],
     error: [],
     deleted: [],
-    child: [],
+    session: [],
     compacted: [],
     message: [],
     text: [],
@@ -69,6 +71,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     const task = runtime.snapshotOf(event.sessionID);
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
+  on(["session", "deleted"], observedSessions.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // Whether the process stays decides whether adoption may begin.
@@ -76,13 +79,13 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["busy"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
 
   on(["busy", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
-    if (runtime.supervises(event.sessionID)) runtime.dispatch({ type: "HOST", at, event });
+    if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });
   });
 
   // Then what is done for agents and people, which depends on the charts' new states.
   on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
   on(["idle"], notes.onHostEvent);
-  on(["child", "deleted"], sessionTree.onHostEvent);
+  on(["session", "deleted"], sessionTree.onHostEvent);
   on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);
   // Last, when all others have taken the event, the tasks of the session are removed.
   on(["deleted"], ({ sessionID }) => bus.emit("sessionDeleted", { sessionID }));

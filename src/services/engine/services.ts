@@ -26,7 +26,9 @@ import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
 import { createEffects } from "../runtime/effects/effects.ts";
 import type { EngineEvents } from "../runtime/engine-events.ts";
+import { createHostReads } from "../runtime/host-reads.ts";
 import { createObservedAnswers } from "../runtime/observed-answers.ts";
+import { createObservedSessions } from "../runtime/observed-sessions.ts";
 import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
@@ -88,6 +90,8 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   // What is known in addition to the charts.
   const progress = createProgressLog();
   const observedAnswers = createObservedAnswers();
+  const observedSessions = createObservedSessions();
+  const reads = createHostReads(host, observedSessions.sessionOf, store.isAlone);
   const noticeRepair = createNoticeRepair();
   const sessionTree = createSessionTree(store, host);
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
@@ -97,6 +101,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     ...platform,
     bus,
     observedAnswers,
+    reads,
     composeNotice: ({ parentSessionID, queue }) => {
       const prompt = composeNotice(queue, store, ids, options.notice);
       noticeRepair.expect(parentSessionID, prompt);
@@ -135,6 +140,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const sessions = createSessionFactory({ ...platform, forkSources, orphanedLaunches, forksUnderWay });
   const launches = createLaunches({
     ...charts,
+    reads,
     maxDepth,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
     loadAncestors,
@@ -185,7 +191,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // What connects them.
   const services = { ...charts, bus, opening, waits, cancellation, launches, adoption, notes, reminders, userRequests };
-  const knowledge = { observedAnswers, noticeRepair, sessionTree, orphanedLaunches };
+  const knowledge = { observedAnswers, observedSessions, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge });
 

@@ -1,5 +1,5 @@
 // ADR-028 in docs/decisions.md
-import type { ToolCallStage } from "../../machines/host-events.ts";
+import type { HostSession, PermissionRule, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import type { ModelRef } from "../../task.ts";
@@ -30,23 +30,6 @@ export interface HostAgent {
   /** True for the host's own helpers, such as the one that writes titles: neither people nor models can choose them. */
   hidden: boolean;
   model: ModelRef | undefined;
-}
-
-/** One permission rule of a session. If several rules match, the last one applies. */
-export interface PermissionRule {
-  permission: string;
-  pattern: string;
-  action: "allow" | "deny" | "ask";
-}
-
-/** A session, with the agent and the model that it uses now. */
-export interface HostSession {
-  id: string;
-  parentID: string | undefined;
-  agent: string | undefined;
-  model: ModelRef | undefined;
-  permission: PermissionRule[];
-  title: string;
 }
 
 /** A session as an entry of a list. */

@@ -1,7 +1,7 @@
 import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../user-request.ts";
-import { isOwnText, readMessage, toolCallStage } from "./opencode-messages.ts";
+import { isOwnText, readMessage, toHostSession, toolCallStage } from "./opencode-messages.ts";
 import { readError } from "./sdk-client.ts";
 
 /** An event as the host publishes it. The plugin package exports an older type, which lacks some events. */
@@ -51,9 +51,8 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
     }
     case "session.created":
     case "session.updated": {
-      const { id, parentID } = event.properties.info;
-      const isNew = event.type === "session.created";
-      return parentID ? { type: "child", sessionID: id, parentID, isNew } : undefined;
+      const session = toHostSession(event.properties.info);
+      return { type: "session", sessionID: session.id, session, isNew: event.type === "session.created" };
     }
     case "session.compacted":
       return { type: "compacted", sessionID: event.properties.sessionID };

@@ -4,6 +4,7 @@ import {
   readMessageWithText,
   stagesOfCall,
   toForkedMessage,
+  toHostSession,
   toModelRef,
   toPromptBody,
   toSpokenParts,
@@ -37,16 +38,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         })),
       ),
     session: async (sessionID) =>
-      mapResult(await callSdk((signal) => client.session.get({ sessionID }, { signal })), (session) => ({
-        id: session.id,
-        parentID: session.parentID ?? undefined,
-        agent: session.agent ?? undefined,
-        model: session.model
-          ? toModelRef(session.model.providerID, session.model.id, session.model.variant)
-          : undefined,
-        permission: session.permission ?? [],
-        title: session.title,
-      })),
+      mapResult(await callSdk((signal) => client.session.get({ sessionID }, { signal })), toHostSession),
     createSession: async ({ model, ...session }) =>
       mapResult(
         await callSdk(

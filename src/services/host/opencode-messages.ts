@@ -1,19 +1,32 @@
-import type { AssistantMessage, Message, Part, TextPart, ToolPart } from "@opencode-ai/sdk/v2/client";
-import type { MessageInfo, ToolCallStage } from "../../machines/host-events.ts";
+import type { AssistantMessage, Message, Part, Session, TextPart, ToolPart } from "@opencode-ai/sdk/v2/client";
+import type { HostSession, MessageInfo, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
 import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
 import { readError } from "./sdk-client.ts";
 
-/** Returns the variant to spread into a model, if there is one: the host sends `null` or nothing for none. */
+/** What the host says of a session whose model has no variant. Sent back, it would count as a change of the session. */
+const NO_VARIANT = "default";
+
+/** Returns the variant to spread into a model, if there is one: the host sends `null`, "default" or nothing for none. */
 export const variantField = (variant: string | null | undefined): { variant?: string } =>
-  typeof variant === "string" ? { variant } : {};
+  typeof variant === "string" && variant !== NO_VARIANT ? { variant } : {};
 
 /** Reads a model of the host. */
 export const toModelRef = (providerID: string, modelID: string, variant: string | null | undefined): ModelRef => ({
   providerID,
   modelID,
   ...variantField(variant),
+});
+
+/** Reads a session of the host. */
+export const toHostSession = ({ id, parentID, agent, model, permission, title }: Session): HostSession => ({
+  id,
+  parentID: parentID ?? undefined,
+  agent: agent ?? undefined,
+  model: model ? toModelRef(model.providerID, model.id, model.variant) : undefined,
+  permission: permission ?? [],
+  title,
 });
 
 const assistantFields = (info: AssistantMessage) => ({

@@ -1,5 +1,6 @@
 import type { PluginInput } from "@opencode-ai/plugin";
 import { createOpencodeClient, type OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { systemClock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { HostFailure, HostResult } from "./host.ts";
 
@@ -56,16 +57,21 @@ export const callSdk = async <T>(
   call: (signal: AbortSignal) => Promise<SdkResponse<T>>,
   timeoutMs = CALL_TIMEOUT_MS,
 ): Promise<HostResult<T | undefined>> => {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const timedOut = new Promise<never>((_, reject) => {
-    timeout.addEventListener("abort", () => reject(new Error(`no answer within ${timeoutMs} ms`)));
+  const timeout = new AbortController();
+  const timedOut = Promise.withResolvers<never>();
+  const cancelTimer = systemClock.after(timeoutMs, () => {
+    timedOut.reject(new Error(`no answer within ${timeoutMs} ms`));
+    timeout.abort();
   });
   try {
-    const { data, error, response } = await Promise.race([call(timeout), timedOut]);
+    const { data, error, response } = await Promise.race([call(timeout.signal), timedOut.promise]);
     if (error === undefined) return { ok: true, value: data };
     return { ok: false, failure: failureOf(error, response?.status) };
   } catch (error) {
     return { ok: false, failure: { kind: "unavailable", name: "Unreachable", message: errorMessage(error) } };
+  } finally {
+    // Not left to fire: until then it would keep what the call holds.
+    cancelTimer();
   }
 };
 

@@ -1,7 +1,9 @@
 // ADR-044 in docs/decisions.md
+import type { HostSession, PermissionRule } from "../../machines/host-events.ts";
 import { type ModelRef, shortDescription, type Task } from "../../task.ts";
-import type { Host, HostAgent, HostSession, PermissionRule } from "../host/host.ts";
+import type { HostAgent } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
+import type { HostReads } from "../runtime/host-reads.ts";
 import { join, nameOf, own, quoteLine } from "../text/own-text.ts";
 
 /** A request to launch a task: what to do, and who asks for it. */
@@ -37,7 +39,7 @@ export interface LaunchPlan {
 
 /** What a launch is checked against. */
 export interface LaunchRules {
-  host: Host;
+  reads: HostReads;
   /** How many levels deep tasks may launch tasks. */
   maxDepth: number;
   /** Returns the tasks that a session works for, nearest first. */
@@ -57,8 +59,8 @@ const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
 /** Finds an agent by its name, ignoring the host's own helpers. */
-const findAgent = async (host: Host, name: string): Promise<Outcome<HostAgent>> => {
-  const agents = await host.agents();
+const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAgent>> => {
+  const agents = await reads.agents();
   if (!agents.ok)
     return fail(
       own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
@@ -82,7 +84,7 @@ const findAgent = async (host: Host, name: string): Promise<Outcome<HostAgent>> 
  * @throws whatever `permit` throws
  */
 export const planLaunch = async (
-  { host, maxDepth, ancestorTasks, loadAncestors }: LaunchRules,
+  { reads, maxDepth, ancestorTasks, loadAncestors }: LaunchRules,
   request: LaunchRequest,
 ): Promise<Outcome<LaunchPlan>> => {
   const description = shortDescription(request.description);
@@ -93,10 +95,10 @@ export const planLaunch = async (
       own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
     );
   }
-  const agent = await findAgent(host, request.agent);
+  const agent = await findAgent(reads, request.agent);
   if (!agent.ok) return agent;
   await request.permit();
-  const parent = await host.session(request.parentSessionID);
+  const parent = await reads.session(request.parentSessionID);
   if (!parent.ok)
     return fail(
       own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,

@@ -8,11 +8,10 @@ import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 
-/** What the charts did and ask for, since the last `drain`. */
+/** What the charts did since the last `drain`. */
 export interface Transitions {
   /** Each event that a task accepted, with the snapshot that followed. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
-  effects: Effect[];
   /** The outboxes that took a step, by parent, with their newest snapshots. */
   outboxes: Map<string, OutboxSnapshot>;
   /** Parents whose outbox has nothing left to deliver. */
@@ -34,6 +33,8 @@ export interface ActorSystem {
   feed(event: SupervisorEvent): void;
   /** Returns what has happened since the last call, and forgets it. */
   drain(): Transitions;
+  /** Returns what the charts have asked for since the last call, and forgets it. */
+  takeEffects(): Effect[];
   /** The snapshots of live tasks by id. */
   tasks: ReadonlyMap<string, TaskSnapshot>;
   /** The snapshots of outboxes that have taken a step, by parent session id. */
@@ -86,13 +87,14 @@ const guarded = (inspect: Inspect, log: Log): Inspect => {
   };
 };
 
-const noTransitions = (): Transitions => ({ steps: [], effects: [], outboxes: new Map(), idleOutboxes: [] });
+const noTransitions = (): Transitions => ({ steps: [], outboxes: new Map(), idleOutboxes: [] });
 
 /** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
 export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
   const tasks = new Map<string, TaskSnapshot>();
   const outboxes = new Map<string, OutboxSnapshot>();
   let transitions = noTransitions();
+  let effects: Effect[] = [];
 
   const machine = supervisorMachine.provide({
     actors: {
@@ -108,7 +110,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
         if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
       }),
     },
-    actions: { perform: (_, effect) => void transitions.effects.push(effect) },
+    actions: { perform: (_, effect) => void effects.push(effect) },
   });
 
   const start = () => {
@@ -155,6 +157,11 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
       const drained = transitions;
       transitions = noTransitions();
       return drained;
+    },
+    takeEffects: () => {
+      const taken = effects;
+      effects = [];
+      return taken;
     },
     tasks,
     outboxes,

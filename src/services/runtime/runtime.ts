@@ -1,5 +1,6 @@
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
-import { isIdle, type OutboxSnapshot, pendingPrompts } from "../../machines/outbox/machine.ts";
+import { isIdle, type OutboxSnapshot, pendingPrompts, watchesParent } from "../../machines/outbox/machine.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
@@ -36,8 +37,8 @@ export interface Runtime extends Charts {
   /** The snapshot of a live task; undefined when it is at rest or unknown. */
   snapshotOf(taskId: string): TaskSnapshot | undefined;
   liveTasks(): TaskSnapshot[];
-  /** True for the session of a live task and for a parent that has an outbox. */
-  supervises(sessionID: string): boolean;
+  /** False for an event of the host that no task and no outbox could do anything with: most are of that kind. */
+  concerns(event: HostEvent): boolean;
   /** The message id of the notice that was composed for this parent and is not acknowledged yet. */
   pendingPrompt(parentSessionID: string): string | undefined;
   /**
@@ -170,12 +171,33 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return taskId !== undefined && taskIds.includes(taskId);
   };
 
+  /** Gives the charts the answer to an effect where it is known without asking or doing anything. False where it is not. */
+  const answerIfKnown = (effect: Effect): boolean => {
+    try {
+      const answer = effects.know(effect, charts);
+      if (answer) actors.feed(answer);
+      return answer !== undefined;
+    } catch (error) {
+      reportEffectFault(effect, errorMessage(error));
+      return true;
+    }
+  };
+
+  /** Drains the charts. The steps that follow from known answers are stored with those that led to them. */
+  const drain = (): Transitions & { effects: Effect[] } => {
+    const open: Effect[] = [];
+    for (let asked = actors.takeEffects(); asked.length > 0; asked = actors.takeEffects()) {
+      open.push(...asked.filter((effect) => !answerIfKnown(effect)));
+    }
+    return { ...actors.drain(), effects: open };
+  };
+
   /** Stores all steps before it carries out their effects: a process that dies may repeat an effect, but loses none. */
   const flush = () => {
     if (isFlushing) return;
     isFlushing = true;
     try {
-      for (let transitions = actors.drain(); !isEmpty(transitions); transitions = actors.drain()) {
+      for (let transitions = drain(); !isEmpty(transitions); transitions = drain()) {
         const { changed, lost } = commit(transitions);
         releaseTasks(lost);
         const kept = changed.filter(({ sessionID }) => !lost.includes(sessionID));
@@ -257,7 +279,14 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return false;
   };
 
-  const charts: Charts = { awaitsTasks, restartActor };
+  const hasRunningTasks = (parentSessionID: string): boolean => {
+    for (const { context } of tasks.values()) {
+      if (context.facts.parentSessionID === parentSessionID && context.completedAt === undefined) return true;
+    }
+    return false;
+  };
+
+  const charts: Charts = { awaitsTasks, hasRunningTasks, restartActor };
 
   return {
     dispatch,
@@ -272,7 +301,13 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     },
     snapshotOf: (taskId) => tasks.get(taskId),
     liveTasks: () => [...tasks.values()],
-    supervises: actors.supervises,
+    concerns: ({ type, sessionID }) => {
+      if (type === "error" || type === "deleted") return actors.supervises(sessionID);
+      if (tasks.has(sessionID) && (type === "idle" || type === "asked" || type === "replied")) return true;
+      const outbox = outboxes.get(sessionID);
+      const isOfParent = type === "busy" || type === "idle" || type === "message";
+      return isOfParent && outbox !== undefined && watchesParent(outbox);
+    },
     ...charts,
     pendingPrompt: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     restore,
@@ -291,5 +326,5 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   };
 };
 
-const isEmpty = ({ steps, effects, outboxes, idleOutboxes }: Transitions): boolean =>
+const isEmpty = ({ steps, effects, outboxes, idleOutboxes }: Transitions & { effects: Effect[] }): boolean =>
   steps.length === 0 && effects.length === 0 && outboxes.size === 0 && idleOutboxes.length === 0;

@@ -13,7 +13,13 @@ export interface SessionTree {
   wasCreatedHere(sessionID: string): boolean;
 }
 
-/** Number of child sessions that are remembered: a hundred times what one conversation has. */
+/** `parentID` is undefined for a session that has no parent. `isNew`: it was created during the life of this process. */
+interface KnownSession {
+  parentID: string | undefined;
+  isNew: boolean;
+}
+
+/** Number of sessions that are remembered: a hundred times what one conversation has. */
 const MAX_REMEMBERED = 10_000;
 
 /**
@@ -21,16 +27,16 @@ const MAX_REMEMBERED = 10_000;
  * by asking the host.
  */
 export const createSessionTree = (store: Store, host: Host): SessionTree => {
-  const known = new Map<string, { parentID: string; isNew: boolean }>();
+  const known = new Map<string, KnownSession>();
 
   const parentOf = (sessionID: string): string | undefined =>
     store.get(sessionID)?.task.parentSessionID ?? known.get(sessionID)?.parentID;
 
   const wasCreatedHere = (sessionID: string): boolean => known.get(sessionID)?.isNew ?? false;
 
-  const remember = (sessionID: string, child: { parentID: string; isNew: boolean }) => {
+  const remember = (sessionID: string, session: KnownSession) => {
     known.delete(sessionID);
-    known.set(sessionID, child);
+    known.set(sessionID, session);
     const [oldest] = known.keys();
     if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
   };
@@ -46,19 +52,22 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
   return {
     onHostEvent: (event) => {
       if (event.type === "deleted") known.delete(event.sessionID);
-      if (event.type !== "child") return;
-      const { sessionID, parentID } = event;
-      remember(sessionID, { parentID, isNew: event.isNew || wasCreatedHere(sessionID) });
+      if (event.type !== "session") return;
+      const { sessionID, session, isNew } = event;
+      remember(sessionID, { parentID: session.parentID, isNew: isNew || wasCreatedHere(sessionID) });
     },
     ancestors,
     loadAncestors: async (sessionID) => {
       for (;;) {
         const chain = ancestors(sessionID);
         const top = chain.at(-1) ?? sessionID;
+        if (known.has(top)) return;
         const session = await host.session(top);
-        const parentID = session.ok ? session.value.parentID : undefined;
-        if (parentID === undefined || chain.includes(parentID)) return;
+        if (!session.ok) return;
+        const { parentID } = session.value;
+        // A session keeps its parent, or the lack of one, for as long as it exists.
         remember(top, { parentID, isNew: wasCreatedHere(top) });
+        if (parentID === undefined || chain.includes(parentID)) return;
       }
     },
     wasCreatedHere,

@@ -199,6 +199,8 @@ export interface Store extends TaskHistory {
   isOwnedElsewhere(taskId: string): boolean;
   /** True when a living process could act on the task: it supervises the task, or has the task's directory open. */
   isAttended(taskId: string): boolean;
+  /** True when this is the only living owner: no other process, and no other directory of this one, shares the store. */
+  isAlone(): boolean;
   /** Takes ownership of a task at rest. False when another process owns it, or it does not exist. */
   claim(taskId: string): boolean;
   /** Gives up ownership of a claimed task to which nothing happened. */

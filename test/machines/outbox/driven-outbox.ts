@@ -27,7 +27,7 @@ export const promptOf = (messageID: string, ...taskIds: string[]): NoticePrompt 
 });
 
 const usual: { [Type in OutboxEvent["type"]]?: Partial<Extract<OutboxEvent, { type: Type }>> } = {
-  PARENT_READ: { sender: { agent: "build", model: undefined } },
+  PARENT_READ: { sender: { agent: "build", model: undefined }, othersRun: false },
   READ_FAILED: { message: "no" },
   SEND_REFUSED: { message: "no" },
   CHECKED: { storedAt: undefined, standing: "pending" },

@@ -72,9 +72,9 @@ const walk = (chooses: Choose[]): Step[] => {
 /** Events with the id of the prompt under way, or of another; any of the kinds that the outside can bring. */
 const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_BUSY", at }),
-  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
-  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
-  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
   (_, at) => ({ type: "READ_FAILED", at, message: "no" }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
@@ -164,7 +164,7 @@ test("the walks of these properties come to every state", () => {
 
 test("an end that is owed already, or on its way, is not owed once more", () => {
   const owe: Choose = (_, at) => ({ type: "NOTICE_DUE", at, end: end("ses_1") });
-  const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER });
+  const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false });
   const [twice, formed] = [walk([owe, owe]), walk([owe, read, owe])];
   expect(twice.at(-1)?.after.context.queue).toHaveLength(1);
   expect(formed.at(-1)?.after.context).toMatchObject({ queue: [], prompt: { runs: [{ taskId: "ses_1" }] } });

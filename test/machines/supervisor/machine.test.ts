@@ -50,7 +50,12 @@ const noticeSentToLead = () => {
   supervisor.launch(LEAD, PERSON);
   supervisor.launch(HELP, LEAD);
   supervisor.answer(HELP);
-  supervisor.tellOutbox(LEAD, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
+  supervisor.tellOutbox(LEAD, {
+    type: "PARENT_READ",
+    at,
+    sender: { agent: "build", model: undefined },
+    othersRun: false,
+  });
   supervisor.tellOutbox(LEAD, { type: "COMPOSED", at, prompt: promptOf("msg_1", HELP) });
   supervisor.tellOutbox(LEAD, { type: "SENT", at, messageID: "msg_1" });
   return supervisor;
@@ -116,7 +121,12 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   supervisor.launch(HELP, PERSON);
   supervisor.launch("ses_helper", LEAD);
   supervisor.answer(LEAD);
-  supervisor.tellOutbox(PERSON, { type: "PARENT_READ", at, sender: { agent: "build", model: undefined } });
+  supervisor.tellOutbox(PERSON, {
+    type: "PARENT_READ",
+    at,
+    sender: { agent: "build", model: undefined },
+    othersRun: false,
+  });
   supervisor.taken();
   supervisor.tellOutbox(PERSON, { type: "COMPOSED", at, prompt: null as never });
   expect(supervisor.taken()).toMatchObject([{ type: "actorFailed", id: outboxId(PERSON) }]);

@@ -114,6 +114,7 @@ const outboxEvents: Events<OutboxEvent> = {
   PARENT_READ: fc.record({
     at,
     sender: fc.record({ agent: fc.option(text, { nil: undefined }), model: fc.constant(undefined) }),
+    othersRun: fc.boolean(),
   }),
   READ_FAILED: fc.record({ at, message: text }),
   COMPOSED: fc.record({ at, prompt }),

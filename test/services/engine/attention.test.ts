@@ -30,7 +30,7 @@ const ask = async (stage: Stage, sessionID: string, request = PERMISSION) => {
 /** A session that a child's agent made with the host's own means. */
 const below = (stage: Stage, sessionID: string, parentID: string) => {
   stage.host.addSession(sessionID, { parentID, habit: "work" });
-  stage.host.emit({ type: "child", sessionID, parentID, isNew: true });
+  stage.host.emitSession(sessionID, true);
 };
 
 /** What was left for the person in a conversation. */
@@ -267,7 +267,7 @@ describe("where nobody can answer", () => {
     const stage = createStage({ isHeadless: true });
     const plain = await stage.launch();
     below(stage, "ses_helper", plain);
-    stage.host.emit({ type: "child", sessionID: "ses_helper", parentID: plain, isNew: false });
+    stage.host.emitSession("ses_helper");
     await ask(stage, plain);
     await ask(stage, "ses_helper", { ...PERMISSION, id: "per_2" });
     expect(stage.host.rejected).toEqual([]);

@@ -34,7 +34,8 @@ const doEverything = async (stage: Stage): Promise<void> => {
   if (first) Object.assign(first, { text: "long ".repeat(1_000), toolResult: true });
   await step(() => stage.launch({ prompt: "one" }));
   await step(() => stage.launch({ prompt: "two", fork: true }));
-  await step(() => host.emit({ type: "child", sessionID: "ses_below", parentID: idOf(0), isNew: true }));
+  host.addSession("ses_below", { parentID: idOf(0) });
+  await step(() => host.emitSession("ses_below", true));
   await step(() => host.emit({ type: "asked", sessionID: idOf(0), request }));
   await step(() => stage.call("output", { task_id: idOf(0), full_session: true }));
   await step(() => stage.call("cancel", { task_id: idOf(0) }));

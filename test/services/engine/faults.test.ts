@@ -146,6 +146,7 @@ describe("a host call that fails", () => {
     stage.host.finish(id, "12");
     await settled();
     expect(stage.notices()).toHaveLength(1);
+    await stage.clock.advance(1_500);
     expect(stage.logged.join("\n")).toContain("a toast could not be shown");
   });
 

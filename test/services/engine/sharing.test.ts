@@ -32,6 +32,7 @@ const sentAndCutOff = async () => {
 
 test("a toast that a process showed is not shown again by the one that takes its notice over", async () => {
   const { stage } = await sentAndCutOff();
+  await stage.clock.advance(600);
   expect(stage.host.toasts).toHaveLength(1);
   await stage.restart();
   await stage.clock.advance(600_000);

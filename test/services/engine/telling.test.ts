@@ -31,14 +31,16 @@ describe("a notice", () => {
     await stage.clock.advance(1_000);
     const parts = stage.host.at(PARENT).prompts[0]?.parts ?? [];
     expect(parts.map(({ id }) => id)).toEqual(parts.map(({ id }) => id).toSorted());
-    expect(parts.map(({ synthetic }) => synthetic)).toEqual([false, true, false, true]);
+    expect(parts.map(({ synthetic }) => synthetic)).toEqual([false, false, true]);
   });
 
-  test("goes with a toast, one for each end and none for a second sending", async () => {
+  test("goes with one toast, once the parent has begun to answer, and none for a second sending", async () => {
     const stage = createStage();
     const id = await stage.launch({ description: "count files" });
     stage.host.habits(PARENT, "lose", "reply");
     stage.host.finish(id, "12");
+    await stage.clock.advance(1_499);
+    expect(stage.host.toasts).toEqual([]);
     await stage.clock.advance(60_000);
     expect(stage.host.toasts).toEqual([
       { message: expect.stringContaining('✓ Agent "count files" finished'), variant: "success" },
@@ -198,7 +200,7 @@ test("one prompt at a time goes to a parent, with all that is owed by then", asy
   expect(stage.host.calls.filter((call) => call === "prompt")).toHaveLength(tasks.length + 1);
   hold.release();
   await settled();
-  expect(stage.notices().map((parts) => parts.length)).toEqual([2, 4]);
+  expect(stage.notices().map((parts) => parts.length)).toEqual([2, 3]);
 });
 
 test("a hundred ends in one prompt share what a prompt may carry", async () => {
@@ -209,10 +211,10 @@ test("a hundred ends in one prompt share what a prompt may carry", async () => {
   for (const id of tasks) stage.host.finish(id, "x".repeat(9_000));
   await stage.clock.advance(1_000);
   const parts = stage.notices().flat();
-  expect(parts).toHaveLength(200);
+  expect(parts).toHaveLength(101);
   const length = parts.reduce((sum, { text }) => sum + text.length, 0);
   expect(length).toBeLessThan(200_000);
-  expect(parts[1]?.text).toContain("The first 1000 of 9000 characters. Read all:");
+  expect(parts.at(-1)?.text.match(/The first 1000 of 9000 characters. Read all:/g)).toHaveLength(100);
 });
 
 describe("progress", () => {

@@ -4,6 +4,9 @@ import { type OpencodeEvent, readEvent } from "../../../src/services/host/openco
 const AT = 7;
 const read = (type: string, properties: unknown) => readEvent({ id: "evt", type, properties } as OpencodeEvent, AT);
 
+const DENIED = { permission: "bash", pattern: "*", action: "deny" } as const;
+const SESSION = { id: "s", parentID: undefined, agent: undefined, model: undefined, permission: [], title: "t" };
+
 test.each([
   ["session.idle", { sessionID: "s" }, { type: "idle", sessionID: "s" }],
   ["session.status", { sessionID: "s", status: { type: "busy" } }, { type: "busy", sessionID: "s" }],
@@ -93,15 +96,27 @@ test.each([
   ],
   [
     "session.updated",
-    { info: { id: "s", parentID: "p" } },
-    { type: "child", sessionID: "s", parentID: "p", isNew: false },
+    { info: { id: "s", parentID: "p", title: "t" } },
+    { type: "session", sessionID: "s", session: { ...SESSION, parentID: "p" }, isNew: false },
   ],
   [
     "session.created",
-    { info: { id: "s", parentID: "p" } },
-    { type: "child", sessionID: "s", parentID: "p", isNew: true },
+    {
+      info: {
+        id: "s",
+        title: "t",
+        agent: "plan",
+        model: { providerID: "p", id: "m", variant: "default" },
+        permission: [DENIED],
+      },
+    },
+    {
+      type: "session",
+      sessionID: "s",
+      session: { ...SESSION, agent: "plan", model: { providerID: "p", modelID: "m" }, permission: [DENIED] },
+      isNew: true,
+    },
   ],
-  ["session.created", { info: { id: "s" } }, undefined],
   ["session.compacted", { sessionID: "s" }, { type: "compacted", sessionID: "s" }],
   [
     "permission.replied",
@@ -142,7 +157,6 @@ test.each([
   ["an error of no session, as of a plugin that does not load", "session.error", { error: { name: "X" } }],
   ["a text that a machine added", "message.part.updated", { sessionID: "s", part: { type: "text", synthetic: true } }],
   ["a reasoning part", "message.part.updated", { sessionID: "s", part: { type: "reasoning", text: "hm" } }],
-  ["a new session", "session.created", { sessionID: "s", info: { id: "s" } }],
   ["a kind of event that is not known yet", "session.teleported", {}],
 ])("%s means nothing to us", (_, type, properties) => {
   expect(read(type, properties)).toBeUndefined();

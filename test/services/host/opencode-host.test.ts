@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Host } from "../../../src/services/host/host.ts";
 import { createOpencodeHost } from "../../../src/services/host/opencode-host.ts";
 import { planFork } from "../../../src/services/launch/fork-plan.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
 
 /** The adapter over a network in which `fetch` answers every request. */
 const hostOver = (fetch: (request: Request) => Promise<Response>): Host =>
@@ -75,6 +76,13 @@ describe.each(Object.entries(CALLS))("%s", (_, call) => {
   });
 });
 
+test("a model without a variant, of which the host says that it is the default one, has none", async () => {
+  const model = { providerID: "p", id: "m", variant: "default" };
+  const read = await answering(200, { id: "ses_1", title: "", model }).session("ses_1");
+  expect(read).toMatchObject({ ok: true, value: { model: { providerID: "p", modelID: "m" } } });
+  expect(read.ok && read.value.model).not.toHaveProperty("variant");
+});
+
 test("what the host leaves out, it says as null too: neither is passed on", async () => {
   const bodies: unknown[] = [];
   const host = hostOver(async (sent) => {
@@ -130,20 +138,31 @@ describe("a call has its own time", () => {
   const limits: Partial<Record<keyof Host, number>> = { createSession: 60_000, fork: 300_000 };
 
   test.each(Object.entries(CALLS))("%s", async (name, call) => {
-    const timeouts = vi.spyOn(AbortSignal, "timeout");
+    const timers = vi.spyOn(systemClock, "after");
     await call(answering(404, {}));
-    expect(timeouts.mock.calls).toEqual([[limits[name as keyof Host] ?? 15_000]]);
+    expect(timers.mock.calls.map(([ms]) => ms)).toEqual([limits[name as keyof Host] ?? 15_000]);
+  });
+
+  test("whose timer is cancelled once there is an answer", async () => {
+    const cancel = vi.fn();
+    vi.spyOn(systemClock, "after").mockReturnValue(cancel);
+    await answering(200, []).agents();
+    expect(cancel).toHaveBeenCalledOnce();
   });
 
   test("and without an answer in it, nobody knows what was done", async () => {
-    const time = new AbortController();
-    vi.spyOn(AbortSignal, "timeout").mockReturnValue(time.signal);
-    const created = hostOver(() => new Promise(() => undefined)).createSession(session);
-    time.abort();
+    const timers = vi.spyOn(systemClock, "after").mockReturnValue(() => undefined);
+    const signals: AbortSignal[] = [];
+    const created = hostOver((request) => {
+      signals.push(request.signal);
+      return new Promise(() => undefined);
+    }).createSession(session);
+    for (const [, fire] of timers.mock.calls) fire();
     expect(await created).toMatchObject({
       ok: false,
       failure: { kind: "unavailable", message: "no answer within 60000 ms" },
     });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 });
 

@@ -9,7 +9,7 @@ import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { taskInput } from "../../fakes/task-input.ts";
-import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 /** `forms` says what each request to form is answered with; by default a prompt. */
 const setUp = (forms: (NoticePrompt | null)[] = []) => {
@@ -47,7 +47,11 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
   };
   const acknowledge = () => {
     const sender = { agent: "build", model: undefined };
-    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { type: "PARENT_READ", at, sender } });
+    runtime.dispatch({
+      type: "OUTBOX",
+      id: "ses_parent",
+      event: { type: "PARENT_READ", at, sender, othersRun: false },
+    });
     runtime.dispatch({
       type: "OUTBOX",
       id: "ses_parent",
@@ -64,7 +68,7 @@ test("a task and its parent's outbox are reaped once it has ended and was told, 
   acknowledge();
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   expect(runtime.liveTasks()).toEqual([]);
-  expect(runtime.supervises("ses_parent")).toBe(false);
+  expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
 });
 
 test("subagents-and-subtasks › Primary Invariants › one live actor per task id, whatever is called twice", () => {
@@ -90,7 +94,7 @@ test("an event for a reaped task brings it back, is stored, and lets it go again
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   runtime.send("ses_1", { type: "STOPPED", at });
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
-  expect(runtime.supervises("ses_parent")).toBe(false);
+  expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
 });
 
 test("a throw inside an outbox is mended: what it owed is told by another", () => {
@@ -151,7 +155,7 @@ test("at rest, nothing ticks", async () => {
   const stage = createStage();
   const id = await stage.launch();
   stage.host.finish(id, "12");
-  await settled();
+  await stage.clock.advance(1_500);
   const before = stage.clock.pending();
   await stage.clock.advance(3_600_000);
   // Six watches: for silence, missed events, lost processes, requests, progress and outdated tasks. No alarm.

@@ -4,13 +4,13 @@ import { createMemory } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
-const create = (): SessionTree => {
-  const clock = createVirtualClock();
-  return createSessionTree(createMemory().boot(clock), createFakeHost(clock));
-};
+const create = (host = createFakeHost(createVirtualClock())): SessionTree =>
+  createSessionTree(createMemory().boot(createVirtualClock()), host);
 
-const note = (lineage: SessionTree, sessionID: string, parentID: string) =>
-  lineage.onHostEvent({ type: "child", sessionID, parentID, isNew: true });
+const note = (lineage: SessionTree, sessionID: string, parentID: string) => {
+  const session = { id: sessionID, parentID, agent: "build", model: undefined, permission: [], title: "" };
+  lineage.onHostEvent({ type: "session", sessionID, session, isNew: true });
+};
 
 test("a session that was deleted is forgotten, and stands below none any more", () => {
   const lineage = create();
@@ -19,6 +19,17 @@ test("a session that was deleted is forgotten, and stands below none any more", 
   lineage.onHostEvent({ type: "deleted", sessionID: "ses_child" });
   expect(lineage.ancestors("ses_child")).toEqual(["ses_child"]);
   expect(lineage.wasCreatedHere("ses_child")).toBe(false);
+});
+
+test("the host is asked once for the sessions above one, however often they are wanted", async () => {
+  const host = createFakeHost(createVirtualClock());
+  host.addSession("ses_person");
+  host.addSession("ses_middle", { parentID: "ses_person" });
+  const tree = create(host);
+  note(tree, "ses_child", "ses_middle");
+  for (let time = 0; time < 3; time += 1) await tree.loadAncestors("ses_child");
+  expect(tree.ancestors("ses_child")).toEqual(["ses_child", "ses_middle", "ses_person"]);
+  expect(host.calls).toEqual(["session", "session"]);
 });
 
 test("of 10,000 sessions and more, those that nothing was heard of for longest are forgotten", () => {

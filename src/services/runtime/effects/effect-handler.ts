@@ -15,6 +15,8 @@ export type EffectOf<Type extends Effect["type"] = Effect["type"]> = {
 export interface Charts {
   /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
   awaitsTasks(sessionID: string): boolean;
+  /** True while runs of this parent's tasks are under way. */
+  hasRunningTasks(parentSessionID: string): boolean;
   /** Replaces the actor of a task or an outbox that threw. */
   restartActor(actorId: string, reason: string): void;
 }
@@ -26,6 +28,8 @@ export type EffectAnswer = SupervisorEvent | Promise<SupervisorEvent | undefined
 export interface EffectHandler<Type extends Effect["type"]> {
   /** The task that wants it done; absent where an outbox or the supervisor does. */
   taskId?(effect: EffectOf<Type>): string;
+  /** The answer, where it is known without asking or doing anything: then the effect is not carried out. */
+  know?(effect: EffectOf<Type>, charts: Charts): SupervisorEvent | undefined;
   /** Carries the effect out. */
   perform(effect: EffectOf<Type>, charts: Charts): EffectAnswer;
   /** The event that says that `perform` threw; undefined where no chart waits for an answer. */
@@ -52,12 +56,17 @@ export const taskEffect = <Type extends Effect["type"]>(
   log: Log,
   handler: {
     taskId(effect: EffectOf<Type>): string;
+    know?(effect: EffectOf<Type>, charts: Charts): TaskEvent | undefined;
     perform(effect: EffectOf<Type>, charts: Charts): Promise<TaskEvent>;
     /** Answers that say that the host failed: each gets a line in the log. */
     failures: readonly TaskEvent["type"][];
   },
 ): EffectHandler<Type> => ({
   taskId: handler.taskId,
+  know: (effect, charts) => {
+    const event = handler.know?.(effect, charts);
+    return event && { type: "TASK", id: handler.taskId(effect), event };
+  },
   perform: async (effect, charts) => {
     const event = await handler.perform(effect, charts);
     logFailure(log, handler.failures, event);
@@ -73,14 +82,14 @@ type OutboxEffectType = Extract<Effect, { parentSessionID: string }>["type"];
 export const outboxEffect = <Type extends OutboxEffectType>(
   log: Log,
   handler: {
-    perform(effect: EffectOf<Type>): Promise<OutboxEvent>;
+    perform(effect: EffectOf<Type>, charts: Charts): Promise<OutboxEvent>;
     /** Answers that say that the host failed: each gets a line in the log. */
     failures: readonly OutboxEvent["type"][];
     onFault(effect: EffectOf<Type>, at: number, message: string): OutboxEvent;
   },
 ): EffectHandler<Type> => ({
-  perform: async (effect) => {
-    const event = await handler.perform(effect);
+  perform: async (effect, charts) => {
+    const event = await handler.perform(effect, charts);
     logFailure(log, handler.failures, event);
     return { type: "OUTBOX", id: effect.parentSessionID, event };
   },

@@ -11,6 +11,8 @@ export type EffectDeps = TaskEffectDeps & OutboxEffectDeps;
 export interface Effects {
   /** The task that wants it done; undefined where an outbox or the supervisor does. */
   taskIdOf(effect: Effect): string | undefined;
+  /** The answer to an effect, where it is known without asking or doing anything. */
+  know(effect: Effect, charts: Charts): SupervisorEvent | undefined;
   /** Carries an effect out. What it returns, now or later, goes back to the charts. */
   perform(effect: Effect, charts: Charts): EffectAnswer;
   /** The event that says that `perform` threw; undefined where no chart waits for an answer. */
@@ -29,6 +31,8 @@ export const createEffects = (deps: EffectDeps): Effects => {
   };
   return {
     taskIdOf: <Type extends Effect["type"]>(effect: EffectOf<Type>) => handlers[effect.type].taskId?.(effect),
+    know: <Type extends Effect["type"]>(effect: EffectOf<Type>, charts: Charts) =>
+      handlers[effect.type].know?.(effect, charts),
     perform: <Type extends Effect["type"]>(effect: EffectOf<Type>, charts: Charts) =>
       handlers[effect.type].perform(effect, charts),
     onFault: <Type extends Effect["type"]>(effect: EffectOf<Type>, at: number, reason: string) =>

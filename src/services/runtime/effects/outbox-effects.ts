@@ -1,11 +1,26 @@
+import type { HostSession } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
-import type { Host, HostFailure, HostSession } from "../../host/host.ts";
+import type { Host, HostFailure } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { EngineBus } from "../engine-events.ts";
+import type { HostReads } from "../host-reads.ts";
 import { isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
-import { type EffectHandlers, type EffectOf, firstFailure, okIfNotFound, outboxEffect } from "./effect-handler.ts";
+import {
+  type Charts,
+  type EffectHandlers,
+  type EffectOf,
+  firstFailure,
+  okIfNotFound,
+  outboxEffect,
+} from "./effect-handler.ts";
+
+/**
+ * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares
+ * the parent's turn, which a toast would delay by 5 to 20 ms (measured).
+ */
+const TOAST_DELAY_MS = 1_500;
 
 /** What an outbox's effects are carried out with. */
 export interface OutboxEffectDeps {
@@ -13,6 +28,7 @@ export interface OutboxEffectDeps {
   clock: Clock;
   log: Log;
   bus: EngineBus;
+  reads: Pick<HostReads, "session">;
   /** Makes one prompt of all run results that are due to a parent. */
   composeNotice(effect: EffectOf<"composeNotice">): NoticePrompt;
   /** Lets a person know that a notice could not be delivered. */
@@ -25,6 +41,7 @@ export const createOutboxEffects = ({
   clock,
   log,
   bus,
+  reads,
   composeNotice,
   reportUndelivered,
 }: OutboxEffectDeps): EffectHandlers<
@@ -46,11 +63,17 @@ export const createOutboxEffects = ({
     model,
   });
 
-  const readParent = async ({ parentSessionID, wasRefused }: EffectOf<"readParent">): Promise<OutboxEvent> => {
-    const parent = await host.session(parentSessionID);
+  const readParent = async (
+    { parentSessionID, wasRefused }: EffectOf<"readParent">,
+    charts: Charts,
+  ): Promise<OutboxEvent> => {
+    // The host answers a call after most of what ends at that moment, so that one notice tells it all.
+    const mayGather = charts.hasRunningTasks(parentSessionID);
+    const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
     if (parent.ok) {
       const sender = await senderOf(parent.value, wasRefused);
-      return { type: "PARENT_READ", at: clock.now(), sender };
+      const othersRun = charts.hasRunningTasks(parentSessionID);
+      return { type: "PARENT_READ", at: clock.now(), sender, othersRun };
     }
     const { message } = parent.failure;
     return ifNotFound(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
@@ -143,6 +166,7 @@ export const createOutboxEffects = ({
     }),
     showToasts: {
       perform: async ({ toasts }) => {
+        await sleep(clock, TOAST_DELAY_MS);
         for (const toast of toasts) {
           const shown = await host.toast(toast);
           if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });

@@ -113,27 +113,35 @@ export const createTaskEffects = ({
     return { type: "CHECK_FAILED", at, checkId, error: toTaskError(deleted.ok ? failure : deleted.failure) };
   };
 
+  /** An agent that waits for tasks of its own has not finished: it will receive their results, and go on. */
+  const answered = (
+    { checkId }: EffectOf<"checkRun">,
+    { completedAt, result }: { completedAt: number; result: string },
+    awaitsTasks: boolean,
+  ): TaskEvent =>
+    awaitsTasks
+      ? { type: "CHECKED_BUSY", at: clock.now(), checkId }
+      : { type: "CHECKED_ANSWERED", at: clock.now(), checkId, completedAt, result };
+
+  /** A plain answer is known from the host's events. */
+  const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
+    const observed = observedAnswers.answerOf(effect.sessionID, effect.messageID);
+    return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID));
+  };
+
   const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
-    const { sessionID, messageID, checkId, abortedAt } = effect;
+    const { sessionID, checkId, abortedAt } = effect;
     // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
     const awaitedTasks = charts.awaitsTasks(sessionID);
-    const observed = observedAnswers.answerOf(sessionID, messageID);
-    const read: HostResult<RunOutcome | { is: "busy" }> = observed
-      ? { ok: true, value: { is: "answered", ...observed } }
-      : await readRunOutcome(effect);
+    const read = await readRunOutcome(effect);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
-    // An agent that waits for tasks of its own has not finished: it will receive their results, and go on.
-    if (outcome.is === "answered" && (awaitedTasks || charts.awaitsTasks(sessionID))) {
-      return { type: "CHECKED_BUSY", at: clock.now(), checkId };
-    }
+    if (outcome.is === "answered") return answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID));
     const at = clock.now();
     const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;
     switch (outcome.is) {
       case "busy":
         return { type: "CHECKED_BUSY", at, checkId };
-      case "answered":
-        return { type: "CHECKED_ANSWERED", at, checkId, completedAt: outcome.completedAt, result: outcome.result };
       case "failed":
         return { type: "CHECKED_FAILED", at, checkId, completedAt: outcome.completedAt ?? at, error: outcome.error };
       case "aborted":
@@ -178,6 +186,7 @@ export const createTaskEffects = ({
     }),
     checkRun: taskEffect(log, {
       taskId: ({ sessionID }) => sessionID,
+      know: knowRun,
       perform: checkRun,
       failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"],
     }),

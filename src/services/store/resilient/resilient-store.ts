@@ -89,6 +89,11 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
         (store) => store.isAttended(taskId),
         () => true,
       ),
+    isAlone: () =>
+      readOr(
+        (store) => store.isAlone(),
+        () => false,
+      ),
     claim: (taskId) => {
       if (isClosed) return false;
       const isMine = claimInFile(taskId);

@@ -136,6 +136,8 @@ export const createWriteBuffer = (): WriteBuffer => {
     if (records.length === 0 && lists.length === 0) return;
     disown(store.commit({ records, journal, prompts: lists }, origins));
     tasks.markSaved();
+    // The file ends a launch in the transaction that stores its task.
+    for (const origin of origins.values()) if (origin) launches.delete(origin.run.messageID);
     for (const list of lists) {
       if (list.prompts.length === 0) prompts.delete(list.parentSessionID);
       else list.isUnsaved = false;
@@ -178,7 +180,8 @@ export const createWriteBuffer = (): WriteBuffer => {
     },
     beginLaunch: (launch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
     endLaunch: (messageID) => {
-      if (!launches.get(messageID)?.isUnsaved) endedLaunches.add(messageID);
+      const launch = launches.get(messageID);
+      if (launch && !launch.isUnsaved) endedLaunches.add(messageID);
       launches.delete(messageID);
     },
     claim: (record) => {

@@ -45,7 +45,7 @@ const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingP
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
- * `hasOrphans` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
+ * `hasOrphans`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
   database: Database,
@@ -128,6 +128,8 @@ export const createOwnershipTables = (
     isAttended: (taskId: string, check: LeaseCheck): boolean =>
       attendedBy.get(taskId, JSON.stringify(livingOwners(check)))?.is_attended !== 0,
 
+    /** True when no other owner lives. */
+    isAlone: (check: LeaseCheck): boolean => livingOwners(check).every((id) => id === me.id),
     /** True when `takeOver` may have something to do. Asked first, since mostly it has not, and would wait for the write lock. */
     hasOrphans: (check: LeaseCheck): boolean => {
       const alive = new Set(livingOwners(check));

@@ -167,6 +167,7 @@ export const createSqliteStore = ({
       return owner !== undefined && owner !== null && owner !== me.id;
     },
     isAttended: (taskId) => isClosed || ownership.isAttended(taskId, { now: now(), since: steadySince }),
+    isAlone: () => !isClosed && ownership.isAlone({ now: now(), since: steadySince }),
     claim: (taskId) => {
       // A task whose record cannot be read cannot go on.
       const take = () => tasks.get(taskId) !== undefined && (tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id);

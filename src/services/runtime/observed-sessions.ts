@@ -1,0 +1,27 @@
+import type { HostEvent, HostSession } from "../../machines/host-events.ts";
+
+/** Sessions as the host's own events last described them. The host sends one for each change of a session. */
+export interface ObservedSessions {
+  onHostEvent(event: HostEvent): void;
+  /** Undefined for a session of which no event has come. */
+  sessionOf(sessionID: string): HostSession | undefined;
+}
+
+/** Number of sessions that are remembered, those that changed last: about 1 MB. */
+const MAX_REMEMBERED = 1_000;
+
+/** Creates an empty record of observed sessions. */
+export const createObservedSessions = (): ObservedSessions => {
+  const sessions = new Map<string, HostSession>();
+  return {
+    onHostEvent: (event) => {
+      if (event.type === "deleted") sessions.delete(event.sessionID);
+      if (event.type !== "session") return;
+      sessions.delete(event.sessionID);
+      sessions.set(event.sessionID, event.session);
+      const [oldest] = sessions.keys();
+      if (sessions.size > MAX_REMEMBERED && oldest !== undefined) sessions.delete(oldest);
+    },
+    sessionOf: (sessionID) => sessions.get(sessionID),
+  };
+};

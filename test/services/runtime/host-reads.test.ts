@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { createHostReads } from "../../../src/services/runtime/host-reads.ts";
+import { createObservedSessions } from "../../../src/services/runtime/observed-sessions.ts";
+import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+
+const create = ({ isAlone = true } = {}) => {
+  const host = createFakeHost(createVirtualClock());
+  const observed = createObservedSessions();
+  host.addSession("ses_1");
+  host.addSession("ses_2");
+  host.listen(observed.onHostEvent);
+  return { host, reads: createHostReads(host, observed.sessionOf, () => isAlone) };
+};
+
+test("a session is as the host's events last described it", async () => {
+  const { host, reads } = create();
+  host.emitSession("ses_1");
+  host.at("ses_1").agent = "plan";
+  host.emitSession("ses_1");
+  expect(await reads.session("ses_1")).toMatchObject({ ok: true, value: { id: "ses_1", agent: "plan" } });
+  expect(host.calls).toEqual([]);
+});
+
+test("a session of which no event has come is read", async () => {
+  const { host, reads } = create();
+  expect(await reads.session("ses_1")).toMatchObject({ ok: true, value: { id: "ses_1" } });
+  expect(host.calls).toEqual(["session"]);
+});
+
+test("a session that another process may have changed is read", async () => {
+  const { host, reads } = create({ isAlone: false });
+  host.emitSession("ses_1");
+  host.at("ses_1").agent = "plan";
+  expect(await reads.session("ses_1")).toMatchObject({ ok: true, value: { agent: "plan" } });
+  expect(host.calls).toEqual(["session"]);
+});
+
+test("a session that was deleted is not known any more", async () => {
+  const { host, reads } = create();
+  host.emitSession("ses_1");
+  host.delete("ses_1");
+  expect(await reads.session("ses_1")).toMatchObject({ ok: false, failure: { kind: "notFound" } });
+});
+
+test("those who read a session at the same time share one call, those who read it later do not", async () => {
+  const { host, reads } = create();
+  const [first, second, other] = await Promise.all([
+    reads.session("ses_1"),
+    reads.session("ses_1"),
+    reads.session("ses_2"),
+  ]);
+  expect(second).toEqual(first);
+  expect(other).toMatchObject({ ok: true, value: { id: "ses_2" } });
+  expect(host.calls).toEqual(["session", "session"]);
+  host.at("ses_1").agent = "plan";
+  expect(await reads.session("ses_1")).toMatchObject({ ok: true, value: { agent: "plan" } });
+});
+
+test("the agents are read once", async () => {
+  const { host, reads } = create();
+  await Promise.all([reads.agents(), reads.agents()]);
+  expect(await reads.agents()).toMatchObject({ ok: true });
+  expect(host.calls).toEqual(["agents"]);
+});
+
+test("a failure is told to all who share the call, and not kept", async () => {
+  const { host, reads } = create();
+  host.failNext("agents", unavailable);
+  expect(await Promise.all([reads.agents(), reads.agents()])).toMatchObject([{ ok: false }, { ok: false }]);
+  expect(await reads.agents()).toMatchObject({ ok: true });
+  host.throwNext("session", "kaboom");
+  await expect(reads.session("ses_1")).rejects.toThrow("kaboom");
+  expect(await reads.session("ses_1")).toMatchObject({ ok: true });
+});
