@@ -1,42 +1,63 @@
 /**
- * `node bench/notices.ts [--rounds N] [--json]`
+ * `node bench/notices.ts [--rounds N] [--sizes N,N] [--against FILE] [--json]`
  *
  * How soon, how reliably and how cheaply a parent session learns that its background tasks have ended: the built plugin
  * (`npm run build`) against OpenCode's own `task` tool with `background: true`, side by side in two real servers, in turns,
- * so that both meet the same machine. Exits with 1 when a goal is missed. Five rounds, the default, take about a minute
- * and a half.
+ * so that both meet the same machine. A ratio of two rounds, one right after the other, is a pair; goals are judged by the
+ * median of the pairs. Exits with 1 when a goal is missed, see `notices/goals.ts`.
+ *
+ * `--rounds`: pairs for each size, 7 by default. `--sizes`: how many tasks end together, 1,4,20,100 by default.
+ * `--against`: the `dist/index.js` of another build, which is measured as well: what a change brings shows in one run.
+ *
+ * By default it takes about six minutes, and half as long again with `--against`.
  */
+import { existsSync } from "node:fs";
+import { loadavg } from "node:os";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Contender, toolBytes, withContenders } from "./notices/contender.ts";
 import { figuresOf } from "./notices/figures.ts";
-import { bytesGoal, goalsOf } from "./notices/goals.ts";
+import { bytesGoal, ratioGoal, tellingGoals } from "./notices/goals.ts";
+import { orderOf } from "./notices/order.ts";
+import { canReadCpu } from "./notices/processor.ts";
+import { ratiosOf } from "./notices/ratios.ts";
 import { type Round, runRound } from "./notices/round.ts";
-import { figuresTable, goalsTable } from "./notices/table.ts";
+import { figuresTable, goalsTable, ratiosTable } from "./notices/table.ts";
 
-/** How many tasks end together: a handful, as agents launch them, and as many as a swarm. */
-const sizes = [4, 20];
+/** Tasks of the unmeasured round that each server begins with; it pays for its caches and its just-in-time compiler. */
+const warmUpTasks = 20;
+
+type Plan = { rounds: number; sizes: number[] };
 
 /** Runs everything, and resolves to the rounds and to what our tools add to a model request. */
-async function measure(contenders: Contender[], rounds: number) {
-  // Unmeasured: the first round of a server pays for its caches and its just-in-time compiler.
-  for (const contender of contenders) await runRound(contender, Math.max(...sizes), `warm-up of ${contender.name}`);
+async function measure(contenders: Contender[], { rounds, sizes }: Plan) {
+  for (const contender of contenders) await runRound(contender, { tasks: warmUpTasks, index: 0 });
   const measured: Round[] = [];
-  for (let index = 1; index <= rounds; index++) {
-    for (const tasks of sizes) {
-      // The order changes with each round, so that going second is nobody's lot.
-      const inTurn = index % 2 === 1 ? contenders : contenders.toReversed();
-      for (const contender of inTurn) measured.push(await runRound(contender, tasks, `round ${index} of ${tasks}`));
+  for (const tasks of sizes) {
+    for (let index = 1; index <= rounds; index += 1) {
+      for (const contender of orderOf(contenders, index)) measured.push(await runRound(contender, { tasks, index }));
     }
+    process.stderr.write(`${tasks} at once: done after ${seconds()} s\n`);
   }
   const request = contenders.find(({ name }) => name === "ours")?.lab.model.requests[0];
   if (!request) throw new Error("our server made no model request");
   return { measured, definitions: toolBytes(request) };
 }
 
-function readRounds(given: string): number {
-  const rounds = Number(given);
-  if (Number.isInteger(rounds) && rounds > 0) return rounds;
-  throw new Error(`--rounds is "${given}", but must be a whole number above 0`);
+function seconds(): string {
+  return (performance.now() / 1000).toFixed(0);
+}
+
+function readCount(option: string, given: string): number {
+  const count = Number(given);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new Error(`--${option} is "${given}", but must be a whole number above 0`);
+}
+
+function readBuild(given: string): string {
+  const file = resolve(given);
+  if (existsSync(file)) return file;
+  throw new Error(`--against is ${file}, but there is no such file`);
 }
 
 /** Rejects at Ctrl-C or SIGTERM, so that the servers are stopped and their homes removed before this process ends. */
@@ -45,22 +66,52 @@ const interrupted = new Promise<never>((_, reject) => {
 });
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
+  options: {
+    rounds: { type: "string", default: "7" },
+    sizes: { type: "string", default: "1,4,20,100" },
+    against: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
 });
-const rounds = readRounds(values.rounds);
-const { measured, definitions } = await withContenders((contenders) =>
-  Promise.race([measure(contenders, rounds), interrupted]),
+const sizes = [...new Set(values.sizes.split(",").map((size) => readCount("sizes", size)))];
+const rounds = readCount("rounds", values.rounds);
+const against = values.against === undefined ? undefined : readBuild(values.against);
+const loadBefore = loadavg()[0];
+const { measured, definitions } = await withContenders(against, (contenders) =>
+  Promise.race([measure(contenders, { rounds, sizes }), interrupted]),
 );
-const pairs = sizes.map((tasks) => ({
+const machine = { loadBefore, loadAfter: loadavg()[0], seconds: Number(seconds()) };
+
+const figures = sizes.map((tasks) => ({
   ours: figuresOf(measured, "ours", tasks),
+  ...(against !== undefined && { other: figuresOf(measured, "other", tasks) }),
   builtIn: figuresOf(measured, "built-in", tasks),
 }));
-const figures = pairs.flatMap(({ ours, builtIn }) => [ours, builtIn]);
-const goals = [...pairs.flatMap(({ ours, builtIn }) => goalsOf(ours, builtIn)), bytesGoal(definitions.bytes)];
+const ratios = sizes.flatMap((tasks) => ratiosOf(measured, tasks, "ours", "built-in"));
+const toOther = sizes.flatMap((tasks) => ratiosOf(measured, tasks, "ours", "other"));
+const goals = [...figures.flatMap(({ ours, builtIn }) => tellingGoals(ours, builtIn)), bytesGoal(definitions.bytes)];
+const allGoals = [...ratios.flatMap((ratio) => ratioGoal(ratio) ?? []), ...goals];
+const allFigures = figures.flatMap((ofSize) => Object.values(ofSize));
 
 if (values.json) {
-  process.stdout.write(`${JSON.stringify({ figures, definitions, goals }, undefined, 2)}\n`);
+  const all = { figures: allFigures, ratios: [...ratios, ...toOther], definitions, goals: allGoals, machine };
+  process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
 } else {
-  process.stdout.write(`${figuresTable(figures)}\n\n${goalsTable(goals)}\n`);
+  const labLoads = figures.map(({ ours, builtIn }) =>
+    [ours, builtIn].map(({ labLoad }) => labLoad.toFixed(2)).join("/"),
+  );
+  const parts = [
+    figuresTable(allFigures),
+    ratiosTable(ratios, true),
+    ...(against === undefined ? [] : [ratiosTable(toOther, false)]),
+    goalsTable(goals),
+    `${rounds} rounds of each, ${machine.seconds} s; load of the machine ${machine.loadBefore?.toFixed(1)} before, ${machine.loadAfter?.toFixed(1)} after.`,
+  ];
+  process.stdout.write(`${parts.join("\n\n")}\n`);
+  process.stdout.write(
+    `Of a core, the bench itself used while notices were on their way (ours/built-in): ${labLoads.join(", ")}.\n`,
+  );
+  if (against !== undefined) process.stdout.write(`The other build is ${against}.\n`);
+  if (!canReadCpu) process.stdout.write("CPU is left out: this system has no /proc that tells of it.\n");
 }
-if (goals.some(({ met }) => !met)) process.exitCode = 1;
+if (allGoals.some(({ met }) => !met)) process.exitCode = 1;

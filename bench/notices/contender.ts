@@ -1,4 +1,5 @@
-import { type Lab, startLab } from "../../test/e2e/lab/lab.ts";
+import { pathToFileURL } from "node:url";
+import { type Lab, type LabOptions, startLab } from "../../test/e2e/lab/lab.ts";
 import type { ModelRequest } from "../../test/e2e/lab/model-request.ts";
 import type { ScriptedCall } from "../../test/e2e/lab/reply.ts";
 
@@ -8,9 +9,12 @@ export const toolPrefix = "asyncagents_";
 /** A task that a parent session launched: its description, which no other task of the run has, and its session's id. */
 export type Child = { description: string; sessionID: string };
 
-/** One of the two that are measured side by side, each in an OpenCode server of its own. */
+/** Ours is this repository as it is built, other a second build of it that ours is compared with. */
+export type ContenderName = "ours" | "other" | "built-in";
+
+/** One of those that are measured side by side, each in an OpenCode server of its own. */
 export type Contender = {
-  name: "ours" | "built-in";
+  name: ContenderName;
   lab: Lab;
   /** The tool call that launches a task in the background. */
   launch(description: string, prompt: string): ScriptedCall;
@@ -18,7 +22,7 @@ export type Contender = {
   notice(child: Child): string;
 };
 
-type Kind = Omit<Contender, "lab"> & { plugin?: "none" };
+type Kind = Omit<Contender, "lab"> & Pick<LabOptions, "plugin">;
 
 const ours: Kind = {
   name: "ours",
@@ -39,14 +43,21 @@ const builtIn: Kind = {
   notice: ({ sessionID }) => `<task id="${sessionID}" state="completed"`,
 };
 
-/** Without it OpenCode's own `task` tool refuses `background: true`. Both servers get it, so that only the plugin differs. */
+/** Without it OpenCode's own `task` tool refuses `background: true`. All servers get it, so that only the plugin differs. */
 const env = { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: "1" };
 
-/** Starts our plugin and the built-in, hands them to `measure`, and stops their servers whatever comes of it. */
-export async function withContenders<T>(measure: (contenders: Contender[]) => Promise<T>): Promise<T> {
+/**
+ * Starts our plugin and the built-in, hands them to `measure`, and stops their servers whatever comes of it.
+ * @param against the built `index.js` of another version, to be measured as well
+ */
+export async function withContenders<T>(
+  against: string | undefined,
+  measure: (contenders: Contender[]) => Promise<T>,
+): Promise<T> {
+  const other: Kind[] = against === undefined ? [] : [{ ...ours, name: "other", plugin: pathToFileURL(against).href }];
   const started: Contender[] = [];
   try {
-    for (const { plugin, ...kind } of [ours, builtIn]) {
+    for (const { plugin, ...kind } of [ours, ...other, builtIn]) {
       started.push({ ...kind, lab: await startLab({ env, ...(plugin && { plugin }) }) });
     }
     return await measure(started);

@@ -1,15 +1,26 @@
-import type { Contender } from "./contender.ts";
+import type { ContenderName } from "./contender.ts";
 import type { Round } from "./round.ts";
+import { quantile, type Spread, spreadOf } from "./spread.ts";
 
-/** Milliseconds over all children of all rounds, each percentile a value that was measured (nearest rank). */
-export type Latency = { median: number; p90: number; max: number };
+/** What is compared by ratios, each a number of milliseconds for one round; undefined where nobody tells of the CPU. */
+export const measures = {
+  latency: (round: Round): number | undefined => medianOf(round.children.map(({ latency }) => latency)),
+  "main thread's CPU until told": (round: Round): number | undefined => medianOf(round.children.map(({ cpu }) => cpu)),
+  "launching turn": (round: Round): number | undefined => round.launching,
+  "CPU of the round": (round: Round): number | undefined => round.cpu,
+} as const;
+
+export type Measure = keyof typeof measures;
 
 /** One contender with that many tasks ending together. */
 export type Figures = {
-  contender: Contender["name"];
+  contender: ContenderName;
   tasks: number;
   rounds: number;
-  latency: Latency;
+  /** The medians of the rounds in milliseconds. What nobody tells is left out. */
+  medians: Partial<Record<Measure, number>>;
+  /** Milliseconds over all children of all rounds. */
+  latency: { p90: number; max: number };
   /** Children of all rounds. */
   children: number;
   /** Of these: their notice stands once in the parent's messages, and the parent's model was shown it. */
@@ -18,30 +29,50 @@ export type Figures = {
   toldTwice: number;
   /** Of these: their notice was never shown to the parent's model, whether it is stored or not. */
   untold: number;
-  /** Model requests of the parent that the ends caused, a mean over the rounds. */
-  turns: number;
+  /** Messages of the parent in a round that carry notices. */
+  noticeMessages: Spread;
+  /** Rounds in which there was another number of them than one. */
+  roundsNotToldInOne: number;
+  /** Model requests of the parent in a round that the ends caused. */
+  turns: Spread;
+  /** What the bench itself used of one core while notices were on their way, the median of the rounds: 0 to 1. */
+  labLoad: number;
 };
 
 /** @throws Error when there is no such round. */
-export function figuresOf(rounds: Round[], contender: Contender["name"], tasks: number): Figures {
-  const those = rounds.filter((round) => round.contender === contender && round.children.length === tasks);
+export function figuresOf(rounds: Round[], contender: ContenderName, tasks: number): Figures {
+  const those = roundsOf(rounds, contender, tasks);
   if (those.length === 0) throw new Error(`no round of ${contender} with ${tasks} tasks was run`);
   const children = those.flatMap((round) => round.children);
-  const latencies = children.flatMap(({ latency }) => latency ?? []).toSorted((a, b) => a - b);
+  const latencies = children.flatMap(({ latency }) => latency ?? []);
+  const medians = Object.entries(measures).map(([name, measure]) => [name, medianOf(those.map(measure))]);
   return {
     contender,
     tasks,
     rounds: those.length,
-    latency: { median: percentile(latencies, 50), p90: percentile(latencies, 90), max: percentile(latencies, 100) },
+    medians: Object.fromEntries(medians.filter(([, median]) => median !== undefined)),
+    latency: { p90: quantile(latencies, 0.9), max: quantile(latencies, 1) },
     children: children.length,
     toldOnce: children.filter(({ latency, stored }) => latency !== undefined && stored === 1).length,
     toldTwice: children.filter(({ stored }) => stored > 1).length,
     untold: children.length - latencies.length,
-    turns: those.reduce((sum, round) => sum + round.turns, 0) / those.length,
+    noticeMessages: spreadOf(those.map(({ noticeMessages }) => noticeMessages)),
+    roundsNotToldInOne: those.filter(({ noticeMessages }) => noticeMessages !== 1).length,
+    turns: spreadOf(those.map(({ turns }) => turns)),
+    labLoad: quantile(
+      those.map(({ labLoad }) => labLoad),
+      0.5,
+    ),
   };
 }
 
-/** The nearest-rank percentile; NaN when nothing was measured, which meets no goal. */
-function percentile(ascending: number[], percent: number): number {
-  return ascending[Math.max(0, Math.ceil((percent / 100) * ascending.length) - 1)] ?? Number.NaN;
+/** The rounds of one contender with that many tasks, in the order in which they were run. */
+export function roundsOf(rounds: Round[], contender: ContenderName, tasks: number): Round[] {
+  return rounds.filter((round) => round.contender === contender && round.children.length === tasks);
+}
+
+/** The median of what was measured; undefined when nothing was. */
+function medianOf(values: (number | undefined)[]): number | undefined {
+  const measured = values.filter((value) => value !== undefined);
+  return measured.length > 0 ? quantile(measured, 0.5) : undefined;
 }

@@ -1,8 +1,10 @@
-import { type ModelRequest, textOf } from "../../test/e2e/lab/model-request.ts";
+import { type ModelRequest, textOf, toolResults } from "../../test/e2e/lab/model-request.ts";
+import { now } from "../../test/e2e/lab/recording.ts";
 import { calls, hang, text } from "../../test/e2e/lab/reply.ts";
 import { isSettled } from "../../test/e2e/lab/settled.ts";
 import type { SessionMessage } from "../../test/e2e/lab/transcript.ts";
 import type { Child, Contender } from "./contender.ts";
+import { type CpuUse, cpuUse } from "./processor.ts";
 
 /** How the parent was told of one child. */
 export type Telling = {
@@ -11,6 +13,8 @@ export type Telling = {
    * carries the child's notice: all of it the work of the host and the contender. Absent when none was ever seen.
    */
   latency?: number;
+  /** CPU milliseconds of the server's main thread from the release of the children to that arrival. */
+  cpu?: number;
   /** How often the notice stands in the parent's stored messages. */
   stored: number;
 };
@@ -18,87 +22,144 @@ export type Telling = {
 /** What one round showed. */
 export type Round = {
   contender: Contender["name"];
+  /** Rounds of the same number of tasks and with the same index met the same machine: they are compared in pairs. */
+  index: number;
   /** The children, which all ended together. */
   children: Telling[];
+  /** Milliseconds from the last byte of the parent's tool calls to its next model request, which carries their results. */
+  launching: number;
+  /** CPU milliseconds of the server process from the parent's prompt until quiet. Absent where nobody tells. */
+  cpu?: number;
+  /** The parent's stored messages that carry notices. */
+  noticeMessages: number;
   /** Model requests of the parent from the release of the children until quiet: what being told costs. */
   turns: number;
+  /** What this process, the scripted model in it, used of one core from the release to the last notice: 0 to 1. */
+  labLoad: number;
 };
 
-/** Milliseconds without a parent's model request, the parent idle, after which a round is over. */
-const quietMs = 1500;
+/** Which round it is to be. */
+export type RoundPlan = { tasks: number; index: number };
 
-/** Longest wait in milliseconds for the notices to arrive, and then for quiet: a round that loses one ends all the same. */
-const patienceMs = 10_000;
+/**
+ * Milliseconds without a parent's model request, the parent idle, after which a round is over. Long enough for what a
+ * plugin puts off until its notice is told: that is part of the round's CPU, too.
+ */
+const quietMs = 2000;
+
+/**
+ * Longest wait in milliseconds for each stage of a round: ten times what a machine takes that has something else to do as
+ * well. A round that loses a notice ends all the same.
+ */
+const patienceMs = (tasks: number): number => 30_000 + tasks * 1_000;
+
+/** A model request with what the server and this process had used of the processor when it arrived. */
+type Arrival = { request: ModelRequest; server: CpuUse | undefined; lab: number };
 
 /**
  * In a fresh parent session, launches the tasks in one assistant turn, lets that turn end, ends all children at the same
- * moment, and watches how the parent is told.
+ * moment, and watches how the parent is told. While time is measured, requests are only collected, and read afterwards.
  */
-export async function runRound(contender: Contender, tasks: number, id: string): Promise<Round> {
+export async function runRound(contender: Contender, { tasks, index }: RoundPlan): Promise<Round> {
   const { lab } = contender;
-  const descriptions = Array.from({ length: tasks }, (_, index) => `${id} child ${index + 1}`);
-  const parent = await lab.session({ title: id });
+  const title = `round ${index} of ${tasks}`;
+  const descriptions = Array.from({ length: tasks }, (_, number) => `${title} child ${number + 1}`);
+  const parent = await lab.session({ title });
+  const timeoutMs = patienceMs(tasks);
+
+  const asked: ModelRequest[] = [];
   const held = hang();
-  lab.model.when((request) => request.parentSessionID === parent, held);
-  const launching = calls(descriptions.map((description) => contender.launch(description, `Do ${description}.`)));
-  lab.model.when((request) => request.sessionID === parent, [launching, text("Noted.")]);
+  lab.model.when(
+    (request) => request.parentSessionID === parent,
+    (request) => {
+      asked.push(request);
+      return held;
+    },
+  );
+  const arrivals: Arrival[] = [];
+  const launch = calls(descriptions.map((description) => contender.launch(description, promptOf(description))));
+  lab.model.when(
+    (request) => request.sessionID === parent,
+    (request) => {
+      arrivals.push({ request, server: cpuUse(lab.opencode.pid), lab: labCpuMs() });
+      return arrivals.length === 1 ? launch : text("Noted.");
+    },
+  );
 
-  await lab.ask(parent, "Launch the tasks.");
-  const children = await Promise.all(descriptions.map((description) => childOf(contender, parent, description)));
-  const before = requestsOf(contender, parent).length;
-  const releasedAt = performance.timeOrigin + performance.now();
+  const begun = cpuUse(lab.opencode.pid);
+  await lab.prompt(parent, "Launch the tasks.");
+  await lab.idle(parent, { timeoutMs });
+  await lab.until(() => asked.length >= tasks, { what: `${tasks} children are at work`, timeoutMs });
+  const children = descriptions.map((description) => childOf(asked, description));
+  const launching = launchingOf(arrivals, tasks);
+  const launched = arrivals.length;
+
+  const released = { at: now(), server: cpuUse(lab.opencode.pid), lab: labCpuMs() };
   held.release(text("The child's answer."));
+  const notices = children.map(({ child, request }) => ({ request, notice: contender.notice(child) }));
+  /** The arrival that told of each child, as far as it has come. */
+  const tellings = () => {
+    const texts = arrivals.slice(launched).map((arrival) => ({ arrival, said: userTextOf(arrival.request) }));
+    return notices.map(({ notice }) => texts.find(({ said }) => said.includes(notice))?.arrival);
+  };
+  await until(() => tellings().every((told) => told !== undefined));
+  await until(() => {
+    const newest = arrivals.at(-1);
+    const isQuiet = newest === undefined || now() - newest.request.at >= quietMs;
+    return isQuiet && isSettled(lab.events.of(parent), released.at);
+  });
+  const ended = cpuUse(lab.opencode.pid);
 
-  const arrivals = await Promise.all(children.map((child) => arrivalOf(contender, parent, child)));
-  await quiet(contender, parent, releasedAt);
-
-  const stored = userTextIn(await lab.messages(parent));
+  const told = tellings();
+  const last = told.findLast((arrival) => arrival !== undefined);
+  const messages = (await lab.messages(parent)).filter(({ info }) => info.role === "user").map(textIn);
   return {
     contender: contender.name,
-    children: children.map((child, index) => {
-      const latency = arrivals[index];
-      const times = stored.split(contender.notice(child)).length - 1;
-      return { stored: times, ...(latency !== undefined && { latency }) };
-    }),
-    turns: requestsOf(contender, parent).length - before,
+    index,
+    children: notices.map(({ request, notice }, number) => ({
+      ...tellingOf(request, told[number], released.server),
+      stored: messages.join("\n").split(notice).length - 1,
+    })),
+    launching,
+    ...(begun && ended && { cpu: ended.process - begun.process }),
+    noticeMessages: messages.filter((message) => notices.some(({ notice }) => message.includes(notice))).length,
+    turns: arrivals.length - launched,
+    labLoad: last ? (last.lab - released.lab) / (last.request.at - released.at) : Number.NaN,
   };
-}
 
-/** The child that works on this, once its model was asked. */
-async function childOf({ lab }: Contender, parent: string, description: string): Promise<Child> {
-  const prompt = `Do ${description}.`;
-  const { sessionID } = await lab.model.waitFor(
-    (request) => request.parentSessionID === parent && userTextOf(request).includes(prompt),
-  );
-  return { description, sessionID };
-}
-
-/** Milliseconds from the child's last byte to its notice's arrival; undefined when none arrived in time. */
-async function arrivalOf(contender: Contender, parent: string, child: Child): Promise<number | undefined> {
-  const { model } = contender.lab;
-  const notice = contender.notice(child);
-  const carries = (request: ModelRequest) => request.sessionID === parent && userTextOf(request).includes(notice);
-  const told = await model.waitFor(carries, { timeoutMs: patienceMs }).catch(() => undefined);
-  const answeredAt = requestsOf(contender, child.sessionID).at(-1)?.answeredAt;
-  return told && answeredAt !== undefined ? told.at - answeredAt : undefined;
-}
-
-/** Waits until the parent is idle and `quietMs` have brought no further model request of it. */
-async function quiet(contender: Contender, parent: string, since: number): Promise<void> {
-  const { model, events } = contender.lab;
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    const after = requestsOf(contender, parent).at(-1);
-    const next = await model
-      .waitFor((request) => request.sessionID === parent, { timeoutMs: quietMs, ...(after && { after }) })
-      .catch(() => undefined);
-    if (next === undefined && isSettled(events.of(parent), since)) return;
-    if (performance.now() > deadline) return;
+  /** Looks every 50 ms; gives up silently, for then the figures say what is missing. */
+  function until(condition: () => boolean): Promise<unknown> {
+    return lab.until(condition, { what: "the round goes on", timeoutMs }).catch(() => undefined);
   }
 }
 
-function requestsOf({ lab }: Contender, sessionID: string): ModelRequest[] {
-  return lab.model.requests.filter((request) => request.sessionID === sessionID);
+function promptOf(description: string): string {
+  return `Do ${description}.`;
+}
+
+/** The child that works on this, and what it asked its model. */
+function childOf(asked: ModelRequest[], description: string): { child: Child; request: ModelRequest } {
+  const request = asked.find((candidate) => userTextOf(candidate).includes(promptOf(description)));
+  if (!request) throw new Error(`no child works on "${description}"`);
+  return { child: { description, sessionID: request.sessionID }, request };
+}
+
+function launchingOf([first, second]: Arrival[], tasks: number): number {
+  const results = second ? toolResults(second.request).length : 0;
+  if (first?.request.answeredAt === undefined || !second || results !== tasks) {
+    throw new Error(`${tasks} tasks were launched, but the parent's next request carries ${results} results`);
+  }
+  return second.request.at - first.request.answeredAt;
+}
+
+function tellingOf(
+  { answeredAt }: ModelRequest,
+  told: Arrival | undefined,
+  released: CpuUse | undefined,
+): Omit<Telling, "stored"> {
+  if (!told || answeredAt === undefined) return {};
+  const cpu = told.server && released && told.server.mainThread - released.mainThread;
+  return { latency: told.request.at - answeredAt, ...(cpu !== undefined && { cpu }) };
 }
 
 /** Only what users said: a launching call's arguments and its answer name the task as well. */
@@ -109,9 +170,12 @@ function userTextOf(request: ModelRequest): string {
     .join("\n");
 }
 
-function userTextIn(messages: SessionMessage[]): string {
-  return messages
-    .filter(({ info }) => info.role === "user")
-    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])))
-    .join("\n");
+function textIn({ parts }: SessionMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n");
+}
+
+/** What this process has used of the processor, in milliseconds. */
+function labCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }

@@ -1,33 +1,64 @@
 import type { Figures } from "./figures.ts";
-import type { Goal } from "./goals.ts";
+import { type Goal, ratioGoal } from "./goals.ts";
+import type { Ratio } from "./ratios.ts";
+import type { Spread } from "./spread.ts";
 
-/** What was measured, as a table for people. */
+/** What was measured, as a table for people: the medians of the rounds. */
 export function figuresTable(figures: Figures[]): string {
-  const rows = figures.map(({ contender, tasks, rounds, latency, children, toldOnce, toldTwice, untold, turns }) => [
+  const rows = figures.map(({ contender, tasks, medians, latency, children, toldOnce, noticeMessages, turns }) => [
     `${tasks}`,
     contender,
-    `${rounds}`,
-    ...[latency.median, latency.p90, latency.max].map((ms) => `${ms.toFixed(0)} ms`),
+    ms(medians.latency),
+    ms(latency.max),
+    ms(medians["main thread's CPU until told"]),
+    ms(medians["launching turn"]),
+    ms(medians["CPU of the round"]),
+    rangeOf(noticeMessages, 0),
+    rangeOf(turns, 0),
     `${toldOnce}/${children}`,
-    `${toldTwice}`,
-    `${untold}`,
-    inShort(turns),
   ]);
   return align([
-    ["ends", "who", "rounds", "median", "p90", "max", "told once", "twice", "never", "parent turns"],
+    ["ends", "who", "latency", "longest", "its CPU", "launching", "round's CPU", "notices", "turns", "told once"],
     ...rows,
   ]);
 }
 
+/** Ratios with their spread, and their goals where they have one. */
+export function ratiosTable(ratios: Ratio[], judged: boolean): string {
+  const rows = ratios.map((ratio) => {
+    const goal = judged ? ratioGoal(ratio) : undefined;
+    return [
+      `${ratio.tasks}`,
+      ratio.measure,
+      ratio.ofPairs.median.toFixed(2),
+      rangeOf(ratio.ofPairs, 2),
+      ratio.ofMedians.toFixed(2),
+      `${ratio.below} of ${ratio.pairs}`,
+      ...(goal ? [`<= ${inShort(goal.limit)}`, verdict(goal)] : []),
+    ];
+  });
+  const [first] = ratios;
+  const title = first ? `${first.of} / ${first.to}` : "";
+  return align([["ends", title, "median", "of pairs", "of medians", "below 1", ...(judged ? ["goal"] : [])], ...rows]);
+}
+
 /** The goals, each with its verdict. */
 export function goalsTable(goals: Goal[]): string {
-  const rows = goals.map(({ name, measured, limit, met }) => [
-    name,
-    inShort(measured),
-    `<= ${inShort(limit)}`,
-    met ? "met" : "MISSED",
-  ]);
-  return align([["goal of the first release", "measured", "goal", ""], ...rows]);
+  const rows = goals.map((goal) => [goal.name, inShort(goal.measured), `<= ${inShort(goal.limit)}`, verdict(goal)]);
+  return align([["goal", "measured", "limit"], ...rows]);
+}
+
+function verdict({ met }: Goal): string {
+  return met ? "met" : "MISSED";
+}
+
+function ms(value: number | undefined): string {
+  return value === undefined ? "-" : `${value.toFixed(0)} ms`;
+}
+
+function rangeOf({ least, greatest }: Spread, digits: number): string {
+  const [from, to] = [least.toFixed(digits), greatest.toFixed(digits)];
+  return from === to ? from : `${from}-${to}`;
 }
 
 function inShort(value: number): string {
@@ -36,10 +67,10 @@ function inShort(value: number): string {
 
 /** Columns as wide as their widest cell. */
 function align(rows: string[][]): string {
-  const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, column) => Math.max(cell.length, widest[column] ?? 0)),
-    [],
-  );
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(cell.length, widths[column] ?? 0);
+  }
   return rows
     .map((row) =>
       row

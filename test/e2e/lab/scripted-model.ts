@@ -81,6 +81,8 @@ export async function startModel(): Promise<ScriptedModel> {
 async function readRequest(incoming: IncomingMessage): Promise<ModelRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
+  // Before it is parsed: a benchmark's time is not to contain that.
+  const at = now();
   const bytes = Buffer.concat(chunks);
   const body: ChatBody = JSON.parse(bytes.toString("utf8"));
   const parentSessionID = incoming.headers["x-parent-session-id"];
@@ -91,7 +93,7 @@ async function readRequest(incoming: IncomingMessage): Promise<ModelRequest> {
     tools: body.tools ?? [],
     body,
     bodyBytes: bytes.byteLength,
-    at: now(),
+    at,
   };
 }
 
