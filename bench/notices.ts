@@ -97,8 +97,8 @@ if (values.json) {
   const all = { figures: allFigures, ratios: [...ratios, ...toOther], definitions, goals: allGoals, machine };
   process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
 } else {
-  const labLoads = figures.map(({ ours, builtIn }) =>
-    [ours, builtIn].map(({ labLoad }) => labLoad.toFixed(2)).join("/"),
+  const benchLoads = figures.map(({ ours, builtIn }) =>
+    [ours, builtIn].map(({ benchLoad }) => benchLoad.toFixed(2)).join("/"),
   );
   const parts = [
     figuresTable(allFigures),
@@ -108,9 +108,7 @@ if (values.json) {
     `${rounds} rounds of each, ${machine.seconds} s; load of the machine ${machine.loadBefore?.toFixed(1)} before, ${machine.loadAfter?.toFixed(1)} after.`,
   ];
   process.stdout.write(`${parts.join("\n\n")}\n`);
-  process.stdout.write(
-    `Of a core, the bench itself used while notices were on their way (ours/built-in): ${labLoads.join(", ")}.\n`,
-  );
+  process.stdout.write(`The bench itself used of one core, ours/built-in: ${benchLoads.join(", ")}.\n`);
   if (against !== undefined) process.stdout.write(`The other build is ${against}.\n`);
   if (!canReadCpu) process.stdout.write("CPU is left out: this system has no /proc that tells of it.\n");
 }

@@ -2,12 +2,17 @@ import type { ContenderName } from "./contender.ts";
 import type { Round } from "./round.ts";
 import { quantile, type Spread, spreadOf } from "./spread.ts";
 
-/** What is compared by ratios, each a number of milliseconds for one round; undefined where nobody tells of the CPU. */
+/**
+ * What is compared by ratios, each a number of milliseconds for one round; undefined where nobody tells of the CPU. The CPU
+ * of the latency and of the launching turn is that of the server's main thread meanwhile: what they are mostly made of, and
+ * steadier than they are on a machine that has something else to do. That of the round is the whole server's.
+ */
 export const measures = {
   latency: (round: Round): number | undefined => medianOf(round.children.map(({ latency }) => latency)),
-  "main thread's CPU until told": (round: Round): number | undefined => medianOf(round.children.map(({ cpu }) => cpu)),
-  "launching turn": (round: Round): number | undefined => round.launching,
-  "CPU of the round": (round: Round): number | undefined => round.cpu,
+  "latency's CPU": (round: Round): number | undefined => medianOf(round.children.map(({ cpu }) => cpu)),
+  "launching turn": (round: Round): number | undefined => round.launching.ms,
+  "launching turn's CPU": (round: Round): number | undefined => round.launching.mainThreadMs,
+  "round's CPU": (round: Round): number | undefined => round.cpu,
 } as const;
 
 export type Measure = keyof typeof measures;
@@ -35,8 +40,8 @@ export type Figures = {
   roundsNotToldInOne: number;
   /** Model requests of the parent in a round that the ends caused. */
   turns: Spread;
-  /** What the bench itself used of one core while notices were on their way, the median of the rounds: 0 to 1. */
-  labLoad: number;
+  /** What the bench itself used of one core, 0 to 1, the median of the rounds. */
+  benchLoad: number;
 };
 
 /** @throws Error when there is no such round. */
@@ -59,10 +64,7 @@ export function figuresOf(rounds: Round[], contender: ContenderName, tasks: numb
     noticeMessages: spreadOf(those.map(({ noticeMessages }) => noticeMessages)),
     roundsNotToldInOne: those.filter(({ noticeMessages }) => noticeMessages !== 1).length,
     turns: spreadOf(those.map(({ turns }) => turns)),
-    labLoad: quantile(
-      those.map(({ labLoad }) => labLoad),
-      0.5,
-    ),
+    benchLoad: spreadOf(those.map(({ benchLoad }) => benchLoad)).median,
   };
 }
 

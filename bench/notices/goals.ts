@@ -6,7 +6,7 @@ import type { Ratio } from "./ratios.ts";
  *
  * - `latency`: an agent waits no longer for a plugin's notice than for the host's own. Few ends may take a little longer,
  *   for a plugin calls its host over HTTP and the host calls itself; of one end that is a fourth, of twenty nothing.
- * - `launching turn`, `CPU of the round`: as much as the host's own, within what a measurement can tell apart.
+ * - `launching turn`, `round's CPU`: as much as the host's own, within what a measurement can tell apart.
  * - `exactly once`: no end is told twice and none is kept back.
  * - `one notice`, `turns`: a turn of the parent costs money, so what ends together is told together, and with no more
  *   turns than the host's own task ever gets by with.
@@ -20,15 +20,19 @@ function latencyLimit(tasks: number): number {
   return tasks >= 4 ? 1.05 : 1.3;
 }
 
-/** The main thread's CPU is the steadier sister of the latency, and has no goal of its own. */
+/** What the main thread used meanwhile is printed to explain a latency, and has no limit of its own. */
 function limitOf(measure: Measure, tasks: number): number | undefined {
-  const limitsOfMeasures = {
-    latency: latencyLimit(tasks),
-    "main thread's CPU until told": undefined,
-    "launching turn": limits.launching,
-    "CPU of the round": limits.cpu,
-  };
-  return limitsOfMeasures[measure];
+  switch (measure) {
+    case "latency":
+      return latencyLimit(tasks);
+    case "launching turn":
+      return limits.launching;
+    case "round's CPU":
+      return limits.cpu;
+    case "latency's CPU":
+    case "launching turn's CPU":
+      return undefined;
+  }
 }
 
 /** A goal and how it stands. */

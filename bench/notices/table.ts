@@ -3,24 +3,33 @@ import { type Goal, ratioGoal } from "./goals.ts";
 import type { Ratio } from "./ratios.ts";
 import type { Spread } from "./spread.ts";
 
-/** What was measured, as a table for people: the medians of the rounds. */
+/** What was measured in milliseconds, the medians of the rounds, as a table for people. */
 export function figuresTable(figures: Figures[]): string {
   const rows = figures.map(({ contender, tasks, medians, latency, children, toldOnce, noticeMessages, turns }) => [
     `${tasks}`,
     contender,
-    ms(medians.latency),
-    ms(latency.max),
-    ms(medians["main thread's CPU until told"]),
-    ms(medians["launching turn"]),
-    ms(medians["CPU of the round"]),
+    inMs(medians.latency),
+    inMs(latency.max),
+    inMs(medians["latency's CPU"]),
+    inMs(medians["launching turn"]),
+    inMs(medians["launching turn's CPU"]),
+    inMs(medians["round's CPU"]),
     rangeOf(noticeMessages, 0),
     rangeOf(turns, 0),
     `${toldOnce}/${children}`,
   ]);
-  return align([
-    ["ends", "who", "latency", "longest", "its CPU", "launching", "round's CPU", "notices", "turns", "told once"],
-    ...rows,
-  ]);
+  const heads = [
+    "latency",
+    "longest",
+    "its CPU",
+    "launching",
+    "its CPU",
+    "round's CPU",
+    "notices",
+    "turns",
+    "told once",
+  ];
+  return align([["ends", "who, ms", ...heads], ...rows], 2);
 }
 
 /** Ratios with their spread, and their goals where they have one. */
@@ -39,21 +48,24 @@ export function ratiosTable(ratios: Ratio[], judged: boolean): string {
   });
   const [first] = ratios;
   const title = first ? `${first.of} / ${first.to}` : "";
-  return align([["ends", title, "median", "of pairs", "of medians", "below 1", ...(judged ? ["goal"] : [])], ...rows]);
+  return align(
+    [["ends", title, "median", "of pairs", "of medians", "below 1", ...(judged ? ["goal"] : [])], ...rows],
+    2,
+  );
 }
 
 /** The goals, each with its verdict. */
 export function goalsTable(goals: Goal[]): string {
   const rows = goals.map((goal) => [goal.name, inShort(goal.measured), `<= ${inShort(goal.limit)}`, verdict(goal)]);
-  return align([["goal", "measured", "limit"], ...rows]);
+  return align([["goal", "measured", "limit"], ...rows], 1);
 }
 
 function verdict({ met }: Goal): string {
   return met ? "met" : "MISSED";
 }
 
-function ms(value: number | undefined): string {
-  return value === undefined ? "-" : `${value.toFixed(0)} ms`;
+function inMs(value: number | undefined): string {
+  return value === undefined ? "-" : value.toFixed(0);
 }
 
 function rangeOf({ least, greatest }: Spread, digits: number): string {
@@ -65,18 +77,15 @@ function inShort(value: number): string {
   return Number.isInteger(value) ? `${value}` : value.toFixed(2);
 }
 
-/** Columns as wide as their widest cell. */
-function align(rows: string[][]): string {
+/** Columns as wide as their widest cell, the first of them flush left and the others, which are numbers, flush right. */
+function align(rows: string[][], leftColumns: number): string {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(cell.length, widths[column] ?? 0);
   }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const pad = (cell: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column < leftColumns ? cell.padEnd(width) : cell.padStart(width);
+  };
+  return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
 }
