@@ -16,13 +16,10 @@ import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Contender, toolBytes, withContenders } from "./notices/contender.ts";
-import { figuresOf } from "./notices/figures.ts";
-import { bytesGoal, ratioGoal, tellingGoals } from "./notices/goals.ts";
 import { orderOf } from "./notices/order.ts";
 import { canReadCpu } from "./notices/processor.ts";
-import { ratiosOf } from "./notices/ratios.ts";
+import { formatReport, reportOf } from "./notices/report.ts";
 import { type Round, runRound } from "./notices/round.ts";
-import { figuresTable, goalsTable, ratiosTable } from "./notices/table.ts";
 
 /** Tasks of the unmeasured round that each server begins with; it pays for its caches and its just-in-time compiler. */
 const warmUpTasks = 20;
@@ -81,35 +78,15 @@ const { measured, definitions } = await withContenders(against, (contenders) =>
   Promise.race([measure(contenders, { rounds, sizes }), interrupted]),
 );
 const machine = { loadBefore, loadAfter: loadavg()[0], seconds: Number(seconds()) };
-
-const figures = sizes.map((tasks) => ({
-  ours: figuresOf(measured, "ours", tasks),
-  ...(against !== undefined && { other: figuresOf(measured, "other", tasks) }),
-  builtIn: figuresOf(measured, "built-in", tasks),
-}));
-const ratios = sizes.flatMap((tasks) => ratiosOf(measured, tasks, "ours", "built-in"));
-const toOther = sizes.flatMap((tasks) => ratiosOf(measured, tasks, "ours", "other"));
-const goals = [...figures.flatMap(({ ours, builtIn }) => tellingGoals(ours, builtIn)), bytesGoal(definitions.bytes)];
-const allGoals = [...ratios.flatMap((ratio) => ratioGoal(ratio) ?? []), ...goals];
-const allFigures = figures.flatMap((ofSize) => Object.values(ofSize));
+const report = reportOf(measured, sizes, definitions);
 
 if (values.json) {
-  const all = { figures: allFigures, ratios: [...ratios, ...toOther], definitions, goals: allGoals, machine };
-  process.stdout.write(`${JSON.stringify(all, undefined, 2)}\n`);
+  process.stdout.write(`${JSON.stringify({ ...report, machine }, undefined, 2)}\n`);
 } else {
-  const benchLoads = figures.map(({ ours, builtIn }) =>
-    [ours, builtIn].map(({ benchLoad }) => benchLoad.toFixed(2)).join("/"),
-  );
-  const parts = [
-    figuresTable(allFigures),
-    ratiosTable(ratios, true),
-    ...(against === undefined ? [] : [ratiosTable(toOther, false)]),
-    goalsTable(goals),
-    `${rounds} rounds of each, ${machine.seconds} s; load of the machine ${machine.loadBefore?.toFixed(1)} before, ${machine.loadAfter?.toFixed(1)} after.`,
-  ];
-  process.stdout.write(`${parts.join("\n\n")}\n`);
-  process.stdout.write(`The bench itself used of one core, ours/built-in: ${benchLoads.join(", ")}.\n`);
-  if (against !== undefined) process.stdout.write(`The other build is ${against}.\n`);
-  if (!canReadCpu) process.stdout.write("CPU is left out: this system has no /proc that tells of it.\n");
+  const load = `load of the machine ${machine.loadBefore?.toFixed(1)} before, ${machine.loadAfter?.toFixed(1)} after`;
+  const lines = [formatReport(report), `${rounds} rounds of each size in ${machine.seconds} s; ${load}.`];
+  if (against !== undefined) lines.push(`The other build is ${against}.`);
+  if (!canReadCpu) lines.push("CPU is left out: this system has no /proc that tells of it.");
+  process.stdout.write(`${lines.join("\n")}\n`);
 }
-if (allGoals.some(({ met }) => !met)) process.exitCode = 1;
+if (report.goals.some(({ met }) => !met)) process.exitCode = 1;

@@ -44,9 +44,9 @@ export type Goal = {
   met: boolean;
 };
 
-/** The goal about a ratio, judged by the median of its pairs; none for a measure without one. */
+/** The goal about a ratio, judged by the median of its pairs; none for a measure without one, nor against another build. */
 export function ratioGoal({ measure, tasks, of, to, ofPairs }: Ratio): Goal | undefined {
-  const limit = limitOf(measure, tasks);
+  const limit = to === "built-in" ? limitOf(measure, tasks) : undefined;
   return limit === undefined ? undefined : goal(`${ends(tasks)}: ${measure}, ${of} / ${to}`, ofPairs.median, limit);
 }
 

@@ -18,7 +18,7 @@ export type Ratio = {
   ofMedians: number;
 };
 
-/** All measures that were taken in both rounds of at least one pair. */
+/** All measures that were taken in both rounds of a pair; a pair in which one was not taken is left out of its ratio. */
 export function ratiosOf(rounds: Round[], tasks: number, of: ContenderName, to: ContenderName): Ratio[] {
   const partners = new Map(roundsOf(rounds, to, tasks).map((round) => [round.index, round]));
   return Object.entries(measures).flatMap(([name, measure]) => {

@@ -18,40 +18,28 @@ export function figuresTable(figures: Figures[]): string {
     rangeOf(turns, 0),
     `${toldOnce}/${children}`,
   ]);
-  const heads = [
-    "latency",
-    "longest",
-    "its CPU",
-    "launching",
-    "its CPU",
-    "round's CPU",
-    "notices",
-    "turns",
-    "told once",
-  ];
+  const heads = ["latency", "longest", "its CPU", "launch", "its CPU", "round's CPU", "notices", "turns", "told once"];
   return align([["ends", "who, ms", ...heads], ...rows], 2);
 }
 
-/** Ratios with their spread, and their goals where they have one. */
-export function ratiosTable(ratios: Ratio[], judged: boolean): string {
-  const rows = ratios.map((ratio) => {
-    const goal = judged ? ratioGoal(ratio) : undefined;
+/** Ratios of the same two contenders with their spread, and their goals where they have one. */
+export function ratiosTable(ratios: Ratio[]): string {
+  const goals = ratios.map(ratioGoal);
+  const rows = ratios.map(({ tasks, measure, ofPairs, ofMedians, below, pairs }, index) => {
+    const goal = goals[index];
     return [
-      `${ratio.tasks}`,
-      ratio.measure,
-      ratio.ofPairs.median.toFixed(2),
-      rangeOf(ratio.ofPairs, 2),
-      ratio.ofMedians.toFixed(2),
-      `${ratio.below} of ${ratio.pairs}`,
+      `${tasks}`,
+      measure,
+      ofPairs.median.toFixed(2),
+      rangeOf(ofPairs, 2),
+      ofMedians.toFixed(2),
+      `${below} of ${pairs}`,
       ...(goal ? [`<= ${inShort(goal.limit)}`, verdict(goal)] : []),
     ];
   });
-  const [first] = ratios;
-  const title = first ? `${first.of} / ${first.to}` : "";
-  return align(
-    [["ends", title, "median", "of pairs", "of medians", "below 1", ...(judged ? ["goal"] : [])], ...rows],
-    2,
-  );
+  const title = ratios.slice(0, 1).map(({ of, to }) => `${of} / ${to}`);
+  const limit = goals.some((goal) => goal !== undefined) ? ["goal"] : [];
+  return align([["ends", ...title, "median", "of pairs", "of medians", "below 1", ...limit], ...rows], 2);
 }
 
 /** The goals, each with its verdict. */
