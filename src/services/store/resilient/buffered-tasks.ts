@@ -8,7 +8,6 @@ interface Entry {
   /** The machine's input, from which `events` replay; null when the buffer lacks the first events. */
   origin: TaskInput | null;
   events: TaskEvent[];
-  isUnsaved: boolean;
 }
 
 /** `unsaved`: the tasks whose record in the file is missing or outdated. `any`: all tasks in the buffer. */
@@ -34,6 +33,8 @@ export interface BufferedTasks {
   /** Returns the matching tasks in the order of their launch. */
   list(filter: TaskFilter, scope: Scope): Task[];
 
+  /** True when the file has everything. */
+  isSaved(): boolean;
   /** Returns everything that the file lacks. `origins` has an entry for each record. */
   unsaved(): { records: TaskRecord[]; journal: JournalEntry[]; origins: Map<string, TaskInput | null> };
   /** Marks everything as saved, and forgets the tasks that are at rest. */
@@ -47,18 +48,22 @@ export const byLaunch = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.st
 
 export const createBufferedTasks = (): BufferedTasks => {
   const entries = new Map<string, Entry>();
+  /** Those of the entries that the file lacks: normally those of one change, however many tasks live. */
+  const unsaved = new Map<string, Entry>();
   /** The events that the file lacks, of all tasks, in the order of acceptance. */
   let journal: JournalEntry[] = [];
 
-  const isInScope = (entry: Entry | undefined, scope: Scope): entry is Entry =>
-    entry !== undefined && (entry.isUnsaved || scope === "any");
+  const inScope = (scope: Scope): ReadonlyMap<string, Entry> => (scope === "unsaved" ? unsaved : entries);
 
   return {
     commit: ({ records, journal: more }) => {
       for (const record of records) {
+        const { sessionID } = record.task;
         const { facts, run } = record.snapshot.context;
-        const { origin, events } = entries.get(record.task.sessionID) ?? { origin: { facts, run }, events: [] };
-        entries.set(record.task.sessionID, { record, origin, events, isUnsaved: true });
+        const { origin, events } = entries.get(sessionID) ?? { origin: { facts, run }, events: [] };
+        const entry = { record, origin, events };
+        entries.set(sessionID, entry);
+        unsaved.set(sessionID, entry);
       }
       for (const entry of more) entries.get(entry.taskId)?.events.push(entry.event);
       journal.push(...more);
@@ -68,58 +73,52 @@ export const createBufferedTasks = (): BufferedTasks => {
         const entry = entries.get(taskId);
         if (entry) entry.record = { ...entry.record, task: { ...entry.record.task, progress } };
       }
-      return new Map([...counted].filter(([taskId]) => !entries.get(taskId)?.isUnsaved));
+      return new Map([...counted].filter(([taskId]) => !unsaved.has(taskId)));
     },
     own: (record) => {
       if (entries.has(record.task.sessionID)) return;
-      entries.set(record.task.sessionID, { record, origin: null, events: [], isUnsaved: false });
+      entries.set(record.task.sessionID, { record, origin: null, events: [] });
     },
     release: (taskId) => {
-      if (!entries.get(taskId)?.isUnsaved) entries.delete(taskId);
+      if (!unsaved.has(taskId)) entries.delete(taskId);
     },
     remove: (taskId) => {
       entries.delete(taskId);
+      unsaved.delete(taskId);
       journal = journal.filter((entry) => entry.taskId !== taskId);
     },
 
     rewrite: (taskId) => {
       const entry = entries.get(taskId);
-      if (entry) entry.isUnsaved = true;
+      if (entry) unsaved.set(taskId, entry);
       return entry?.record;
     },
 
-    get: (taskId, scope) => {
-      const entry = entries.get(taskId);
-      return isInScope(entry, scope) ? entry.record : undefined;
-    },
+    get: (taskId, scope) => inScope(scope).get(taskId)?.record,
     journal: (taskId, scope) =>
       scope === "any"
         ? (entries.get(taskId)?.events ?? [])
         : journal.filter((entry) => entry.taskId === taskId).map(({ event }) => event),
     list: (filter, scope) =>
       byLaunch(
-        [...entries.values()]
-          .filter((entry) => isInScope(entry, scope) && matches(entry.record.task, filter))
+        [...inScope(scope).values()]
+          .filter(({ record }) => matches(record.task, filter))
           .map(({ record }) => record.task),
       ),
 
-    unsaved: () => {
-      const unsaved = [...entries].filter(([, { isUnsaved }]) => isUnsaved);
-      return {
-        records: unsaved.map(([, { record }]) => record),
-        journal,
-        origins: new Map(unsaved.map(([taskId, { origin }]) => [taskId, origin])),
-      };
-    },
+    isSaved: () => unsaved.size === 0,
+    unsaved: () => ({
+      records: [...unsaved.values()].map(({ record }) => record),
+      journal,
+      origins: new Map([...unsaved].map(([taskId, { origin }]) => [taskId, origin])),
+    }),
     markSaved: () => {
       journal = [];
-      for (const [taskId, entry] of entries) {
-        if (entry.isUnsaved && isAtRest(entry.record.snapshot)) entries.delete(taskId);
-        entry.isUnsaved = false;
-      }
+      for (const [taskId, { record }] of unsaved) if (isAtRest(record.snapshot)) entries.delete(taskId);
+      unsaved.clear();
     },
     startOver: () => {
-      for (const entry of entries.values()) entry.isUnsaved = true;
+      for (const [taskId, entry] of entries) unsaved.set(taskId, entry);
       journal = [...entries].flatMap(([taskId, { events }]) => events.map((event) => ({ taskId, event })));
     },
   };

@@ -238,7 +238,7 @@ export const createWriteBuffer = (): WriteBuffer => {
       [progress, removed, claimed, released, endedLaunches, outcomes].every(({ size }) => size === 0) &&
       !commands.hasWaiting() &&
       [...prompts.values(), ...launches.values()].every(({ isUnsaved }) => !isUnsaved) &&
-      tasks.list({}, "unsaved").length === 0,
+      tasks.isSaved(),
     save: (store) => {
       if (isNew && changes.highest() > 0) store.raiseChangeNumber(Math.ceil(changes.highest()) + CHANGE_GAP);
       isNew = false;
