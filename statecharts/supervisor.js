@@ -4,8 +4,8 @@ export const supervisor = createMachine({
   "id": "supervisor",
   "description": "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
   "context": {
-    "tasks": {},
-    "outboxes": {}
+    "tasks": [],
+    "outboxes": []
   },
   "initial": "open",
   "states": {

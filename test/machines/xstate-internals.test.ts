@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createActor, initialTransition, transition } from "xstate";
+import { createActor, type InspectionEvent, initialTransition, setup, transition } from "xstate";
 import manifest from "xstate/package.json" with { type: "json" };
-import { taskActor } from "../../src/machines/supervisor/machine.ts";
+import { taskActor } from "../../src/machines/supervisor/actors.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { taskInput } from "../fakes/task-input.ts";
@@ -9,7 +9,7 @@ import { taskInput } from "../fakes/task-input.ts";
 /** The version of XState whose inner calls these overrides were checked with. */
 const CHECKED = "5.33.3";
 
-const ADVICE = `Three machines are overridden by Object.create, where XState ${CHECKED} calls them: getInitialSnapshot in machines/replaying.ts and machines/supervisor.ts, transition in services/supervision.ts. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first.`;
+const ADVICE = `Three machines are overridden by Object.create, where XState ${CHECKED} calls them: getInitialSnapshot in machines/replaying.ts and machines/supervisor.ts, transition in services/supervision.ts. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first. The supervisor's actors are created with the option \`parent\` instead of spawned, in machines/supervisor/actors.ts.`;
 
 test(`the overrides of XState's machines were checked with the version that is installed`, () => {
   expect(manifest.version, ADVICE).toBe(CHECKED);
@@ -70,4 +70,39 @@ test("an actor takes each event by the machine's own transition, and a refused o
   actor.send({ type: "SLOT_GRANTED", at: 1 });
   actor.send({ type: "STOPPED", at: 2 });
   expect(taken, ADVICE).toEqual(["SLOT_GRANTED taken", "STOPPED refused"]);
+});
+
+/** A root that creates its children as the supervisor does. */
+const rootWith = (inspect: (observation: InspectionEvent) => void) => {
+  const heard: string[] = [];
+  const root = createActor(
+    setup({}).createMachine({ on: { "*": { actions: ({ event }) => void heard.push(event.type) } } }),
+    { inspect },
+  ).start();
+  const child = createActor(taskActor, { parent: root, id: "ses_1", src: "task", input: input() });
+  return { root, child, heard };
+};
+
+test("an actor that is created with a parent is its child, but for the parent's snapshot", () => {
+  const observed: InspectionEvent[] = [];
+  const { root, child, heard } = rootWith((observation) => void observed.push(observation));
+  child.start();
+  child.send({ type: "SLOT_GRANTED", at: 1 });
+  expect(heard, ADVICE).toEqual(["EFFECT"]);
+  child.send({ type: "REQUEST_ASKED", at: 2, request: null as never });
+  expect(heard, ADVICE).toEqual(["EFFECT", "xstate.error.actor.ses_1"]);
+  expect(root.getSnapshot().children, ADVICE).toEqual({});
+  const its = observed.filter(({ actorRef }) => actorRef.sessionId === child.sessionId);
+  expect(
+    its.map(({ type, rootId }) => [type, rootId === root.sessionId]),
+    ADVICE,
+  ).toContainEqual(["@xstate.actor", true]);
+});
+
+test("a root that has ended hears nothing from such a child, which does not end with it", () => {
+  const { root, child, heard } = rootWith(() => undefined);
+  child.start();
+  root.stop();
+  expect(child.getSnapshot().status, ADVICE).toBe("active");
+  expect(heard, ADVICE).toEqual([]);
 });

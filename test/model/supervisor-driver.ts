@@ -130,11 +130,11 @@ export const createSupervisorDriver = async (leftBehind: boolean): Promise<Super
     },
     standing: () => {
       const nameOf = (id: string) => [...ids].find(([, known]) => known === id)?.[0] ?? id;
-      const { value, context } = newest ?? { value: "open", context: { tasks: {}, outboxes: {} } };
+      const { value, context } = newest ?? { value: "open", context: { tasks: [], outboxes: [] } };
       return {
         value: String(value),
-        tasks: Object.keys(context.tasks).map(nameOf).sort(),
-        outboxes: Object.keys(context.outboxes),
+        tasks: context.tasks.map(nameOf).sort(),
+        outboxes: [...context.outboxes],
       };
     },
     events,

@@ -2,6 +2,7 @@ import type { SnapshotFrom } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { SupervisorEvent } from "../../src/machines/supervisor/events.ts";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
+import { hasId } from "../../src/machines/supervisor/sorted-ids.ts";
 import { initialSnapshot } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
@@ -22,12 +23,12 @@ const fault: ActorFault = { type: `xstate.error.actor.${FIRST}`, actorId: FIRST,
 /** What can come about in a state, in the ids of this file. */
 const stepsIn = ({ value, context: { tasks, outboxes } }: SupervisorSnapshot): SupervisorStep[] => {
   if (value === "closed") return [];
-  const live = [FIRST, SECOND].filter((id) => id in tasks);
+  const live = [FIRST, SECOND].filter((id) => hasId(tasks, id));
   // An outbox without tasks and without anything to tell goes at once.
-  if (live.length === 0 && PARENT in outboxes) return [{ type: "REAP_OUTBOX", id: PARENT }];
+  if (live.length === 0 && hasId(outboxes, PARENT)) return [{ type: "REAP_OUTBOX", id: PARENT }];
   return [
-    ...(FIRST in tasks ? [] : [{ type: "LAUNCH", at: START, task: taskInput(FIRST) } as const]),
-    ...(SECOND in tasks ? [] : [{ type: "RESTORE", snapshot: initialSnapshot(taskInput(SECOND)) } as const]),
+    ...(hasId(tasks, FIRST) ? [] : [{ type: "LAUNCH", at: START, task: taskInput(FIRST) } as const]),
+    ...(hasId(tasks, SECOND) ? [] : [{ type: "RESTORE", snapshot: initialSnapshot(taskInput(SECOND)) } as const]),
     ...live.flatMap((id): SupervisorStep[] => [
       { type: "TASK", id, event: { type: id === FIRST ? "CANCEL" : "RESULT_READ", at: START } },
       { type: "HOST", at: START, event: { type: "idle", sessionID: id } },
@@ -39,8 +40,7 @@ const stepsIn = ({ value, context: { tasks, outboxes } }: SupervisorSnapshot): S
 
 const options = {
   events: (snapshot: SupervisorSnapshot) => stepsIn(snapshot) as SupervisorEvent[],
-  serializeState: ({ value, context }: SupervisorSnapshot) =>
-    JSON.stringify([value, Object.keys(context.tasks).sort(), Object.keys(context.outboxes)]),
+  serializeState: ({ value, context }: SupervisorSnapshot) => JSON.stringify([value, context]),
 };
 
 const stepsOf = ({ steps }: { steps: { event: unknown }[] }): SupervisorStep[] =>
@@ -53,7 +53,7 @@ const stepsOf = ({ steps }: { steps: { event: unknown }[] }): SupervisorStep[] =
 export const supervisorPaths = (): SupervisorStep[][] =>
   getShortestPaths(supervisorMachine, options).flatMap((path) => {
     const { value, context } = path.state;
-    const faults = value === "open" && FIRST in context.tasks ? [fault] : [];
+    const faults = value === "open" && hasId(context.tasks, FIRST) ? [fault] : [];
     return [...stepsIn(path.state), ...faults].map((step) => [...stepsOf(path), step]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
+import { withId } from "../../src/machines/supervisor/sorted-ids.ts";
 import { createSupervisorDriver } from "./supervisor-driver.ts";
 import {
   FIRST,
@@ -21,8 +22,8 @@ const isFault = ({ type }: SupervisorStep) => type.startsWith("xstate.error");
  * is stored, and an outbox goes with the last task.
  */
 const standingOf = ({ value, context }: SupervisorSnapshot, step: SupervisorStep) => {
-  const tasks = [...Object.keys(context.tasks), ...(isFault(step) ? [FIRST] : [])].sort();
-  return { value, tasks, outboxes: tasks.length > 0 ? Object.keys(context.outboxes) : [] };
+  const tasks = isFault(step) ? withId(context.tasks, FIRST) : context.tasks;
+  return { value, tasks, outboxes: tasks.length > 0 ? context.outboxes : [] };
 };
 
 const walk = async (steps: SupervisorStep[]) => {

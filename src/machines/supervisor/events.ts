@@ -2,6 +2,7 @@ import type { HostEvent } from "../host-events.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
 import type { TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
+import type { SortedIds } from "./sorted-ids.ts";
 
 /** What tasks and outboxes want of each other: the supervisor passes it on itself. */
 type ForwardedEffect = "queueNotice" | "withdrawNotice" | "noticeComposed" | "noticeAcknowledged" | "noticeDropped";
@@ -41,10 +42,10 @@ export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xsta
 
 /** The actors that the supervisor has. */
 export interface SupervisorContext {
-  /** Live tasks: task id → parent session id. */
-  tasks: Record<string, string>;
-  /** Parent sessions with an outbox. */
-  outboxes: Record<string, true>;
+  /** The ids of live tasks. */
+  tasks: SortedIds;
+  /** The parent sessions that have an outbox. */
+  outboxes: SortedIds;
 }
 
 /** Translates a host event for the task that runs in its session; undefined when it means nothing to it. */

@@ -1,9 +1,8 @@
-import { type ErrorActorEvent, sendParent, setup } from "xstate";
+import { type ErrorActorEvent, setup } from "xstate";
 import { withEventDescriptions } from "../event-descriptions.ts";
-import type { OutboxContext, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
-import { outboxMachine } from "../outbox/machine.ts";
-import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
-import { type StoredSnapshot, taskMachine } from "../task/machine.ts";
+import type { OutboxEvent } from "../outbox/events.ts";
+import type { TaskEvent, TaskInput } from "../task/events.ts";
+import type { StoredSnapshot } from "../task/machine.ts";
 import {
   type Effect,
   type SupervisorContext,
@@ -12,70 +11,53 @@ import {
   toOutboxEvent,
   toTaskEvent,
 } from "./events.ts";
+import { hasId, withId, withoutId } from "./sorted-ids.ts";
 
 const OUTBOX = "outbox:";
 
 /** Returns the id of a parent's outbox among the supervisor's actors. */
 export const outboxId = (parentSessionID: string): string => OUTBOX + parentSessionID;
 
-const emittingTask = taskMachine.provide({
-  actions: {
-    emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
-      type: "EFFECT",
-      at: event.at,
-      effect,
-    })),
-  },
-});
+/** Returns the parent session of an outbox, by the outbox's id; undefined when the id is a task's. */
+export const parentOfOutbox = (actorId: string): string | undefined =>
+  actorId.startsWith(OUTBOX) ? actorId.slice(OUTBOX.length) : undefined;
 
-/**
- * A task as the supervisor's child: its effects reach the supervisor as events. It begins with a launch, or from a stored
- * snapshot, which takes no step and has no effects.
- */
-export const taskActor: typeof emittingTask = Object.assign(Object.create(emittingTask) as typeof emittingTask, {
-  getInitialSnapshot: (
-    scope: Parameters<typeof emittingTask.getInitialSnapshot>[0],
-    input: TaskInput & Partial<StoredSnapshot>,
-  ) =>
-    input.value && input.context
-      ? emittingTask.resolveState({ value: input.value, context: input.context })
-      : emittingTask.getInitialSnapshot(scope, input),
-});
-
-/** An outbox as the supervisor's child. */
-export const outboxActor = outboxMachine.provide({
-  actions: {
-    emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
-      ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
-    ),
-  },
-});
+/** A task's actor begins with a launch, or from a stored snapshot. */
+export type TaskActorInput = TaskInput & Partial<StoredSnapshot>;
 
 const supervisorSetup = setup({
   types: {
     context: {} as SupervisorContext,
     events: {} as SupervisorEvent | ErrorActorEvent,
-    children: {} as { [id: string]: "task" | "outbox" },
   },
-  actors: { task: taskActor, outbox: outboxActor },
+  // They do nothing here: `createSupervisor` provides what really happens.
   actions: {
-    /** Has a service perform the effect. It does nothing here: the runtime provides what really happens. */
+    /** Has a service perform the effect. */
     perform: (_, _effect: Effect) => undefined,
+    startTask: (_, _input: TaskActorInput) => undefined,
+    startOutbox: (_, _input: { parentSessionID: string }) => undefined,
+    /** Passes an event to an actor. */
+    tell: (_, _message: { id: string; event: TaskEvent | OutboxEvent }) => undefined,
+    /** Stops an actor, once it has taken the events that it was told before. */
+    stop: (_, _actor: { id: string }) => undefined,
   },
   guards: {
     notLive: ({ context, event }) =>
-      (event.type === "LAUNCH" && !(event.task.facts.sessionID in context.tasks)) ||
-      (event.type === "RESTORE" && !(event.snapshot.context.facts.sessionID in context.tasks)),
+      (event.type === "LAUNCH" && !hasId(context.tasks, event.task.facts.sessionID)) ||
+      (event.type === "RESTORE" && !hasId(context.tasks, event.snapshot.context.facts.sessionID)),
   },
 });
 
 type Enqueue = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0]["enqueue"];
 
-/** Spawns the parent's outbox, unless there is one. */
+const tell = (enqueue: Enqueue, id: string, event: TaskEvent | OutboxEvent) =>
+  enqueue({ type: "tell", params: { id, event } });
+
+/** Starts the parent's outbox, unless there is one. */
 const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, enqueue: Enqueue) => {
-  if (parentSessionID in outboxes) return;
-  enqueue.spawnChild("outbox", { id: outboxId(parentSessionID), input: { parentSessionID } });
-  enqueue.assign({ outboxes: { ...outboxes, [parentSessionID]: true } });
+  if (hasId(outboxes, parentSessionID)) return;
+  enqueue({ type: "startOutbox", params: { parentSessionID } });
+  enqueue.assign({ outboxes: withId(outboxes, parentSessionID) });
 };
 
 const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
@@ -84,12 +66,12 @@ const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) =
   const { sessionID, parentSessionID } = input.facts;
   openOutbox(parentSessionID, context, enqueue);
   if (event.type === "LAUNCH") {
-    enqueue.sendTo(outboxId(parentSessionID), { type: "PARENT_PRESENT", at: event.at });
+    tell(enqueue, outboxId(parentSessionID), { type: "PARENT_PRESENT", at: event.at });
   }
   const stored = event.type === "RESTORE" ? event.snapshot : {};
-  enqueue.spawnChild("task", { id: sessionID, input: { ...input, ...stored } });
-  enqueue.assign({ tasks: { ...context.tasks, [sessionID]: parentSessionID } });
-  if (event.type === "LAUNCH") enqueue.sendTo(sessionID, { type: "SLOT_GRANTED", at: event.at });
+  enqueue({ type: "startTask", params: { ...input, ...stored } });
+  enqueue.assign({ tasks: withId(context.tasks, sessionID) });
+  if (event.type === "LAUNCH") tell(enqueue, sessionID, { type: "SLOT_GRANTED", at: event.at });
 });
 
 /** The events after which a run may be queued: it is granted a slot at once. */
@@ -99,25 +81,25 @@ const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }
   if (event.type !== "ADOPT_PROMPTS") return;
   const { parentSessionID, at, prompts } = event;
   openOutbox(parentSessionID, context, enqueue);
-  enqueue.sendTo(outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
+  tell(enqueue, outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
 });
 
 const forward = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type === "TASK" && event.id in context.tasks) {
-    enqueue.sendTo(event.id, event.event);
-    if (TAKES_SLOT.has(event.event.type)) enqueue.sendTo(event.id, { type: "SLOT_GRANTED", at: event.event.at });
+  if (event.type === "TASK" && hasId(context.tasks, event.id)) {
+    tell(enqueue, event.id, event.event);
+    if (TAKES_SLOT.has(event.event.type)) tell(enqueue, event.id, { type: "SLOT_GRANTED", at: event.event.at });
   }
-  if (event.type === "OUTBOX" && event.id in context.outboxes) enqueue.sendTo(outboxId(event.id), event.event);
+  if (event.type === "OUTBOX" && hasId(context.outboxes, event.id)) tell(enqueue, outboxId(event.id), event.event);
 });
 
 /** One session can be a task's child session and the parent of other tasks: then both get the event. */
 const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "HOST") return;
   const { sessionID } = event.event;
-  const forTask = sessionID in context.tasks && toTaskEvent(event.event, event.at);
-  const forOutbox = sessionID in context.outboxes && toOutboxEvent(event.event, event.at);
-  if (forTask) enqueue.sendTo(sessionID, forTask);
-  if (forOutbox) enqueue.sendTo(outboxId(sessionID), forOutbox);
+  const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);
+  const forOutbox = hasId(context.outboxes, sessionID) && toOutboxEvent(event.event, event.at);
+  if (forTask) tell(enqueue, sessionID, forTask);
+  if (forOutbox) tell(enqueue, outboxId(sessionID), forOutbox);
 });
 
 /** Routes the effects that tasks and outboxes have on each other; the others go to the services. */
@@ -125,22 +107,19 @@ const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue })
   if (event.type !== "EFFECT") return;
   const { at, effect } = event;
   const toTasks = (runs: { taskId: string }[], type: "NOTICE_COMPOSED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
-    for (const { taskId } of runs) if (taskId in context.tasks) enqueue.sendTo(taskId, { type, at });
+    for (const { taskId } of runs) if (hasId(context.tasks, taskId)) tell(enqueue, taskId, { type, at });
   };
   switch (effect.type) {
     case "queueNotice":
       openOutbox(effect.end.parentSessionID, context, enqueue);
-      enqueue.sendTo(outboxId(effect.end.parentSessionID), { type: "NOTICE_DUE", at, end: effect.end });
+      tell(enqueue, outboxId(effect.end.parentSessionID), { type: "NOTICE_DUE", at, end: effect.end });
       break;
-    case "withdrawNotice":
-      if (!(effect.parentSessionID in context.outboxes)) break;
-      enqueue.sendTo(outboxId(effect.parentSessionID), {
-        type: "WITHDRAW",
-        at,
-        taskId: effect.taskId,
-        run: effect.run,
-      });
+    case "withdrawNotice": {
+      const { parentSessionID, taskId, run } = effect;
+      if (!hasId(context.outboxes, parentSessionID)) break;
+      tell(enqueue, outboxId(parentSessionID), { type: "WITHDRAW", at, taskId, run });
       break;
+    }
     case "noticeComposed":
       toTasks(effect.runs, "NOTICE_COMPOSED");
       break;
@@ -156,27 +135,25 @@ const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue })
 });
 
 const reapTask = supervisorSetup.enqueueActions(({ context: { tasks }, event, enqueue }) => {
-  if (event.type !== "REAP_TASK" || !(event.id in tasks)) return;
-  const { [event.id]: _, ...rest } = tasks;
-  enqueue.stopChild(event.id);
-  enqueue.assign({ tasks: rest });
+  if (event.type !== "REAP_TASK" || !hasId(tasks, event.id)) return;
+  enqueue({ type: "stop", params: { id: event.id } });
+  enqueue.assign({ tasks: withoutId(tasks, event.id) });
 });
 
 const reapOutbox = supervisorSetup.enqueueActions(({ context: { outboxes }, event, enqueue }) => {
-  if (event.type !== "REAP_OUTBOX" || !(event.id in outboxes)) return;
-  const { [event.id]: _, ...rest } = outboxes;
-  enqueue.stopChild(outboxId(event.id));
-  enqueue.assign({ outboxes: rest });
+  if (event.type !== "REAP_OUTBOX" || !hasId(outboxes, event.id)) return;
+  enqueue({ type: "stop", params: { id: outboxId(event.id) } });
+  enqueue.assign({ outboxes: withoutId(outboxes, event.id) });
 });
 
 /** Removes an actor that threw, so that it does not take its siblings down; the runtime reports its end. */
 const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
   if (event.type !== "xstate.error.actor.*" && !("actorId" in event)) return;
   const id = event.actorId;
-  const { [id]: _, ...otherTasks } = tasks;
-  const { [id.slice(OUTBOX.length)]: __, ...otherOutboxes } = outboxes;
-  enqueue.stopChild(id);
-  enqueue.assign(id.startsWith(OUTBOX) ? { outboxes: otherOutboxes } : { tasks: otherTasks });
+  enqueue({ type: "stop", params: { id } });
+  const parentSessionID = parentOfOutbox(id);
+  if (parentSessionID === undefined) enqueue.assign({ tasks: withoutId(tasks, id) });
+  else enqueue.assign({ outboxes: withoutId(outboxes, parentSessionID) });
   enqueue({ type: "perform", params: { type: "actorFailed", id, message: String(event.error) } });
 });
 
@@ -186,7 +163,7 @@ export const supervisorMachine = supervisorSetup.createMachine(
     id: "supervisor",
     description:
       "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
-    context: { tasks: {}, outboxes: {} },
+    context: { tasks: [], outboxes: [] },
     initial: "open",
     states: {
       open: {

@@ -85,6 +85,10 @@ const createMessageLog = () => {
       const steps = messages.filter(({ type, sessionId }) => type !== "@xstate.actor" && actors.has(sessionId));
       return { upTo: count, messages: [...actors.values(), ...steps] };
     },
+    /** Forgets the actors of a supervisor, of which XState reports no end when it closes. */
+    forgetActors: (supervisor: string) => {
+      for (const [sessionId, { rootId }] of actors) if (rootId === supervisor) actors.delete(sessionId);
+    },
     clear: () => {
       actors.clear();
       recent = [];
@@ -103,14 +107,18 @@ export const createStatelyRecorder = (): StatelyRecorder => {
     onChange: listeners.add,
     record: async () => {
       const { createStatelyInspector } = await import("./stately-adapter.ts");
+      /** One, and one more each time a supervisor threw and was replaced. */
+      const supervisors = new Set<string>();
       const recording: Recording = {
         inspect: createStatelyInspector((message) => {
           if (!recordings.has(recording)) return;
+          if (message.type === "@xstate.actor") supervisors.add(message.rootId ?? message.sessionId);
           messages.add(message);
           listeners.notify();
         }),
         end: () => {
           recordings.delete(recording);
+          for (const supervisor of supervisors) messages.forgetActors(supervisor);
           if (recordings.size === 0) messages.clear();
           listeners.notify();
         },

@@ -1,5 +1,5 @@
 // ADR-081 in docs/decisions.md
-import { outboxId } from "../../machines/supervisor/machine.ts";
+import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import type { InspectedActor, InspectorStep } from "./protocol.ts";
 import type { StepLog } from "./step-log.ts";
@@ -42,8 +42,8 @@ type Of<Type extends InspectionEvent["type"]> = Extract<InspectionEvent, { type:
 
 const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<InspectedActor, "kind" | "id"> => {
   if (sessionId === rootId) return { kind: "supervisor", id: "" };
-  const prefix = outboxId("");
-  return id.startsWith(prefix) ? { kind: "outbox", id: id.slice(prefix.length) } : { kind: "task", id };
+  const parentSessionID = parentOfOutbox(id);
+  return parentSessionID === undefined ? { kind: "task", id } : { kind: "outbox", id: parentSessionID };
 };
 
 /** True for the event by which XState tells a parent actor that a child threw or is done. */
@@ -57,16 +57,18 @@ const isEndOfSender = (type: string): boolean => /^xstate\.(?:error|done)\.actor
 export const observe = (directory: string, steps: StepLog, now: () => number): Inspect => {
   const actors = new Map<string, ObservedActor>();
 
+  const removeAll = () => {
+    for (const { key } of actors.values()) steps.removeActor(key);
+    actors.clear();
+  };
+
   const actorOf = ({ actorRef, rootId }: InspectionEvent): ObservedActor => {
     const ref = actorRef as InspectedRef;
     const existing = actors.get(ref.sessionId);
     if (existing) return existing;
     const { kind, id } = identify(ref, rootId);
     // A new supervisor replaces one that threw: the actors of the old one cannot be reached any more.
-    if (kind === "supervisor") {
-      for (const { key } of actors.values()) steps.removeActor(key);
-      actors.clear();
-    }
+    if (kind === "supervisor") removeAll();
     const actor: ObservedActor = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [] };
     actors.set(ref.sessionId, actor);
     steps.addActor({ key: actor.key, kind, id, directory });
@@ -103,6 +105,8 @@ export const observe = (directory: string, steps: StepLog, now: () => number): I
     steps.completeStep(step, statePaths((snapshot as { value?: StateValue }).value), taken);
     actor.snapshot = snapshot;
     if (snapshot.status === "active") return;
+    // A supervisor that closes lets go of its actors, and XState reports no end of those.
+    if (actorRef.sessionId === rootId) return removeAll();
     steps.removeActor(actor.key);
     actors.delete(actorRef.sessionId);
   };

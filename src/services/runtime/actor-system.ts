@@ -1,12 +1,16 @@
 // ADR-008 in docs/decisions.md
-import { type AnyActorRef, createActor, type InspectionEvent } from "xstate";
+import type { AnyActorRef, InspectionEvent } from "xstate";
 import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
+import { createSupervisor, outboxActor, taskActor } from "../../machines/supervisor/actors.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
-import { outboxActor, outboxId, supervisorMachine, taskActor } from "../../machines/supervisor/machine.ts";
+import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
+import { hasId } from "../../machines/supervisor/sorted-ids.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { createDeadlines, type Deadlines } from "./deadlines.ts";
+import { createLiveTasks, type LiveTasks } from "./live-tasks.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
@@ -28,7 +32,7 @@ export type InspectedRef = AnyActorRef;
 export type Inspect = (observation: InspectionEvent) => void;
 
 /** The running supervisor with the actors of tasks and outboxes. */
-export interface ActorSystem {
+export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks"> {
   /** Gives the supervisor an event. All that follows from it inside the charts has happened when this returns. */
   feed(event: SupervisorEvent): void;
   /** Returns what has happened since the last call, and forgets it. */
@@ -39,16 +43,17 @@ export interface ActorSystem {
   tasks: ReadonlyMap<string, TaskSnapshot>;
   /** The snapshots of outboxes that have taken a step, by parent session id. */
   outboxes: ReadonlyMap<string, OutboxSnapshot>;
+  /** The deadlines of live tasks by id, and of outboxes by parent session id. */
+  deadlines: { tasks: Deadlines; outboxes: Deadlines };
   /** True for the session of a live task and for a parent that has an outbox. */
   supervises(sessionID: string): boolean;
-  /** True while the parent has a live task. */
-  hasTasksOf(parentSessionID: string): boolean;
   /** Stops the actor of a task. */
   reapTask(taskId: string): void;
   /** Stops the actor of a parent's outbox. */
   reapOutbox(parentSessionID: string): void;
   /** Replaces an outbox that threw by a new one. Returns false when the id is not an outbox's. */
   replaceOutbox(id: string): boolean;
+  /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
   stop(): void;
 }
 
@@ -87,37 +92,63 @@ const guarded = (inspect: Inspect, log: Log): Inspect => {
   };
 };
 
+const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || (other !== undefined && other < one) ? other : one;
+
 const noTransitions = (): Transitions => ({ steps: [], outboxes: new Map(), idleOutboxes: [] });
 
 /** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
 export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
-  const tasks = new Map<string, TaskSnapshot>();
+  const live = createLiveTasks();
+  const tasks = live.snapshots;
   const outboxes = new Map<string, OutboxSnapshot>();
+  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines() };
   let transitions = noTransitions();
   let effects: Effect[] = [];
 
-  const machine = supervisorMachine.provide({
-    actors: {
-      task: withStepObserver(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
-        const taskId = snapshot.context.facts.sessionID;
-        tasks.set(taskId, snapshot);
-        transitions.steps.push({ taskId, event, snapshot });
-      }),
-      outbox: withStepObserver(outboxActor, (snapshot: OutboxSnapshot) => {
-        const { parentSessionID } = snapshot.context;
-        outboxes.set(parentSessionID, snapshot);
-        transitions.outboxes.set(parentSessionID, snapshot);
-        if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
-      }),
-    },
-    actions: { perform: (_, effect) => void effects.push(effect) },
+  const recordTask = (snapshot: TaskSnapshot) => {
+    live.set(snapshot);
+    deadlines.tasks.set(snapshot.context.facts.sessionID, snapshot.context.nextDeadline);
+  };
+
+  const forgetTask = (taskId: string) => {
+    live.delete(taskId);
+    deadlines.tasks.set(taskId, undefined);
+  };
+
+  const recordOutbox = (snapshot: OutboxSnapshot) => {
+    const { parentSessionID, nextDeadline, parentReadyAt } = snapshot.context;
+    outboxes.set(parentSessionID, snapshot);
+    deadlines.outboxes.set(parentSessionID, earlier(nextDeadline, parentReadyAt));
+  };
+
+  const forgetOutbox = (parentSessionID: string) => {
+    outboxes.delete(parentSessionID);
+    deadlines.outboxes.set(parentSessionID, undefined);
+  };
+
+  const task = withStepObserver(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
+    recordTask(snapshot);
+    transitions.steps.push({ taskId: snapshot.context.facts.sessionID, event, snapshot });
   });
 
+  const outbox = withStepObserver(outboxActor, (snapshot: OutboxSnapshot) => {
+    const { parentSessionID } = snapshot.context;
+    recordOutbox(snapshot);
+    transitions.outboxes.set(parentSessionID, snapshot);
+    if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
+  });
+
+  const perform = (effect: Effect) => void effects.push(effect);
+
   const start = () => {
-    const actor = createActor(machine, inspect ? { inspect: guarded(inspect, log) } : {});
+    const created = createSupervisor({ task, outbox, perform, inspect: inspect && guarded(inspect, log) });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
-    actor.subscribe({ error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }) });
-    return actor.start();
+    created.ref.subscribe({
+      error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }),
+    });
+    created.ref.start();
+    return created;
   };
 
   let supervisor = start();
@@ -126,29 +157,33 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
   const queueNoticesAgain = (snapshots: TaskSnapshot[]) => {
     for (const { context, value } of snapshots) {
       if (value.notice === "none" || value.notice === "held" || !context.lastRunResult) continue;
-      supervisor.send({ type: "EFFECT", at: clock.now(), effect: { type: "queueNotice", end: context.lastRunResult } });
+      supervisor.ref.send({
+        type: "EFFECT",
+        at: clock.now(),
+        effect: { type: "queueNotice", end: context.lastRunResult },
+      });
     }
   };
 
   /** Replaces a supervisor that threw, which is a fault of ours. The new one takes over its tasks. */
   const replaceSupervisor = () => {
     const snapshots = [...tasks.values()];
-    outboxes.clear();
+    for (const parentSessionID of outboxes.keys()) forgetOutbox(parentSessionID);
     supervisor = start();
-    for (const { value, context } of snapshots) supervisor.send({ type: "RESTORE", snapshot: { value, context } });
+    for (const { value, context } of snapshots) supervisor.ref.send({ type: "RESTORE", snapshot: { value, context } });
     queueNoticesAgain(snapshots);
   };
 
   /** Records the snapshot of a restored task, which no step reports. */
   const recordRestored = (taskId: string) => {
-    const actor = supervisor.getSnapshot().children[taskId];
-    if (actor && !tasks.has(taskId)) tasks.set(taskId, actor.getSnapshot() as TaskSnapshot);
+    const actor = supervisor.actors.get(taskId);
+    if (actor && !tasks.has(taskId)) recordTask(actor.getSnapshot() as TaskSnapshot);
   };
 
   const feed = (event: SupervisorEvent) => {
-    supervisor.send(event);
+    supervisor.ref.send(event);
     if (event.type === "RESTORE") recordRestored(event.snapshot.context.facts.sessionID);
-    if (supervisor.getSnapshot().status === "error") replaceSupervisor();
+    if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
   };
 
   return {
@@ -165,26 +200,25 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     },
     tasks,
     outboxes,
-    supervises: (sessionID) => tasks.has(sessionID) || sessionID in supervisor.getSnapshot().context.outboxes,
-    hasTasksOf: (parentSessionID) => Object.values(supervisor.getSnapshot().context.tasks).includes(parentSessionID),
+    deadlines,
+    supervises: (sessionID) => tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
+    hasTasksOf: live.hasTasksOf,
+    awaitsTasks: live.awaitsTasks,
     reapTask: (taskId) => {
-      tasks.delete(taskId);
+      forgetTask(taskId);
       feed({ type: "REAP_TASK", id: taskId });
     },
     reapOutbox: (parentSessionID) => {
-      outboxes.delete(parentSessionID);
+      forgetOutbox(parentSessionID);
       feed({ type: "REAP_OUTBOX", id: parentSessionID });
     },
     replaceOutbox: (id) => {
-      const parentSessionID = id.slice(outboxId("").length);
-      if (id !== outboxId(parentSessionID)) return false;
-      outboxes.delete(parentSessionID);
+      const parentSessionID = parentOfOutbox(id);
+      if (parentSessionID === undefined) return false;
+      forgetOutbox(parentSessionID);
       queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
       return true;
     },
-    stop: () => {
-      feed({ type: "CLOSE" });
-      supervisor.stop();
-    },
+    stop: () => feed({ type: "CLOSE" }),
   };
 };

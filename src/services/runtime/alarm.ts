@@ -1,7 +1,7 @@
 // ADR-003 in docs/decisions.md
 import type { SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { ActorSystem } from "./actor-system.ts";
+import type { Deadlines } from "./deadlines.ts";
 
 /**
  * One timer for the deadlines of all charts. The deadlines are numbers in the charts' contexts, so a timer that is lost,
@@ -15,51 +15,38 @@ export interface Alarm {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Deadlines in a chart's context, epoch milliseconds. */
-interface Deadlines {
-  nextDeadline: number | undefined;
-  parentReadyAt?: number | undefined;
-}
-
-const earliest = ({ nextDeadline = NEVER, parentReadyAt = NEVER }: Deadlines): number =>
-  Math.min(nextDeadline, parentReadyAt);
-
 /** Creates an alarm that is not set. `onDue` gets a `TICK` for each chart that has something to do. */
 export const createAlarm = (
   clock: Clock,
-  { tasks, outboxes }: Pick<ActorSystem, "tasks" | "outboxes">,
+  { tasks, outboxes }: { tasks: Deadlines; outboxes: Deadlines },
   onDue: (ticks: SupervisorEvent[]) => void,
 ): Alarm => {
   let isStopped = false;
+  /** What the timer is set to. */
+  let ringsAt = NEVER;
   let callOff: () => void = () => undefined;
-
-  /** Computed after every event, over all live tasks: it allocates nothing. */
-  const nextDeadline = (): number => {
-    let next = NEVER;
-    for (const { context } of tasks.values()) {
-      if (context.nextDeadline !== undefined && context.nextDeadline < next) next = context.nextDeadline;
-    }
-    for (const { context } of outboxes.values()) next = Math.min(next, earliest(context));
-    return next;
-  };
 
   const ticksDue = (): SupervisorEvent[] => {
     const at = clock.now();
     const event = { type: "TICK", at } as const;
-    const due = (charts: ReadonlyMap<string, { context: Deadlines }>) =>
-      [...charts].flatMap(([id, { context }]) => (earliest(context) <= at ? id : []));
     return [
-      ...due(tasks).map((id) => ({ type: "TASK", id, event }) as const),
-      ...due(outboxes).map((id) => ({ type: "OUTBOX", id, event }) as const),
+      ...tasks.due(at).map((id) => ({ type: "TASK", id, event }) as const),
+      ...outboxes.due(at).map((id) => ({ type: "OUTBOX", id, event }) as const),
     ];
+  };
+
+  const ring = () => {
+    ringsAt = NEVER;
+    onDue(ticksDue());
   };
 
   return {
     set: () => {
+      const next = Math.min(tasks.earliest() ?? NEVER, outboxes.earliest() ?? NEVER);
+      if (isStopped || next === ringsAt) return;
       callOff();
-      const next = nextDeadline();
-      if (isStopped || next === NEVER) return;
-      callOff = clock.after(Math.max(0, next - clock.now()), () => onDue(ticksDue()));
+      ringsAt = next;
+      if (next !== NEVER) callOff = clock.after(Math.max(0, next - clock.now()), ring);
     },
     stop: () => {
       isStopped = true;

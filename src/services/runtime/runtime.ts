@@ -115,7 +115,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     }
   };
 
-  /** Stops the actors that have nothing left to do: if they stayed, they would make every later spawn slower. */
+  /** Stops the actors that have nothing left to do, so that memory holds no task at rest. */
   const reap = (changed: Task[], idleOutboxes: string[]) => {
     const parents = new Set(idleOutboxes);
     for (const { sessionID, parentSessionID } of changed) {
@@ -211,7 +211,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     }
   };
 
-  const alarm = createAlarm(clock, actors, (ticks) => {
+  const alarm = createAlarm(clock, actors.deadlines, (ticks) => {
     for (const tick of ticks) actors.feed(tick);
     flush();
   });
@@ -272,13 +272,6 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     }
   };
 
-  const awaitsTasks = (sessionID: string): boolean => {
-    for (const { context } of tasks.values()) {
-      if (context.facts.parentSessionID === sessionID || context.facts.parentTaskId === sessionID) return true;
-    }
-    return false;
-  };
-
   const hasRunningTasks = (parentSessionID: string): boolean => {
     for (const { context } of tasks.values()) {
       if (context.facts.parentSessionID === parentSessionID && context.completedAt === undefined) return true;
@@ -286,7 +279,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return false;
   };
 
-  const charts: Charts = { awaitsTasks, hasRunningTasks, restartActor };
+  const charts: Charts = { awaitsTasks: actors.awaitsTasks, hasRunningTasks, restartActor };
 
   return {
     dispatch,

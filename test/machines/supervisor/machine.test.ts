@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { type ActorRefFrom, createActor } from "xstate";
 import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
+import { createSupervisor, outboxActor, taskActor } from "../../../src/machines/supervisor/actors.ts";
 import type { Effect } from "../../../src/machines/supervisor/events.ts";
-import { outboxId, supervisorMachine } from "../../../src/machines/supervisor/machine.ts";
+import { outboxId } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
@@ -18,10 +18,10 @@ const HELP = "ses_help";
 /** The supervisor with its actors; what is to be done outside is only written down. */
 const supervise = () => {
   const effects: Effect[] = [];
-  const actor: ActorRefFrom<typeof supervisorMachine> = createActor(
-    supervisorMachine.provide({ actions: { perform: (_, effect) => void effects.push(effect) } }),
-  ).start();
-  const child = (id: string): unknown => actor.getSnapshot().children[id]?.getSnapshot();
+  const perform = (effect: Effect) => void effects.push(effect);
+  const { ref: actor, actors } = createSupervisor({ task: taskActor, outbox: outboxActor, perform });
+  actor.start();
+  const child = (id: string): unknown => actors.get(id)?.getSnapshot();
   const tell = (id: string, event: TaskEvent) => actor.send({ type: "TASK", id, event });
   return {
     launch: (sessionID: string, parentSessionID: string) =>
@@ -131,8 +131,8 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   supervisor.tellOutbox(PERSON, { type: "COMPOSED", at, prompt: null as never });
   expect(supervisor.taken()).toMatchObject([{ type: "actorFailed", id: outboxId(PERSON) }]);
   expect(supervisor.context()).toEqual({
-    tasks: { [LEAD]: PERSON, [HELP]: PERSON, ses_helper: LEAD },
-    outboxes: { [LEAD]: true },
+    tasks: [HELP, "ses_helper", LEAD],
+    outboxes: [LEAD],
   });
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);

@@ -88,3 +88,16 @@ test("once the directory is closed, nothing is kept", async () => {
   expect(stately.isOn()).toBe(false);
   expect(await messages()).toEqual([]);
 });
+
+test("once one of two directories is closed, its actors are no longer introduced, and those of the other are", async () => {
+  const { stately, recording, stage, messages } = await recorded();
+  const other = await stately.record();
+  const otherStage = createStage({ inspect: other.inspect });
+  await stage.launch();
+  await otherStage.launch();
+  const introduced = async () => of(await messages(), "@xstate.actor").map(({ name }) => name);
+  expect(await introduced()).toHaveLength(6);
+  stage.engine.stop();
+  recording.end();
+  expect(await introduced()).toHaveLength(3);
+});

@@ -21,8 +21,8 @@ test("a launch is recorded step by step, in the order in which the events were s
     "outside → supervisor: xstate.init, open",
     "outside → supervisor: LAUNCH",
     "supervisor → outbox: xstate.init, idle open",
-    "supervisor → outbox: PARENT_PRESENT, ignored",
     "supervisor → ses_0001: xstate.init, running queued none none",
+    "supervisor → outbox: PARENT_PRESENT, ignored",
     "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
     "outside → supervisor: HOST message",
@@ -121,6 +121,18 @@ test("a supervisor that threw takes its actors with it; those that the next one 
   stage.host.finish(id, "There are 12.");
   await stage.clock.advance(1_000);
   expect(stage.lines()).toContain(`supervisor → ${id}: CHECKED_ANSWERED, completed idle due`);
+});
+
+test("a supervisor that is closed takes its actors with it", async () => {
+  const stage = createRecordedStage();
+  await stage.launch();
+  stage.engine.stop();
+  expect(stage.lines().at(-1)).toBe("outside → supervisor: CLOSE, closed");
+  expect(stage.showing().actors.map(({ kind, gone }) => ({ kind, gone }))).toEqual([
+    { kind: "supervisor", gone: true },
+    { kind: "outbox", gone: true },
+    { kind: "task", gone: true },
+  ]);
 });
 
 test("an inspector that throws does no harm: it is not called again, and that is logged", async () => {

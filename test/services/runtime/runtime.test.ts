@@ -175,3 +175,48 @@ test("a step that the store refuses, since another process has the task, is neit
   expect(told).toEqual([]);
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
 });
+
+/** How many observations XState makes while a runtime with so many live tasks is stopped. */
+const observedAtStop = (live: number): number => {
+  const clock = createVirtualClock();
+  const log = { info: () => undefined, error: () => undefined };
+  let observations = 0;
+  const runtime = createRuntime({
+    inspect: () => {
+      observations += 1;
+    },
+    clock,
+    store: createMemory().boot(clock),
+    progress: createProgressLog(),
+    bus: createEventBus(log),
+    log,
+    effects: createFakeEffects(() => undefined),
+  });
+  for (let index = 0; index < live; index += 1) {
+    runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: taskInput(`ses_${index}`) });
+  }
+  observations = 0;
+  runtime.stop();
+  return observations;
+};
+
+test("a stop is the same work however many tasks live: they are let go, not stopped one by one", () => {
+  expect(observedAtStop(100)).toBe(observedAtStop(1));
+});
+
+test("once stopped, nothing reaches the charts: no effect, no step, no alarm", async () => {
+  const { runtime, store, clock, asked, at } = setUp();
+  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  runtime.send("ses_1", { type: "HOST_ERROR", at, error: { name: "APIError", message: "401" } });
+  expect(clock.pending()).toBe(1);
+  const before = { asked: [...asked], record: store.get("ses_1") };
+  runtime.stop();
+  expect(clock.pending()).toBe(0);
+  const { facts, run } = taskInput("ses_2", {}, at);
+  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  runtime.dispatch({ type: "HOST", at, event: { type: "idle", sessionID: "ses_1" } });
+  runtime.send("ses_1", { type: "CANCEL", at });
+  await clock.advance(3_600_000);
+  expect({ asked, record: store.get("ses_1") }).toEqual(before);
+  expect(store.get("ses_2")).toBeUndefined();
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { initialSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { createLiveTasks } from "../../../src/services/runtime/live-tasks.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+
+const snapshotOf = (id: string, facts: Parameters<typeof taskInput>[1]) =>
+  taskMachine.resolveState(initialSnapshot(taskInput(id, facts)));
+
+test("a parent has tasks until the last of them is gone, however often each took a step", () => {
+  const live = createLiveTasks();
+  for (const id of ["ses_1", "ses_2", "ses_1", "ses_1"]) live.set(snapshotOf(id, { parentSessionID: "ses_parent" }));
+  expect(live.snapshots.size).toBe(2);
+  live.delete("ses_1");
+  live.delete("ses_1");
+  expect(live.hasTasksOf("ses_parent")).toBe(true);
+  live.delete("ses_2");
+  expect(live.hasTasksOf("ses_parent")).toBe(false);
+});
+
+test("a task awaits those that it launched, and those of sessions below it, which are told to their own parents", () => {
+  const live = createLiveTasks();
+  live.set(snapshotOf("ses_own", { parentSessionID: "ses_lead", parentTaskId: "ses_lead" }));
+  live.set(snapshotOf("ses_below", { parentSessionID: "ses_helper", parentTaskId: "ses_lead" }));
+  expect(live.awaitsTasks("ses_helper")).toBe(true);
+  live.delete("ses_own");
+  expect(live.awaitsTasks("ses_lead")).toBe(true);
+  expect(live.hasTasksOf("ses_lead")).toBe(false);
+  live.delete("ses_below");
+  expect(live.awaitsTasks("ses_lead")).toBe(false);
+  expect(live.awaitsTasks("ses_helper")).toBe(false);
+});
