@@ -98,8 +98,9 @@ export const createSupervisor = ({ task, outbox, perform, inspect }: SupervisorP
         (_, { id }) => actorOf(id),
         (_, { event }) => event,
       ),
+      // By its id where there is no such actor: XState then stops nothing.
       stop: stopChild((_, { id }) => {
-        const actor = actorOf(id);
+        const actor = actors.get(id) ?? id;
         actors.delete(id);
         return actor;
       }),
