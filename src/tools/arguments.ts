@@ -1,6 +1,6 @@
 // ADR-089 in docs/decisions.md
-import { tool } from "@opencode-ai/plugin";
-import type { z } from "zod";
+
+import { z } from "zod";
 import { truncateLine } from "../services/platform/plain-text.ts";
 import { fail, type Outcome } from "../services/platform/result.ts";
 
@@ -30,7 +30,7 @@ const RULES: Record<string, string> = {
 /** A whole number of at least `least`. The rule is checked in code: in the schema it would cost bytes in every model request. */
 export const wholeNumber = (least: number) => {
   const rule = `be a whole number of at least ${least}`;
-  return tool.schema.number(rule).refine((count) => Number.isInteger(count) && count >= least, rule);
+  return z.number(rule).refine((count) => Number.isInteger(count) && count >= least, rule);
 };
 
 /** Writes a value for an error: as JSON on one line, cut if it is long. */
@@ -126,7 +126,7 @@ export const readArguments = <S extends Shape>(
     const isLeftOut = refusesBlank ? value === undefined : isAbsent(schema, value);
     if (!isLeftOut) values[name] = coerce(schema, value);
   }
-  const read = tool.schema.object(shape).safeParse(values, { error: ruleOf });
+  const read = z.object(shape).safeParse(values, { error: ruleOf });
   if (read.success) return { ok: true, value: read.data as Arguments<S> };
   const problems = read.error.issues.slice(0, MAX_PROBLEMS).map((issue) => problemOf(issue, values));
   return fail([...problems, unknownProblem].filter(Boolean).join(" "));

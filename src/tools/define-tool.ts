@@ -1,4 +1,4 @@
-import { type ToolContext, type ToolDefinition, type ToolResult, tool } from "@opencode-ai/plugin";
+import type { ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin";
 import type { Engine } from "../services/engine.ts";
 import type { Clock } from "../services/platform/clock.ts";
 import type { Outcome } from "../services/platform/result.ts";
@@ -46,15 +46,14 @@ export const defineTool = <S extends Shape>({
   refusesBlank,
   ignoresUnknown,
   execute,
-}: ToolSpec<S>): ToolDefinition =>
-  tool({
-    description,
-    args,
-    execute: async (sent, context) => {
-      const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
-      return read.ok ? execute(read.value, context) : refuse(read.reason);
-    },
-  });
+}: ToolSpec<S>): ToolDefinition => ({
+  description,
+  args,
+  execute: async (sent, context) => {
+    const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
+    return read.ok ? execute(read.value, context) : refuse(read.reason);
+  },
+});
 
 /**
  * Returns the value of an outcome.

@@ -1,4 +1,5 @@
-import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
@@ -17,8 +18,6 @@ import {
   waitForResult,
 } from "./result.ts";
 
-const { string, boolean, number } = tool.schema;
-
 /** `opencode run` ends with its agent's first answer, and all running tasks end with it. */
 const COLLECT_FIRST =
   " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
@@ -28,10 +27,10 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
-      title: string().describe("Short description of the task"),
-      agent: string().describe("Agent name to use"),
-      prompt: string().describe("All the agent needs to know"),
-      async: boolean().optional().describe("Run in background (default: false)"),
+      title: z.string().describe("Short description of the task"),
+      agent: z.string().describe("Agent name to use"),
+      prompt: z.string().describe("All the agent needs to know"),
+      async: z.boolean().optional().describe("Run in background (default: false)"),
     },
     refuse: refusal,
     ignoresUnknown: true,
@@ -52,9 +51,9 @@ const outputTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Get the status and result of a task.",
     args: {
-      task_id: string().trim().describe("The session ID of the task"),
-      wait: boolean().optional().describe("Wait for completion (default: false)"),
-      timeout: number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
+      task_id: z.string().trim().describe("The session ID of the task"),
+      wait: z.boolean().optional().describe("Wait for completion (default: false)"),
+      timeout: z.number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
       offset: wholeNumber(0).optional().describe("Characters of the result to skip"),
     },
     refuse: refusal,
@@ -76,7 +75,7 @@ const outputTool = (deps: ToolDeps): ToolDefinition =>
 const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel a running task.",
-    args: { task_id: string().trim().describe("The session ID to cancel") },
+    args: { task_id: z.string().trim().describe("The session ID to cancel") },
     refuse: refusal,
     execute: async ({ task_id }, { sessionID, callID, abort }) => {
       const found = engine.find(sessionID, task_id);

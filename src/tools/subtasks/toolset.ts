@@ -1,4 +1,5 @@
-import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
@@ -52,8 +53,6 @@ const promptOf = (title: string, intent: string | undefined, artifactRefs: Artif
   return lines.length === 0 ? prompt : `${prompt}\n\nArtifacts for this, as references:\n${lines.join("\n")}`;
 };
 
-const { string, number, array, looseObject, union, enum: oneOf } = tool.schema;
-
 /** What happens to a subtask when the turn that waits for it is aborted. */
 export type OnParentCancel = "cancel" | "detach";
 
@@ -86,12 +85,14 @@ const subtaskTool = (
   defineTool({
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
-      title: string(),
-      intent: string().optional().describe("The prompt; default: the title"),
-      artifactRefs: array(union([string(), looseObject({})], A_REFERENCE))
+      title: z.string(),
+      intent: z.string().optional().describe("The prompt; default: the title"),
+      artifactRefs: z
+        .array(z.union([z.string(), z.looseObject({})], A_REFERENCE))
         .optional()
         .describe("Paths, URLs or ids; or objects with a path or uri"),
-      priority: union([number().refine(Number.isSafeInteger, A_PRIORITY), oneOf(PRIORITY_WORDS)], A_PRIORITY)
+      priority: z
+        .union([z.number().refine(Number.isSafeInteger, A_PRIORITY), z.enum(PRIORITY_WORDS)], A_PRIORITY)
         .optional()
         .describe("No effect yet"),
     },
@@ -123,7 +124,7 @@ const readTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Read more of a subtask's truncated answer.",
     args: {
-      taskId: tool.schema.string().trim(),
+      taskId: z.string().trim(),
       offset: wholeNumber(0).optional().describe("Characters to skip"),
     },
     execute: async ({ taskId, offset }, { sessionID }) => {

@@ -1,4 +1,5 @@
-import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import { z } from "zod";
 import { duration } from "../../services/text/notice.ts";
 import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
@@ -6,8 +7,6 @@ import { hasEnded, type Task, TaskStatus } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
-
-const { string, boolean, number, enum: oneOf } = tool.schema;
 
 /**
  * Returns tasks of the session: the one with that id, those of that batch, or all.
@@ -33,7 +32,7 @@ export const selectTasks = (
 export const listTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "List this session's background tasks.",
-    args: { status: oneOf(TaskStatus.options).optional() },
+    args: { status: z.enum(TaskStatus.options).optional() },
     execute: async ({ status }, { sessionID }) => {
       const tasks = engine.list({ parentSessionID: sessionID });
       const list = formatTaskList(tasks, (task) => status === undefined || task.status === status, clock.now());
@@ -55,17 +54,18 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
     description:
       "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
     args: {
-      task_id: string().trim().optional(),
-      batch_id: string().trim().optional(),
-      block: boolean().optional().describe("Wait for the end (default false)"),
-      timeout: number(TIMEOUT_RULE)
+      task_id: z.string().trim().optional(),
+      batch_id: z.string().trim().optional(),
+      block: z.boolean().optional().describe("Wait for the end (default false)"),
+      timeout: z
+        .number(TIMEOUT_RULE)
         .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
         .optional()
         .describe("ms to wait; default 60000, max 600000"),
-      full_session: boolean().optional().describe("The task's conversation instead of its result"),
+      full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
       message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
-      since_message_id: string().trim().optional(),
-      include_tool_results: boolean().optional(),
+      since_message_id: z.string().trim().optional(),
+      include_tool_results: z.boolean().optional(),
     },
     execute: async (args, context) => {
       const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;

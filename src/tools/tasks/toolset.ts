@@ -1,4 +1,5 @@
-import { type ToolDefinition, tool } from "@opencode-ai/plugin";
+import type { ToolDefinition } from "@opencode-ai/plugin";
+import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
@@ -6,8 +7,6 @@ import { defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";
 import { listTool, outputTool, selectTasks } from "./read.ts";
-
-const { string, boolean } = tool.schema;
 
 const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
   isHeadless
@@ -20,12 +19,12 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
-      description: string().optional().describe("3-5 words; required for a new task"),
-      prompt: string().describe("All the agent needs to know"),
-      agent: string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
-      batch_id: string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
-      resume: string().trim().optional().describe("Id of a completed task to continue"),
-      fork: boolean().optional().describe("Let the agent see this conversation"),
+      description: z.string().optional().describe("3-5 words; required for a new task"),
+      prompt: z.string().describe("All the agent needs to know"),
+      agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
+      batch_id: z.string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
+      resume: z.string().trim().optional().describe("Id of a completed task to continue"),
+      fork: z.boolean().optional().describe("Let the agent see this conversation"),
     },
     ignoresUnknown: true,
     execute: async ({ description, prompt, agent, batch_id, resume: taskId, fork = false }, context) => {
@@ -64,7 +63,11 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
 const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "Cancel running background tasks. Give exactly one argument.",
-    args: { task_id: string().trim().optional(), batch_id: string().trim().optional(), all: boolean().optional() },
+    args: {
+      task_id: z.string().trim().optional(),
+      batch_id: z.string().trim().optional(),
+      all: z.boolean().optional(),
+    },
     execute: async ({ task_id, batch_id, all }, { sessionID }) => {
       const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
       if (choices.length !== 1) {
@@ -91,7 +94,8 @@ const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
 
 const id = () =>
-  string()
+  z
+    .string()
     .trim()
     .refine((text) => text !== "", NOT_EMPTY);
 
