@@ -10,9 +10,9 @@ import { createClosableHost, createOpencodeLog } from "./services/host/closable-
 import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { createEngineSource, createOpenDirectories } from "./services/http/engine-source.ts";
-import { createLiveCharts } from "./services/http/live.ts";
-import { type StatusServer, startStatusServer } from "./services/http/server/status-server.ts";
+import { createLiveCharts } from "./services/http/live-charts.ts";
+import { createOpenDirectories } from "./services/http/open-directories.ts";
+import type { StatusServer } from "./services/http/server/status-server.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
@@ -26,12 +26,17 @@ import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
 
+/**
+ * Milliseconds from the plugin's start to the start of the status API. Loading its code and opening its port takes longer
+ * than all else that the plugin does, and OpenCode is at its busiest until it has made its first model request.
+ */
+const SERVE_AFTER_MS = 2_000;
+
 /** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
 const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
 
 // One of each for the process: OpenCode starts the plugin once for each directory, and the status API shows them all.
 const openDirectories = createOpenDirectories();
-const source = createEngineSource(openDirectories, clock, randomUUID);
 // A page is read only when somebody opens it.
 const liveCharts = createLiveCharts(clock, (name) => readFileSync(built(`${name}.html`), "utf8"));
 // It outlives the plugin, which OpenCode disposes of and starts again in the same process.
@@ -62,26 +67,34 @@ const server: Plugin = async (input, given) => {
   const tools = createPluginTools(options, { engine, clock, prefix: options.prefix, isHeadless }, log);
 
   const serve = async (): Promise<StatusServer | undefined> => {
-    const server = await startStatusServer({
-      source,
-      folder: dataFolder(),
-      env: process.env,
-      log,
-      clock,
-      version: manifest.version,
-      allowedOrigins: options.api.allowedOrigins,
-      reads: options.api.reads,
-      pages: liveCharts.pages,
-    });
-    if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
-    return server;
+    try {
+      const { serveStatusApi } = await import("./services/http/status-api.ts");
+      const server = await serveStatusApi({
+        directories: openDirectories,
+        folder: dataFolder(),
+        env: process.env,
+        log,
+        clock,
+        version: manifest.version,
+        allowedOrigins: options.api.allowedOrigins,
+        reads: options.api.reads,
+        pages: liveCharts.pages,
+      });
+      if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
+      return server;
+    } catch (error) {
+      log.error("the status API cannot be loaded", { reason: errorMessage(error) });
+      return undefined;
+    }
   };
   let serving: ReturnType<typeof serve> | undefined;
+  let cancelServing: () => void = () => undefined;
   // Not while the process may be ending: it would leave behind the files that say where its server is.
   opening.whenProcessStays(() => {
-    serving = serve();
+    cancelServing = clock.after(SERVE_AFTER_MS, () => {
+      serving = serve();
+    });
   });
-  await serving;
 
   /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
   const guarded =
@@ -127,6 +140,7 @@ const server: Plugin = async (input, given) => {
         engine.stop();
         recording?.end();
       } finally {
+        cancelServing();
         await (await serving)?.stop();
       }
     },

@@ -147,17 +147,58 @@ test("nothing is written to the log of a host that has disposed of the plugin: i
   expect(logged).toHaveLength(1);
 });
 
+/** The status API is served two seconds after a start. */
+const SERVED = { timeout: 10_000 };
+
+test("a start does not wait for the status API, and one that is disposed of before never serves it", async () => {
+  const imported = vi.fn();
+  vi.doMock("../src/services/http/status-api.ts", () => {
+    imported();
+    return { serveStatusApi: async () => undefined };
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const short = await start({}, { directory: "/short" }).hooks;
+    await short.dispose?.();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(imported).not.toHaveBeenCalled();
+    const { dispose } = await start({}, { directory: "/long" }).hooks;
+    expect(imported).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2_000);
+    await vi.waitFor(() => expect(imported).toHaveBeenCalled());
+    await dispose?.();
+  } finally {
+    vi.useRealTimers();
+    vi.doUnmock("../src/services/http/status-api.ts");
+  }
+});
+
+test("a status API that cannot be loaded is logged, and everything else works", async () => {
+  vi.doMock("../src/services/http/status-api.ts", () => {
+    throw new Error("the file is missing");
+  });
+  try {
+    const { hooks, logged } = start({}, { directory: "/incomplete" });
+    const { dispose } = await hooks;
+    const fault = { level: "error", message: "the status API cannot be loaded" };
+    await vi.waitFor(() => expect(logged).toContainEqual(expect.objectContaining(fault)), SERVED);
+    await dispose?.();
+  } finally {
+    vi.doUnmock("../src/services/http/status-api.ts");
+  }
+});
+
 test("a directory that is opened again is announced once the process is known to go on, not before", async () => {
   const data = join(folder, "opencode-taskchart");
   const announced = () => [existsSync(join(data, "server.json")), readdirSync(join(data, "instances")).length];
   const first = await start({}, { directory: "/quit" }).hooks;
-  expect(announced()).toEqual([true, 1]);
+  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), SERVED);
   await first.dispose?.();
   const second = await start({}, { directory: "/quit" }).hooks;
   expect(announced()).toEqual([false, 0]);
   const properties = { sessionID: "ses_1", status: { type: "busy" } };
   await second.event?.({ event: { type: "session.status", properties } as never });
-  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), SERVED);
   await second.dispose?.();
   expect(announced()).toEqual([false, 0]);
 });
@@ -166,7 +207,7 @@ test("the status server is stopped though the engine cannot be", async () => {
   const { hooks } = start({}, { directory: "/stopping" });
   const { dispose } = await hooks;
   const files = () => readdirSync(join(folder, "opencode-taskchart"));
-  expect(files()).toContain("server.json");
+  await vi.waitFor(() => expect(files()).toContain("server.json"), SERVED);
   vi.spyOn(globalThis, "clearTimeout").mockImplementationOnce(() => {
     throw new Error("kaboom");
   });

@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
-import { dataFolder, serverFile, statusApi } from "./status-api.ts";
+import { dataFolder, served, serverFile, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, told } from "./telling.ts";
 
 let lab: Lab;
 
 beforeAll(async () => {
   lab = await startLab();
+  await served(lab);
 });
 
 afterAll(() => lab.stop());

@@ -10,6 +10,7 @@ import { openJournalReader } from "../../src/services/store/sqlite/journal-reade
 import { takenBy, transitionsOf } from "../model/transitions.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { failure, hang, type Reply, text } from "./lab/reply.ts";
+import { served } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild, launchFrom } from "./telling.ts";
 
@@ -17,6 +18,7 @@ let lab: Lab;
 
 beforeAll(async () => {
   lab = await startLab();
+  await served(lab);
 });
 
 afterAll(() => lab.stop());

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { text } from "./lab/reply.ts";
+import { served } from "./status-api.ts";
 import { inChild, launchFrom, told } from "./telling.ts";
 
 const built = new URL("../../dist/index.js", import.meta.url).href;
@@ -11,6 +12,7 @@ let lab: Lab;
 
 beforeAll(async () => {
   lab = await startLab({ plugin: [built, { inspect: true }] });
+  await served(lab);
 });
 
 afterAll(() => lab.stop());
@@ -56,6 +58,7 @@ test("the built plugin serves the page in the real OpenCode, and every step of a
 
 test("Stately's inspector is loaded from beside it when it is asked for", async () => {
   await lab.restart({ plugin: [built, { inspect: "stately" }] });
+  await served(lab);
   const id = await complete("count once more");
   expect(await (await ask("/inspect/stately")).text()).toContain("https://stately.ai/inspect");
   const messages = await beginning("/inspect/stately/events");
@@ -67,6 +70,7 @@ test("Stately's inspector is loaded from beside it when it is asked for", async 
 
 test("without the option there is neither", async () => {
   await lab.restart({ plugin: [built, {}] });
+  await served(lab);
   await complete("count unseen");
   for (const path of ["/inspect", "/inspect/events", "/inspect/stately", "/inspect/stately/events"]) {
     expect({ path, status: (await ask(path)).status }).toEqual({ path, status: 404 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Lab } from "./lab/lab.ts";
 
@@ -8,6 +8,12 @@ export const dataFolder = (lab: Lab): string => join(lab.options.home, "data", "
 /** What tells other programs where the API is. */
 export const serverFile = (lab: Lab): { url: string; token: string; pid: number } =>
   JSON.parse(readFileSync(join(dataFolder(lab), "server.json"), "utf8"));
+
+/** Waits until the API is served: that is two seconds after OpenCode has started the plugin. */
+export const served = (lab: Lab): Promise<boolean> =>
+  lab.until(() => existsSync(join(dataFolder(lab), "server.json")) && serverFile(lab).pid === lab.opencode.pid, {
+    what: "the status API is served",
+  });
 
 interface Answered {
   status: number;

@@ -6,7 +6,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
-import { dataFolder, statusApi } from "./status-api.ts";
+import { dataFolder, served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
 
 const repository = new URL("../..", import.meta.url).href;
@@ -37,6 +37,7 @@ const config = {
 
 beforeAll(async () => {
   lab = await startLab({ plugin: plugin(), config });
+  await served(lab);
   api = statusApi(lab);
 });
 
@@ -633,6 +634,7 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
   const { data: [outer] = [] } = await lab.client.session.children({ sessionID: parent });
   await lab.opencode.kill();
   await lab.restart();
+  await served(lab);
   await lab.client.session.list();
   const isReminded = ({ sessionID, messages }: ModelRequest) =>
     sessionID === outer?.id && JSON.stringify(messages).includes("<task-context>");
@@ -649,6 +651,7 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
 
 test("with onParentCancel: detach a subtask outlives the turn that waited for it, and is told", async () => {
   await lab.restart({ plugin: plugin({ subtasks: { onParentCancel: "detach" } }) });
+  await served(lab);
   const parent = await lab.session();
   const work = hang();
   lab.model.when(inChild("work that is let go"), work);

@@ -1,11 +1,8 @@
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import type { Task } from "../../task.ts";
-import type { Engine } from "../engine.ts";
-import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
-import { createListeners } from "../platform/listeners.ts";
-import type { RemoteCommand, Store, TaskRecord } from "../store/store.ts";
+import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import {
   type ApiTask,
   briefTask,
@@ -14,40 +11,7 @@ import {
   SourceUnavailable,
   type StatusSource,
 } from "./contract/status-source.ts";
-
-/** One directory that OpenCode has open in this process. */
-export interface OpenDirectory {
-  engine: Engine;
-  store: Store;
-  host: Host;
-}
-
-/** The directories that are open in this process. */
-export interface OpenDirectories {
-  all(): readonly OpenDirectory[];
-  /** Adds a directory; returns a function that removes it. */
-  add(directory: OpenDirectory): () => void;
-  /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
-  onChange(listener: () => void): () => void;
-}
-
-/** Creates the list of open directories. */
-export const createOpenDirectories = (): OpenDirectories => {
-  const directories = new Set<OpenDirectory>();
-  const changes = createListeners();
-  return {
-    all: () => [...directories],
-    add: (directory) => {
-      directories.add(directory);
-      const unsubscribe = directory.engine.subscribe(changes.notify);
-      return () => {
-        unsubscribe();
-        directories.delete(directory);
-      };
-    },
-    onChange: changes.add,
-  };
-};
+import type { OpenDirectories, OpenDirectory } from "./open-directories.ts";
 
 /** Milliseconds between checks for the outcome of a command. */
 const OUTCOME_POLL_MS = 200;

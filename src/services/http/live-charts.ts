@@ -1,0 +1,54 @@
+import type { Options } from "../../options.ts";
+import { createRecorder, createStatelyRecorder, type Recording } from "../inspection/recorders.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import type { LivePage } from "./live.ts";
+
+/** The recording of a directory, and the path of the page that shows it. */
+export interface LiveRecording extends Recording {
+  path: LivePage["path"];
+}
+
+/** The live view of this process's charts. */
+export interface LiveCharts {
+  /** The pages, each of which shows the directories that have it switched on. */
+  pages: readonly LivePage[];
+  /**
+   * Starts to record a directory as its option `inspect` says. Returns undefined when the option is off, or when the
+   * recording cannot be started, which is logged.
+   */
+  record(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
+}
+
+/** Creates the live view. `page` reads the HTML of a page that the build has made. */
+export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string): LiveCharts => {
+  const recorder = createRecorder(clock);
+  const stately = createStatelyRecorder();
+  return {
+    pages: [
+      {
+        path: "/inspect",
+        source: recorder,
+        howToSwitchOn: 'set the option "inspect" to true',
+        html: () => page("live"),
+      },
+      {
+        path: "/inspect/stately",
+        source: stately,
+        howToSwitchOn: 'set the option "inspect" to "stately"',
+        html: () => page("stately"),
+        frames: "https://stately.ai",
+      },
+    ],
+    record: async (option, directory, log) => {
+      try {
+        if (option === false) return undefined;
+        if (option === "stately") return { ...(await stately.record()), path: "/inspect/stately" };
+        return { ...recorder.record(directory), path: "/inspect" };
+      } catch (error) {
+        log.error("the live view cannot be started", { reason: errorMessage(error) });
+        return undefined;
+      }
+    },
+  };
+};

@@ -1,0 +1,38 @@
+import type { Engine } from "../engine.ts";
+import type { Host } from "../host/host.ts";
+import { createListeners } from "../platform/listeners.ts";
+import type { Store } from "../store/store.ts";
+
+/** One directory that OpenCode has open in this process. */
+export interface OpenDirectory {
+  engine: Engine;
+  store: Store;
+  host: Host;
+}
+
+/** The directories that are open in this process. */
+export interface OpenDirectories {
+  all(): readonly OpenDirectory[];
+  /** Adds a directory; returns a function that removes it. */
+  add(directory: OpenDirectory): () => void;
+  /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Creates the list of open directories. */
+export const createOpenDirectories = (): OpenDirectories => {
+  const directories = new Set<OpenDirectory>();
+  const changes = createListeners();
+  return {
+    all: () => [...directories],
+    add: (directory) => {
+      directories.add(directory);
+      const unsubscribe = directory.engine.subscribe(changes.notify);
+      return () => {
+        unsubscribe();
+        directories.delete(directory);
+      };
+    },
+    onChange: changes.add,
+  };
+};

@@ -1,0 +1,16 @@
+import { randomUUID } from "node:crypto";
+import { createEngineSource } from "./engine-source.ts";
+import type { OpenDirectories } from "./open-directories.ts";
+import { type StatusServer, type StatusServerDeps, startStatusServer } from "./server/status-server.ts";
+
+/** What the status API is served from. */
+export interface StatusApiDeps extends Omit<StatusServerDeps, "source"> {
+  directories: OpenDirectories;
+}
+
+/**
+ * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
+ * the libraries below it, half of all the code: it is imported when the server is started, which is after OpenCode has.
+ */
+export const serveStatusApi = ({ directories, ...deps }: StatusApiDeps): Promise<StatusServer | undefined> =>
+  startStatusServer({ ...deps, source: createEngineSource(directories, deps.clock, randomUUID) });
