@@ -17,24 +17,27 @@ const MAX_SILENT_CHECKS = 5;
 
 /** A server's entry in the files by which other programs, and the servers of other processes, find it. */
 export interface Announcement {
-  /** Removes the entry, and `server.json` if that names this server. Synchronous, for the end of the process. */
+  /**
+   * Writes `instances/<pid>.json`, and `server.json` when no reachable server owns that and this one is the oldest of
+   * those that are reachable. Checks both every two seconds, and restores a file that was removed. Resolves after the
+   * first check; rejects when that fails.
+   */
+  publish(): Promise<void>;
+  /** Removes the entry for good, and `server.json` if that names this server. Synchronous, for the end of the process. */
   withdraw(): void;
 }
 
-/**
- * Announces a server: writes `instances/<pid>.json`, and `server.json` when no reachable server owns that and this one is
- * the oldest of those that are reachable. Checks both every two seconds, and restores a file that was removed. Resolves
- * after the first check; rejects when that fails.
- */
-export const announce = async (
+/** Creates the announcement of a server. Nothing is written before `publish`, so that `withdraw` can be at hand by then. */
+export const createAnnouncement = (
   own: Instance & { token: string },
   { folder, clock, log }: { folder: string; clock: Clock; log: Log },
-): Promise<Announcement> => {
+): Announcement => {
   const files = createDiscoveryFiles(folder);
   const { token: _, ...instance } = own;
   /** Consecutive checks in which a server did not respond. */
   const silentChecks = new Map<string, number>();
   let isWithdrawn = false;
+  let stopChecking: () => void = () => undefined;
   let lastFault: string | undefined;
 
   const isReachable = async (other: Instance): Promise<boolean> => {
@@ -81,17 +84,21 @@ export const announce = async (
     }
   };
 
-  files.writeInstance(instance);
-  try {
-    const restricted = files.prepare();
-    if (restricted.length > 0) log.info("took folders of the plugin away from other users", { folders: restricted });
-  } catch (error) {
-    // The files in it are readable by their owner only all the same.
-    log.error("other users may list the folder of the plugin", { folder, reason: errorMessage(error) });
-  }
-  await check();
-  const stopChecking = repeat(clock, log, { every: CHECK_INTERVAL_MS, work: checkSafely, fault: FAULT });
+  const publish = async () => {
+    files.writeInstance(instance);
+    try {
+      const restricted = files.prepare();
+      if (restricted.length > 0) log.info("took folders of the plugin away from other users", { folders: restricted });
+    } catch (error) {
+      // The files in it are readable by their owner only all the same.
+      log.error("other users may list the folder of the plugin", { folder, reason: errorMessage(error) });
+    }
+    await check();
+    if (!isWithdrawn) stopChecking = repeat(clock, log, { every: CHECK_INTERVAL_MS, work: checkSafely, fault: FAULT });
+  };
+
   return {
+    publish,
     withdraw: () => {
       isWithdrawn = true;
       stopChecking();

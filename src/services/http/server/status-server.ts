@@ -6,7 +6,7 @@ import type { RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
-import { announce } from "../discovery/announce.ts";
+import { createAnnouncement } from "../discovery/announce.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
 import type { LivePage } from "../live.ts";
@@ -96,9 +96,11 @@ const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
     closed ??= stopServing();
     return closed;
   };
+  const discovery = createAnnouncement({ ...own, port, url, token }, { folder, clock, log });
+  // Before anything is written: a process that ends meanwhile must not leave it behind.
+  const removeExitHook = onProcessExit(discovery.withdraw, close);
   try {
-    const discovery = await announce({ ...own, port, url, token }, { folder, clock, log });
-    const removeExitHook = onProcessExit(discovery.withdraw, close);
+    await discovery.publish();
     return {
       url,
       port,
@@ -111,6 +113,7 @@ const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
       },
     };
   } catch (error) {
+    removeExitHook();
     log.error("the status API is served, but not announced", { url, reason: errorMessage(error) });
     return { url, port, token, admissions, stop: close };
   }
