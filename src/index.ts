@@ -10,6 +10,7 @@ import { createClosableHost, createOpencodeLog } from "./services/host/closable-
 import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
+import { createDelayedServer } from "./services/http/delayed-server.ts";
 import { createLiveCharts } from "./services/http/live-charts.ts";
 import { createOpenDirectories } from "./services/http/open-directories.ts";
 import type { StatusServer } from "./services/http/server/status-server.ts";
@@ -22,15 +23,10 @@ import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { dataFolder } from "./services/store/sqlite/database-file.ts";
 import { shellCommand } from "./services/text/user-request.ts";
+import { afterReady } from "./tools/define-tool.ts";
 import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
-
-/**
- * Milliseconds from the plugin's start to the start of the status API. Loading its code and opening its port takes longer
- * than all else that the plugin does, and OpenCode is at its busiest until it has made its first model request.
- */
-const SERVE_AFTER_MS = 2_000;
 
 /** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
 const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
@@ -87,14 +83,9 @@ const server: Plugin = async (input, given) => {
       return undefined;
     }
   };
-  let serving: ReturnType<typeof serve> | undefined;
-  let cancelServing: () => void = () => undefined;
+  const statusApi = createDelayedServer(clock, serve);
   // Not while the process may be ending: it would leave behind the files that say where its server is.
-  opening.whenProcessStays(() => {
-    cancelServing = clock.after(SERVE_AFTER_MS, () => {
-      serving = serve();
-    });
-  });
+  opening.whenProcessStays(statusApi.permit);
 
   /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
   const guarded =
@@ -110,7 +101,7 @@ const server: Plugin = async (input, given) => {
   return {
     // OpenCode reads this after the `config` hooks of all plugins, so that agents that others add have their tools too.
     get tool() {
-      return tools.all();
+      return afterReady(statusApi.ready, tools.all());
     },
     // Only here the agents are known without asking OpenCode.
     config: async (config) => tools.setAgents(() => config.agent),
@@ -140,8 +131,7 @@ const server: Plugin = async (input, given) => {
         engine.stop();
         recording?.end();
       } finally {
-        cancelServing();
-        await (await serving)?.stop();
+        await statusApi.stop();
       }
     },
   };

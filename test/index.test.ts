@@ -173,6 +173,17 @@ test("a start does not wait for the status API, and one that is disposed of befo
   }
 });
 
+const STARTS = "asyncagents-task › HTTP Status API Server › Server starts on plugin init";
+
+test(`${STARTS}: it is served before a tool call is processed`, async () => {
+  const { tool: tools, dispose } = await start({}, { directory: "/calling" }).hooks;
+  const announced = () => existsSync(join(folder, "opencode-taskchart", "server.json"));
+  expect(announced()).toBe(false);
+  await tools?.asyncagents_list?.execute({}, { sessionID: "ses_1" } as never);
+  expect(announced()).toBe(true);
+  await dispose?.();
+});
+
 test("a status API that cannot be loaded is logged, and everything else works", async () => {
   vi.doMock("../src/services/http/status-api.ts", () => {
     throw new Error("the file is missing");

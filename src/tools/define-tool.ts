@@ -55,6 +55,24 @@ export const defineTool = <S extends Shape>({
   },
 });
 
+/** Returns the tools with each call waiting for `ready` first. */
+export const afterReady = (
+  ready: () => Promise<void>,
+  tools: Record<string, ToolDefinition>,
+): Record<string, ToolDefinition> =>
+  Object.fromEntries(
+    Object.entries(tools).map(([name, definition]) => [
+      name,
+      {
+        ...definition,
+        execute: async (args, context) => {
+          await ready();
+          return definition.execute(args, context);
+        },
+      } satisfies ToolDefinition,
+    ]),
+  );
+
 /**
  * Returns the value of an outcome.
  * @throws Error with the reason of a failure, which the host shows to the agent as the tool's error.
