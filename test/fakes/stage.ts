@@ -131,18 +131,28 @@ export const createStage = ({
       inspect,
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
-    const parts = { engine, clock, prefix, isHeadless };
-    const subtasks = toolsets.includes("subtasks")
-      ? subtasksToolset(parts, subagentsOf(configured).subagents, onParentCancel)
-      : {};
-    return { life: now, store, engine, tools: { ...fixedTools(toolsets, parts), ...subtasks } };
+    const defineTools = () => {
+      const parts = { engine, clock, prefix, isHeadless };
+      const subtasks = toolsets.includes("subtasks")
+        ? subtasksToolset(parts, subagentsOf(configured).subagents, onParentCancel)
+        : {};
+      return { ...fixedTools(toolsets, parts), ...subtasks };
+    };
+    let tools: ReturnType<typeof defineTools> | undefined;
+    // Their schemas take an eighth of the time of a life, and in many lives nobody calls a tool.
+    const toolsOfLife = () => {
+      tools ??= defineTools();
+      return tools;
+    };
+    return { life: now, store, engine, tools: toolsOfLife };
   };
 
   let process = begin(life);
 
   const callWhole: Stage["callWhole"] = async (name, args = {}, caller = {}) => {
-    const definition = process.tools[`${prefix}_${name}`] ?? process.tools[name];
-    if (!definition) throw new Error(`there is no tool ${name} among ${Object.keys(process.tools).join(", ")}`);
+    const tools = process.tools();
+    const definition = tools[`${prefix}_${name}`] ?? tools[name];
+    if (!definition) throw new Error(`there is no tool ${name} among ${Object.keys(tools).join(", ")}`);
     const context = {
       sessionID: PARENT,
       messageID: "msg_turn",
