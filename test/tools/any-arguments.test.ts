@@ -5,9 +5,10 @@ import { SubtaskResult } from "../../src/tools/subtasks/result.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";
+import { pureRuns } from "../seed.ts";
 
 /** The fixed seed of all runs: a red one is red for everybody. */
-const RUNS = { seed: 20_261_122, numRuns: 300 };
+const RUNS = { seed: 20_261_122, numRuns: pureRuns(300) };
 
 const TOOLS: Record<string, string[]> = {
   asyncagents_task: ["description", "prompt", "agent", "batch_id", "resume", "fork"],

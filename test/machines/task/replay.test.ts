@@ -4,6 +4,7 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
+import { pureRuns } from "../../seed.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
 import { journalFrom, picks, READABLE } from "../journals.ts";
 
@@ -76,6 +77,6 @@ test("whatever a machine accepted leads to where the machine was, also when it w
         JSON.parse(JSON.stringify(snapshot.context)),
       );
     }),
-    { numRuns: 200 },
+    { numRuns: pureRuns(200) },
   );
 });

@@ -7,6 +7,7 @@ import { parse, serialize } from "../../../src/services/replay/export-file.ts";
 import { redactJournal } from "../../../src/services/replay/redact.ts";
 import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
+import { pureRuns } from "../../seed.ts";
 
 const SIGNS = [..."жщюфЖЩЮФ漢字説明☂☃♞♜🙂🦊"];
 
@@ -40,7 +41,7 @@ test("an export shows nothing that a terminal obeys, and is the same journal whe
       expect(text).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
       expect(readBack(text)).toEqual(journal);
     }),
-    { seed: 20_261_122, numRuns: 60 },
+    { seed: 20_261_122, numRuns: pureRuns(60) },
   );
 });
 
@@ -53,7 +54,7 @@ describe("an export without text", () => {
         expect(SIGNS.filter((sign) => text.includes(sign))).toEqual([]);
         expect(isExact(readBack(text))).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: pureRuns(300) },
     );
   });
 
@@ -67,7 +68,7 @@ describe("an export without text", () => {
       fc.property(picks, words, (chosen, said) => {
         expect(isExact(readBack(exported(toJson(journalFrom(chosen, said)), false)))).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: pureRuns(200) },
     );
   });
 
@@ -125,7 +126,7 @@ test("an export with text has the journal as it is", () => {
       const journal = toJson(journalFrom(chosen, words));
       expect(readBack(exported(journal, true))).toEqual(journal);
     }),
-    { numRuns: 50 },
+    { numRuns: pureRuns(50) },
   );
 });
 

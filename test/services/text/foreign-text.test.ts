@@ -11,8 +11,9 @@ import type { Task, TaskStatus } from "../../../src/task.ts";
 import { toolNames } from "../../../src/tools/plugin-tools.ts";
 import { formatBatch, formatReport, formatTaskList } from "../../../src/tools/tasks/format.ts";
 import { foreignText, withoutQuotations } from "../../fakes/foreign-text.ts";
+import { pureRuns } from "../../seed.ts";
 
-const RUNS = { seed: 20_261_122, numRuns: 300 };
+const RUNS = { seed: 20_261_122, numRuns: pureRuns(300) };
 const TOOLS = toolNames(["tasks"], "asyncagents");
 const PLAIN = "two words";
 
