@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
-import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
+import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { Journal } from "../../../machines/task/replay.ts";
 import type { TaskStatus } from "../../../task.ts";
-import { DatabaseError, type OpenDatabase } from "./database.ts";
+import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
-import { parseStored } from "./rows.ts";
+import { parsePacked } from "./rows.ts";
+import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
+import { createTextReader } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */
 export interface NamedTask {
@@ -31,6 +33,27 @@ export interface JournalReader {
 
 /** Milliseconds to wait for a lock. Longer than in the plugin, where the wait blocks the host. */
 const LOCK_TIMEOUT_MS = 2_000;
+
+interface TaskRow {
+  seq: number;
+  snapshot: string;
+  origin: string | null;
+}
+
+/** Reads a task's journal. Throws `DatabaseError` of kind `damaged` when a row or a text of it is. */
+export const readJournal = (database: Database, taskId: string): Journal | undefined => {
+  const row = database.prepare<TaskRow>("SELECT seq, snapshot, origin FROM task WHERE id = ?").get(taskId);
+  if (!row) return undefined;
+  const textOf = createTextReader(database)(row.seq);
+  const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textOf);
+  const events = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
+  return {
+    taskId,
+    origin: row.origin === null ? null : toOrigin(parsePacked<StoredOrigin>(row.origin, textOf), snapshot),
+    events: events.all(row.seq).map(({ event }) => parsePacked<TaskEvent>(event, textOf)),
+    snapshot,
+  };
+};
 
 const COLUMNS = "id, status, started_at AS startedAt, description";
 
@@ -79,22 +102,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
     },
     newest: (count) =>
       database.prepare<NamedTask>(`SELECT ${COLUMNS} FROM listed ORDER BY born DESC LIMIT ?`).all(count),
-    journal: (taskId) =>
-      inOneTransaction(() => {
-        const row = database
-          .prepare<{ snapshot: string; origin: string | null }>("SELECT snapshot, origin FROM task WHERE id = ?")
-          .get(taskId);
-        if (!row) return undefined;
-        const events = database
-          .prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq")
-          .all(taskId);
-        return {
-          taskId,
-          origin: row.origin === null ? null : parseStored<TaskInput>(row.origin),
-          events: events.map(({ event }) => parseStored<TaskEvent>(event)),
-          snapshot: parseStored<StoredSnapshot>(row.snapshot),
-        };
-      }),
+    journal: (taskId) => inOneTransaction(() => readJournal(database, taskId)),
     close: database.close,
   };
 };

@@ -2,6 +2,7 @@ import { DEFAULT_DATABASE } from "../ownership.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
+import { storeTextsOnce } from "./store-texts-once.ts";
 
 /** One step from a version to the next. */
 export type Migration = (database: Database) => void;
@@ -121,6 +122,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(dropUnread),
   (database) => database.exec(keepDamaged),
   renameChartTerms,
+  storeTextsOnce,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

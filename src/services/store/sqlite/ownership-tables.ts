@@ -2,7 +2,7 @@ import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import { IN_MEMORY, isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
 import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
-import type { RecordRow, RowReader } from "./rows.ts";
+import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
 
 interface OwnerRow {
   id: string;
@@ -77,8 +77,8 @@ export const createOwnershipTables = (
     "INSERT OR REPLACE INTO launch (message, parent, owner, directory, database, at, fork) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const deleteLaunch = database.prepare("DELETE FROM launch WHERE message = ? AND owner = ?");
-  const freeTasks = database.prepare<RecordRow & { id: string; parent: string }>(
-    `SELECT id, parent, snapshot, progress FROM task WHERE owner IS NOT NULL AND ${FREE} ORDER BY started_at, seq`,
+  const freeTasks = database.prepare<RecordRow & { parent: string }>(
+    `SELECT parent, ${RECORD_COLUMNS} FROM task WHERE owner IS NOT NULL AND ${FREE} ORDER BY started_at, seq`,
   );
   const freePrompts = database.prepare<{ seq: number; parent: string; prompt: string }>(
     `SELECT seq, parent, prompt FROM prompt WHERE ${FREE} ORDER BY seq`,

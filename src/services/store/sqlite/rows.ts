@@ -4,13 +4,21 @@ import type { Progress } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../store.ts";
 import { DatabaseError } from "./database.ts";
+import { unpack } from "./packed-json.ts";
+import { joinedTexts, TEXTS_OF_SNAPSHOT, type TextOf } from "./text-table.ts";
 
 /** The columns that a record is read from. The task itself is not stored: it is derived from these. */
 export interface RecordRow {
   id: string;
+  /** Packed, see `packed-json.ts`. */
   snapshot: string;
   progress: string;
+  /** See `TEXTS_OF_SNAPSHOT`. */
+  texts: string | null;
 }
+
+/** Selects a `RecordRow`, from `task` alone or joined with tables that have none of its columns but `id`. */
+export const RECORD_COLUMNS = `id, snapshot, progress, ${TEXTS_OF_SNAPSHOT}`;
 
 /** A row whose text is not what was written. SQLite detects damage to its own structures, but not to a text. */
 export interface DamagedRow {
@@ -23,22 +31,31 @@ export interface DamagedRow {
 /** Called each time a damaged row is read. Returns the record of a task if it is known without its row. */
 export type OnDamaged = (row: DamagedRow) => TaskRecord | undefined;
 
-/** Reads single rows, so that a damaged one does not affect the others. */
+/** Reads single rows, so that a damaged one does not affect the others. A row with a damaged text is damaged. */
 export interface RowReader {
-  /** Parses a stored JSON text. Undefined when it is damaged. */
-  value<T>(table: DamagedRow["table"], id: string, json: string): T | undefined;
+  /** Parses a stored JSON text, or packed JSON with the texts to it. Undefined when it is damaged. */
+  value<T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf): T | undefined;
   /** Reads a record. Undefined when its row is damaged and the record not known otherwise. */
   record(row: RecordRow): TaskRecord | undefined;
 }
 
-/** Parses a stored JSON text. Throws `DatabaseError` of kind `damaged` when it is not JSON. */
-export const parseStored = <T>(json: string): T => {
+const intact = <T>(parse: () => unknown): T => {
   try {
-    return JSON.parse(json) as T;
+    return parse() as T;
   } catch (cause) {
     throw new DatabaseError("damaged", "a row of it is not the JSON that was written", { cause });
   }
 };
+
+/** Parses a stored JSON text. Throws `DatabaseError` of kind `damaged` when it is not JSON. */
+export const parseStored = <T>(json: string): T => intact(() => JSON.parse(json));
+
+/** Parses packed JSON. Throws `DatabaseError` of kind `damaged` when it is not JSON, or a text of it is damaged. */
+export const parsePacked = <T>(json: string, textOf: TextOf): T => intact(() => unpack(json, textOf));
+
+/** Parses the snapshot of a row. Throws `DatabaseError` of kind `damaged`. */
+export const snapshotIn = ({ snapshot, texts }: Pick<RecordRow, "snapshot" | "texts">): StoredSnapshot =>
+  intact(() => unpack(snapshot, joinedTexts(texts)));
 
 /** Treats a damaged row as damage of the whole file: throws `DatabaseError` of kind `damaged`. */
 export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {
@@ -54,21 +71,21 @@ export const createRowReader = (onDamaged: OnDamaged): RowReader => {
     }
   };
   return {
-    value: <T>(table: DamagedRow["table"], id: string, json: string) =>
+    value: <T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf) =>
       attempt(
-        () => parseStored<T>(json),
+        () => (textOf ? parsePacked<T>(json, textOf) : parseStored<T>(json)),
         (reason) => {
           onDamaged({ table, id, reason });
           return undefined;
         },
       ),
-    record: ({ id, snapshot, progress }) =>
+    record: (row) =>
       attempt(
         () => {
-          const stored = parseStored<StoredSnapshot>(snapshot);
-          return { task: toTask(stored, parseStored<Progress>(progress)), snapshot: stored };
+          const snapshot = snapshotIn(row);
+          return { task: toTask(snapshot, parseStored<Progress>(row.progress)), snapshot };
         },
-        (reason) => onDamaged({ table: "task", id, reason }),
+        (reason) => onDamaged({ table: "task", id: row.id, reason }),
       ),
   };
 };

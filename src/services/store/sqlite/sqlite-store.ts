@@ -1,4 +1,4 @@
-import type { TaskInput } from "../../../machines/task/events.ts";
+import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
@@ -9,6 +9,7 @@ import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
 import { createTaskTables } from "./task-tables.ts";
+import { createTextTable } from "./text-table.ts";
 
 /** A store in a file. Every method throws `DatabaseError` until it is closed, and does nothing after that. */
 export interface SqliteStore extends Store, FileHistory {
@@ -49,8 +50,12 @@ export const createSqliteStore = ({
   running,
   onDamaged = refuseDamaged,
 }: SqliteStoreDeps): SqliteStore => {
-  const rows = createRowReader(onDamaged);
-  const tasks = createTaskTables(database, me, rows);
+  const texts = createTextTable(database);
+  const rows = createRowReader((row) => {
+    if (row.table === "task") texts.forget(row.id);
+    return onDamaged(row);
+  });
+  const tasks = createTaskTables(database, me, rows, texts);
   const summaries = createSummaryTables(database, rows);
   const ownership = createOwnershipTables(database, me, rows, running);
   /** The tasks that this owner supervises. */
@@ -70,12 +75,23 @@ export const createSqliteStore = ({
     const isDue = at !== undefined || Math.abs(now() - heartbeatAt) >= HEARTBEAT_MS;
     const time = at ?? now();
     if (Math.abs(time - heartbeatAt) > STEADY_MS) steadySince = time;
-    const result = database.transaction(() => {
-      if (isDue) ownership.heartbeat(time);
-      return work();
-    });
-    if (isDue) heartbeatAt = time;
-    return result;
+    try {
+      const result = database.transaction(() => {
+        if (isDue) ownership.heartbeat(time);
+        return work();
+      });
+      if (isDue) heartbeatAt = time;
+      return result;
+    } catch (error) {
+      // What it stored was rolled back.
+      texts.forget();
+      throw error;
+    }
+  };
+
+  const disown = (taskId: string) => {
+    owned.delete(taskId);
+    texts.forget(taskId);
   };
 
   const write = <T>(work: () => T, otherwise: T): T => {
@@ -87,36 +103,40 @@ export const createSqliteStore = ({
     });
   };
 
-  const store = (record: TaskRecord, origin: TaskInput | null): boolean => {
+  const store = (record: TaskRecord, events: readonly TaskEvent[], origin: TaskInput | null): boolean => {
     const id = record.task.sessionID;
-    if (!owned.has(id) && !known.has(id) && tasks.insert(record, origin)) {
+    if (!owned.has(id) && !known.has(id) && tasks.insert(record, events, origin)) {
       summaries.insert(record);
       // In the same transaction, so that no crash leaves the launch pending.
       if (origin) ownership.endLaunch(origin.run.messageID);
       return true;
     }
-    if (!tasks.update(record, owned.has(id) ? "own" : "free")) return false;
+    if (!tasks.update(record, events, owned.has(id) ? "own" : "free")) return false;
     summaries.update(record);
     return true;
   };
 
   const commit: SqliteStore["commit"] = ({ records, journal, prompts }, origins = new Map()) => {
+    const events = Map.groupBy(journal, ({ taskId }) => taskId);
+    const eventsOf = (taskId: string): TaskEvent[] => events.get(taskId)?.map(({ event }) => event) ?? [];
     const lost = write(() => {
-      const refused = new Set(
-        records
-          .filter((record) => {
-            const origin = origins.get(record.task.sessionID);
-            return !store(record, origin === undefined ? originOf(record) : origin);
-          })
-          .map(({ task }) => task.sessionID),
-      );
-      for (const entry of journal) if (!refused.has(entry.taskId)) tasks.append(entry);
+      const changed = new Set<string>();
+      const refused = new Set<string>();
+      for (const record of records) {
+        const id = record.task.sessionID;
+        const origin = origins.get(id);
+        // A task may have several records, but has one journal.
+        const more = changed.has(id) ? [] : eventsOf(id);
+        changed.add(id);
+        if (!store(record, more, origin === undefined ? originOf(record) : origin)) refused.add(id);
+      }
+      for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
       for (const list of prompts) ownership.replacePrompts(list);
       return refused;
     }, new Set<string>());
     for (const { task, snapshot } of records) {
       known.add(task.sessionID);
-      if (lost.has(task.sessionID) || isAtRest(snapshot)) owned.delete(task.sessionID);
+      if (lost.has(task.sessionID) || isAtRest(snapshot)) disown(task.sessionID);
       else owned.add(task.sessionID);
     }
     return [...lost];
@@ -148,7 +168,7 @@ export const createSqliteStore = ({
         for (const taskId of taskIds) tasks.remove(taskId);
       }, undefined);
       for (const taskId of taskIds) {
-        owned.delete(taskId);
+        disown(taskId);
         known.add(taskId);
       }
     },
@@ -177,7 +197,7 @@ export const createSqliteStore = ({
     },
     release: (taskId) => {
       write(() => tasks.release(taskId), undefined);
-      owned.delete(taskId);
+      disown(taskId);
     },
 
     beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
@@ -188,7 +208,7 @@ export const createSqliteStore = ({
       // Even if a newer version has the file by now: other processes must not take over tasks that are alive here.
       const mine = new Set(withHeartbeat(tasks.ownedByMe, at));
       const lost = [...owned].filter((id) => !mine.has(id));
-      for (const id of lost) owned.delete(id);
+      lost.forEach(disown);
       return lost;
     },
     adopt: (at, wants) => {

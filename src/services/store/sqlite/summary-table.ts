@@ -4,7 +4,7 @@ import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.t
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskRecord, TaskStats } from "../store.ts";
 import type { Database, Value } from "./database.ts";
-import { parseStored, type RecordRow, type RowReader } from "./rows.ts";
+import { parseStored, RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
 
 type SummaryRow = [
   born: number,
@@ -32,7 +32,7 @@ const SELECT_SUMMARIES = `
   SELECT json_group_array(
     json_array(born, id, started_at, ended_at, duration, status, agent, directory, batch, description)
   ) AS rows FROM listed`;
-const SELECT_RECORDS = "SELECT id, snapshot, progress FROM listed JOIN task USING (id)";
+const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM listed JOIN task USING (id)`;
 
 /**
  * Reads and writes the table `listed`, which has a summary of each task, and reads the tables that triggers derive from
@@ -52,7 +52,7 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
   const selectCreatedChange = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
-    `SELECT change, born, id, snapshot, progress FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
+    `SELECT change, born, ${RECORD_COLUMNS} FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
   );
   const selectBatch = database.prepare<RecordRow>(
     `${SELECT_RECORDS} WHERE listed.batch = ? ORDER BY listed.started_at, born`,

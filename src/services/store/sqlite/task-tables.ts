@@ -2,32 +2,42 @@ import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { Progress, Task } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
-import type { JournalEntry, Retention, TaskFilter, TaskRecord } from "../store.ts";
+import type { Retention, TaskFilter, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
-import type { RecordRow, RowReader } from "./rows.ts";
+import { pack } from "./packed-json.ts";
+import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
+import { toStoredOrigin } from "./stored-origin.ts";
+import { createTextReader, NEXT_TEXT, type TextTable, type TextWriter } from "./text-table.ts";
 
 const DAY = 86_400_000;
 
 /** Rows that a sweep deletes at most: that blocks the host for some milliseconds. */
 const SWEEP_BATCH = 200;
 
-/** Reads and writes the tables `task` and `journal`. Writing needs a transaction. */
-export const createTaskTables = (database: Database, me: Owner, rows: RowReader) => {
+/** Reads and writes the tables `task` and `journal`, and the texts that both refer to. Writing needs a transaction. */
+export const createTaskTables = (database: Database, me: Owner, rows: RowReader, texts: TextTable) => {
+  const textsOf = createTextReader(database);
+  const selectHeld = database.prepare<{ seq: number; owner: string | null; nextText: number }>(
+    `SELECT seq, owner, ${NEXT_TEXT} FROM task WHERE id = ?`,
+  );
+  const selectFree = database.prepare<{ isKnown: number; seq: number; nextText: number }>(
+    `SELECT EXISTS (SELECT 1 FROM task WHERE id = ?) AS isKnown, ifnull(max(seq), 0) + 1 AS seq, ${NEXT_TEXT} FROM task`,
+  );
+  const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
   const insertTask = database.prepare(
-    `INSERT INTO task (status, ended_at, owner, directory, database, snapshot, progress, id, parent, lead, started_at, origin)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO task (status, ended_at, owner, directory, database, progress, snapshot, texts, seq, id, parent, lead, started_at, origin)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const updateOwn = database.prepare(
-    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, snapshot = ?, progress = ?
-     WHERE id = ? AND owner = ?`,
+  const updateTask = database.prepare(
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, progress = ?, snapshot = ?, texts = ?
+     WHERE seq = ?`,
   );
-  const updateFree = database.prepare(
-    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, snapshot = ?, progress = ?
-     WHERE id = ? AND (owner = ? OR owner IS NULL)`,
+  // The first run leaves the snapshot when the task is resumed, see `stored-origin.ts`.
+  const keepFirstRun = database.prepare(
+    `UPDATE task SET origin = iif(json_valid(snapshot), json_set(origin, '$.run', json_extract(snapshot, '$.context.run')), NULL)
+     WHERE seq = ? AND iif(json_valid(origin), json_type(origin, '$.run') IS NULL, 0)`,
   );
-  const insertEvent = database.prepare(
-    "INSERT INTO journal (task, event) SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM task WHERE id = ?1)",
-  );
+  const insertEvent = database.prepare("INSERT INTO journal (task, event) VALUES (?, ?)");
   const updateProgress = database.prepare("UPDATE task SET progress = ? WHERE id = ? AND (owner = ? OR owner IS NULL)");
   const deleteTask = database.prepare("DELETE FROM task WHERE id = ?");
   const deleteOlder = database.prepare(
@@ -39,11 +49,10 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
        SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at IS NOT NULL
        ORDER BY ended_at DESC, seq DESC LIMIT ${SWEEP_BATCH} OFFSET ?)`,
   );
-  const selectRecord = database.prepare<RecordRow>("SELECT id, snapshot, progress FROM task WHERE id = ?");
+  const selectRecord = database.prepare<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM task WHERE id = ?`);
   const selectEvents = database.prepare<{ seq: number; event: string }>(
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
-  const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
   const selectIds = database.prepare<{ id: string }>(
     "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
   );
@@ -53,30 +62,59 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
   );
   const clearOwner = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
 
-  const changing = ({ task, snapshot }: TaskRecord): Value[] => [
+  const packed = (value: unknown, writer: TextWriter): string => JSON.stringify(pack(value, writer.store));
+
+  const changing = ({ task, snapshot }: TaskRecord, writer: TextWriter): Value[] => [
     task.status,
     snapshot.context.completedAt ?? null,
     isAtRest(snapshot) ? null : me.id,
     me.directory,
     me.database,
-    JSON.stringify(snapshot),
     JSON.stringify(task.progress),
+    packed(snapshot, writer),
+    writer.rows(),
   ];
 
+  const append = (task: number, events: readonly TaskEvent[], writer: TextWriter) => {
+    for (const event of events) insertEvent.run(task, packed(event, writer));
+  };
+
   return {
-    /** Inserts a task; false when the file has it. `origin` is null when the journal does not go back to the launch. */
-    insert: (record: TaskRecord, origin: TaskInput | null): boolean => {
+    /**
+     * Inserts a task with its events; false when the file has it. `origin` is null when the journal does not go back to the
+     * launch.
+     */
+    insert: (record: TaskRecord, events: readonly TaskEvent[], origin: TaskInput | null): boolean => {
       const { sessionID, parentSessionID, parentTaskId = null, startedAt } = record.task;
-      const launched = [sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
-      return insertTask.run(...changing(record), ...launched, origin && JSON.stringify(origin)) > 0;
+      const free = selectFree.get(sessionID);
+      if (!free || free.isKnown) return false;
+      const { seq, nextText } = free;
+      const writer = texts.writerFor({ id: sessionID, seq, nextText, isNew: true });
+      const changed = changing(record, writer);
+      const launched = [seq, sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
+      insertTask.run(...changed, ...launched, origin && packed(toStoredOrigin(origin, record.snapshot), writer));
+      append(seq, events, writer);
+      return true;
     },
     /**
-     * False when the task does not exist, is another owner's, or, for `own`, has no owner. `free` updates tasks without an
-     * owner too.
+     * Updates a task and appends events to its journal. False when the task does not exist, is another owner's, or, for
+     * `own`, has no owner. `free` updates tasks without an owner too.
      */
-    update: (record: TaskRecord, whose: "own" | "free"): boolean =>
-      (whose === "own" ? updateOwn : updateFree).run(...changing(record), record.task.sessionID, me.id) > 0,
-    append: ({ taskId, event }: JournalEntry) => void insertEvent.run(taskId, JSON.stringify(event)),
+    update: (record: TaskRecord, events: readonly TaskEvent[], whose: "own" | "free"): boolean => {
+      const id = record.task.sessionID;
+      const held = selectHeld.get(id);
+      if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;
+      if (record.snapshot.context.run.index > 0) keepFirstRun.run(held.seq);
+      const writer = texts.writerFor({ id, ...held, isNew: false });
+      updateTask.run(...changing(record, writer), held.seq);
+      append(held.seq, events, writer);
+      return true;
+    },
+    /** Appends events to the journal of a task, if it exists. */
+    append: (taskId: string, events: readonly TaskEvent[]) => {
+      const held = selectHeld.get(taskId);
+      if (held) append(held.seq, events, texts.writerFor({ id: taskId, ...held, isNew: false }));
+    },
     /** False when the task does not exist, or is another owner's. */
     storeProgress: (taskId: string, progress: Progress): boolean =>
       updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
@@ -96,15 +134,19 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader)
         value === undefined ? [] : [{ column, value }],
       );
       const where = given.length > 0 ? `WHERE ${given.map(({ column }) => `${column} = ?`).join(" AND ")}` : "";
-      return database
-        .prepare<RecordRow>(`SELECT id, snapshot, progress FROM task ${where} ORDER BY started_at, seq`)
-        .all(...given.map(({ value }) => value))
-        .flatMap((row) => rows.record(row)?.task ?? []);
+      const found = database
+        .prepare<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM task ${where} ORDER BY started_at, seq`)
+        .all(...given.map(({ value }) => value));
+      return found.flatMap((row) => rows.record(row)?.task ?? []);
     },
-    journal: (taskId: string): TaskEvent[] =>
-      selectEvents
-        .all(taskId)
-        .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event) ?? []),
+    journal: (taskId: string): TaskEvent[] => {
+      const held = selectHeld.get(taskId);
+      if (!held) return [];
+      const textOf = textsOf(held.seq);
+      return selectEvents
+        .all(held.seq)
+        .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event, textOf) ?? []);
+    },
 
     /** Undefined when the task does not exist, null when it has no owner. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
