@@ -8,6 +8,7 @@ import { createConnector } from "../../src/services/store/sqlite/connect.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { createStoreFile } from "../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
 import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -37,10 +38,8 @@ const ownerOf = (life: number): Owner => ({
   database: "opencode.db",
 });
 
-const originIn = (database: Database, taskId: string): TaskInput | undefined => {
-  const row = database.prepare<{ origin: string | null }>("SELECT origin FROM task WHERE id = ?").get(taskId);
-  return row?.origin ? (JSON.parse(row.origin) as TaskInput) : undefined;
-};
+const originIn = (database: Database, taskId: string): TaskInput | undefined =>
+  readJournal(database, taskId)?.origin ?? undefined;
 
 const launchesIn = (database: Database): number =>
   database.prepare<{ count: number }>("SELECT COUNT(*) AS count FROM launch").get()?.count ?? 0;

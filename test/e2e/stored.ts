@@ -1,5 +1,8 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
+
+const openDatabase = await loadSqlite({ readonly: true });
 
 /** A task as the file has it, whichever process it belongs to. */
 export interface StoredTask {
@@ -14,18 +17,14 @@ export interface StoredTask {
 /** All tasks of a home, such as a lab's, in the order of their launch. */
 export const storedTasks = ({ options: { home } }: { options: { home: string } }): StoredTask[] => {
   const path = join(home, "data", "opencode-taskchart", "tasks.db");
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = openDatabase(path);
   try {
-    const rows = database.prepare("SELECT id, status, owner, snapshot FROM task ORDER BY seq").all();
-    return rows.map(({ id, status, owner, snapshot }) => {
-      const { run, result } = JSON.parse(String(snapshot)).context;
-      return {
-        id: String(id),
-        status: String(status),
-        owner: owner === null ? null : String(owner),
-        prompt: run.prompt,
-        result,
-      };
+    const rows = database
+      .prepare<Pick<StoredTask, "id" | "status" | "owner">>("SELECT id, status, owner FROM task ORDER BY seq")
+      .all();
+    return rows.flatMap((row) => {
+      const context = readJournal(database, row.id)?.snapshot.context;
+      return context ? { ...row, prompt: context.run.prompt, result: context.result } : [];
     });
   } finally {
     database.close();

@@ -98,7 +98,9 @@ attention none.
 
   test("shows an event that the machine refuses with the reason, and ends with 1", async () => {
     const { data, change } = withTask();
-    change(`INSERT INTO journal (task, event) VALUES ('ses_counting', '{"type":"STOPPED","at":1767225603000}')`);
+    change(
+      `INSERT INTO journal (task, event) SELECT seq, '{"type":"STOPPED","at":1767225603000}' FROM task WHERE id = 'ses_counting'`,
+    );
     const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
     expect(out).toMatch(/STOPPED +refused +task is resumed.queued and takes no STOPPED/);
     expect(out).toContain("The journal does not replay to the stored snapshot: 1 event refused, see above.");

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Journal } from "../../../src/machines/task/replay.ts";
 import type { Owner } from "../../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
@@ -27,6 +29,17 @@ export const createSharedDatabase = (path = join(temporaryFolder(), "tasks.db"))
       const store = createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => !dead.has(pid) });
       onTestFinished(() => store.close());
       return { store, kill: () => void dead.add(owner.pid) };
+    },
+    /** Returns the journal of a task in the file. */
+    journal: (taskId: string): Journal => {
+      const database = openDatabase(path);
+      try {
+        const journal = readJournal(database, taskId);
+        if (!journal) throw new Error(`there is no task ${taskId}`);
+        return journal;
+      } finally {
+        database.close();
+      }
     },
     /** Returns the rows that a query finds in the file. */
     rows: <Row>(sql: string): Row[] => {

@@ -498,7 +498,10 @@ describe("a damaged row", () => {
 
   test("of a journal is left out of it", async () => {
     const { store, log, broken, change } = await filled();
-    change("UPDATE journal SET event = '{' WHERE seq = (SELECT min(seq) FROM journal WHERE task = 'ses_b')");
+    change(
+      `UPDATE journal SET event = '{'
+       WHERE seq = (SELECT min(journal.seq) FROM journal JOIN task ON task.seq = journal.task WHERE id = 'ses_b')`,
+    );
     expect(store.journal("ses_b")).toEqual(broken.events().slice(1));
     expect(store.get("ses_b")).toEqual(broken.record());
     expect(log.errors).toHaveLength(1);
@@ -538,6 +541,102 @@ describe("a damaged row", () => {
     change("UPDATE request SET answer = '{' WHERE id = 'req_2'");
     for (const id of ["req_1", "req_2"]) expect(asking.store.takeOutcome(id)?.refused).toContain("try again");
     expect([log.errors.length, asking.log.errors.length]).toEqual([1, 1]);
+  });
+});
+
+describe("a damaged text", () => {
+  const PROMPT = "Look at each file. ".repeat(200);
+  const RESULT = "This is what I found.\n".repeat(200);
+
+  const filled = async () => {
+    const opened = await openResilient();
+    const [ended, other] = ["ses_ended", "ses_other"].map((id) => scriptTask(id, { prompt: PROMPT }));
+    const live = scriptTask("ses_live", { prompt: PROMPT });
+    if (!ended || !other) throw new Error("no tasks");
+    opened.store.commit(live.launch());
+    for (const story of [ended, other]) {
+      for (const chapter of [() => story.launch(), () => story.answer(RESULT), () => story.deliver()]) {
+        opened.store.commit(chapter());
+      }
+    }
+    /** Changes the last row of a task's newest text. */
+    const spoil = (id: string, sql: string) => {
+      const database = openDatabase(opened.path);
+      const which = `seq = (SELECT max(text.seq) FROM text JOIN task ON task.seq = text.task WHERE id = '${id}')`;
+      database.exec(`${sql} WHERE ${which}`);
+      database.close();
+    };
+    return { ...opened, ended, other, live, spoil };
+  };
+
+  test.each([
+    "DELETE FROM text",
+    "UPDATE text SET json = substr(json, 2)",
+    "UPDATE text SET json = '' ",
+    "UPDATE text SET json = '{'",
+  ])("leaves its task out, as a damaged row does, and of the journal only the event that has it (%s)", async (sql) => {
+    const { store, ended, other, live, spoil, log, folder } = await filled();
+    spoil("ses_ended", sql);
+    for (let round = 0; round < 2; round += 1) {
+      expect(store.get("ses_ended")).toBeUndefined();
+      expect(store.claim("ses_ended")).toBe(false);
+      expect(store.list({})).toEqual([live, other].map(({ record }) => record().task));
+      expect(store.newestEnded(9)).toEqual([other.record()]);
+      expect(store.journal("ses_ended")).toEqual(ended.events().filter((event) => !("result" in event)));
+      expect(store.journal("ses_other")).toEqual(other.events());
+    }
+    expect(log.errors.filter((line) => line.includes("task ses_ended"))).toHaveLength(2);
+    expect(damagedIn(folder)).toEqual([]);
+    works(store);
+  });
+
+  test.each(["DELETE FROM text", "UPDATE text SET json = '{'"])(
+    "of a task that is live here is stored anew (%s)",
+    async (sql) => {
+      const { store, live, spoil, log, path } = await filled();
+      spoil("ses_live", sql);
+      expect(store.get("ses_live")).toEqual(live.record());
+      store.commit(live.answer(RESULT));
+      expect(readFile(path, (file) => [file.get("ses_live"), file.journal("ses_live")])).toEqual([
+        live.record(),
+        live.events(),
+      ]);
+      expect(log.errors).toHaveLength(1);
+      expect(log.errors[0]).toContain("nothing is lost");
+    },
+  );
+
+  test("of a reference that nobody wrote is damage of its row", async () => {
+    const { store, path, log } = await filled();
+    const database = openDatabase(path);
+    for (const to of ["1:3800", "99:5", "x"]) {
+      database.exec(`UPDATE task SET snapshot = json_set(snapshot, '$.context.result', json('{"$text":"${to}"}'))
+        WHERE id = 'ses_ended'`);
+      expect(store.get("ses_ended")).toBeUndefined();
+    }
+    database.exec("UPDATE task SET texts = 'spoilt' WHERE id = 'ses_ended'");
+    expect(store.get("ses_ended")).toBeUndefined();
+    expect(store.list({})).toHaveLength(2);
+    database.close();
+    expect(log.errors).toHaveLength(1);
+  });
+
+  test("is none of a change that could not be stored, or of a lost file: all texts are stored with the next try", async () => {
+    const { store, live, disk, path, clock } = await filled();
+    disk.failWrites("full");
+    store.commit(live.answer(RESULT));
+    disk.heal();
+    await clock.advance(2_000);
+    store.heartbeat(clock.now());
+    const isThere = () =>
+      readFile(path, (file) => {
+        expect(file.get("ses_live")).toEqual(live.record());
+        expect(file.journal("ses_live")).toEqual(live.events());
+      });
+    isThere();
+    for (const suffix of ["", "-wal", "-shm"]) renameSync(path + suffix, `${path}.moved${suffix}`);
+    store.heartbeat(clock.now());
+    isThere();
   });
 });
 

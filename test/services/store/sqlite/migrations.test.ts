@@ -1,20 +1,27 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { TaskEvent, TaskInput } from "../../../../src/machines/task/events.ts";
-import { isCompatible, lifecyclePath, type StoredSnapshot, statusOf } from "../../../../src/machines/task/machine.ts";
-import { replay } from "../../../../src/machines/task/replay.ts";
+import { isCompatible, lifecyclePath, statusOf } from "../../../../src/machines/task/machine.ts";
+import { type Journal, replay } from "../../../../src/machines/task/replay.ts";
 import { differences } from "../../../../src/services/replay/differences.ts";
+import { serialize } from "../../../../src/services/replay/export-file.ts";
 import { LEASE_MS } from "../../../../src/services/store/ownership.ts";
 import type { Database, Value } from "../../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../../../src/services/store/sqlite/journal-reader.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 import { ownerOf } from "../owners.ts";
 import { noticePrompt, START, scriptTask } from "../scripted-task.ts";
 import versionSix from "./version-6.json" with { type: "json" };
+import versionSeven from "./version-7.json" with { type: "json" };
 
 const openDatabase = await loadSqlite();
+
+const given = <T>(value: T | null | undefined): T => {
+  if (value === null || value === undefined) throw new Error("it is missing");
+  return value;
+};
 
 const opened = (path: string) => {
   const database = openDatabase(path);
@@ -125,6 +132,7 @@ test("the questions that are asked most are answered from an index", () => {
   expect(planOf("SELECT id FROM task WHERE owner IS NOT NULL AND directory = 'd'")).toContain("task_of_owner");
   expect(planOf("SELECT seq FROM task WHERE owner IS NULL AND ended_at < 1")).toContain("task_at_rest");
   expect(planOf("SELECT event FROM journal WHERE task = 't' ORDER BY seq")).toContain("journal_of_task");
+  expect(planOf("SELECT seq FROM text WHERE task = 1 AND length = 5")).toContain("text_of_task");
   const records = "SELECT snapshot FROM listed JOIN task USING (id)";
   for (const [rest, index] of [
     ["WHERE change > 1 ORDER BY change LIMIT 9", "sqlite_autoindex_listed_1"],
@@ -235,18 +243,12 @@ const writtenByVersionSix = () => {
 
 const tasksIn = (database: Database) =>
   database
-    .prepare<{ id: string; status: string; snapshot: string; origin: string }>("SELECT * FROM task ORDER BY seq")
+    .prepare<{ id: string; status: string }>("SELECT id, status FROM task ORDER BY seq")
     .all()
-    .map(({ id, status, snapshot, origin }) => ({
-      id,
-      status,
-      snapshot: JSON.parse(snapshot) as StoredSnapshot,
-      origin: JSON.parse(origin) as TaskInput,
-      events: database
-        .prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq")
-        .all(id)
-        .map(({ event }) => JSON.parse(event) as TaskEvent),
-    }));
+    .flatMap(({ id, status }) => {
+      const journal = readJournal(database, id);
+      return journal ? { id, status, ...journal } : [];
+    });
 
 /** A state of version 6 as the task's text of today. */
 const renamed = ({ value: { lifecycle } }: { value: { lifecycle: unknown } }) =>
@@ -267,7 +269,7 @@ test("tasks that the version before the charts were renamed left in any state re
     versionSix.task.map(({ snapshot }) => renamed(JSON.parse(snapshot))),
   );
   for (const { id, status, snapshot, origin, events } of tasks) {
-    const { steps, snapshot: replayed } = replay(origin, events);
+    const { steps, snapshot: replayed } = replay(given(origin), events);
     expect(
       steps.filter(({ refused }) => refused !== undefined),
       id,
@@ -312,4 +314,86 @@ test("damaged rows stay as they are when the charts' names change, and the other
   expect(events[0]?.event).toBe("{");
   expect(events.some(({ event }) => /LOOK|SESSION_GONE|"look"/.test(event))).toBe(false);
   expect(database.prepare("SELECT * FROM damaged").all()).toEqual([]);
+});
+
+/** A file as version 7 of the schema wrote it: each text stands in it as often as the task's JSON has it. */
+const writtenByVersionSeven = () => {
+  const path = join(temporaryFolder(), "some.db");
+  const old = opened(path);
+  migrate(old, migrations.slice(0, 7));
+  insert(old, "task", versionSeven.task);
+  insert(old, "listed", versionSeven.listed);
+  insert(old, "journal", versionSeven.journal);
+  old.exec(`UPDATE newest_change SET number = ${versionSeven.listed.length}`);
+  return { path, old };
+};
+
+/** What version 7 reads of a task. */
+const journalOfVersionSeven = (id: string): Journal => {
+  const { snapshot, origin } = given(versionSeven.task.find((task) => task.id === id));
+  return {
+    taskId: id,
+    origin: origin === null ? null : JSON.parse(origin),
+    events: versionSeven.journal.filter(({ task }) => task === id).map(({ event }) => JSON.parse(event)),
+    snapshot: JSON.parse(snapshot),
+  };
+};
+
+test("each text is stored once, and every task is exported and replayed as before, byte for byte", () => {
+  const { path } = writtenByVersionSeven();
+  const database = opened(path);
+  migrate(database);
+  const facts = { exportedAt: new Date(START).toISOString(), plugin: "1.0.0", schema: 7 };
+  for (const { id } of versionSeven.task) {
+    const [journal, before] = [given(readJournal(database, id)), journalOfVersionSeven(id)];
+    for (const hasText of [true, false]) {
+      expect(serialize(journal, { ...facts, hasText }), id).toBe(serialize(before, { ...facts, hasText }));
+    }
+    if (!journal.origin) continue;
+    expect(differences(replay(journal.origin, journal.events).snapshot, journal.snapshot), id).toEqual([]);
+  }
+  const numbers = (sql: string) => database.prepare<{ count: number }>(sql).get()?.count;
+  expect(numbers("SELECT count(*) AS count FROM task WHERE length(snapshot) > 2000 OR length(origin) > 1000")).toBe(0);
+  expect(numbers("SELECT count(*) AS count FROM journal WHERE length(event) > 500")).toBe(0);
+  expect(numbers("SELECT count(*) AS count FROM (SELECT 1 FROM text GROUP BY task, json HAVING count(*) > 1)")).toBe(0);
+  expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
+});
+
+test("a process goes on with tasks whose texts were moved, and stores none of them again", () => {
+  const { path } = writtenByVersionSeven();
+  const file = opened(path);
+  migrate(file);
+  const texts = () => file.prepare("SELECT * FROM text").all();
+  const before = texts();
+  const store = createSqliteStore({ database: file, owner: ownerOf("next"), now: () => START });
+  const { tasks } = store.adopt(START + LEASE_MS, () => true);
+  expect(tasks.map(({ task }) => task.sessionID)).toContain("ses_working");
+  for (const record of tasks) {
+    expect(store.commit({ records: [record], journal: [], prompts: [] })).toEqual([]);
+    expect(store.get(record.task.sessionID)).toEqual(record);
+  }
+  expect(texts()).toEqual(before);
+});
+
+test("damaged rows stay as they are when texts are moved, and those of the others are moved all the same", () => {
+  const { path, old } = writtenByVersionSeven();
+  const trigger = old
+    .prepare<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'keep_damaged_snapshot'")
+    .get();
+  old.exec("DROP TRIGGER keep_damaged_snapshot");
+  old.exec(`
+    UPDATE task SET snapshot = '{' WHERE id = 'ses_short';
+    UPDATE task SET snapshot = '5', origin = '[' WHERE id = 'ses_working';
+    UPDATE journal SET event = '{' WHERE seq = 1;
+    ${given(trigger).sql};
+  `);
+  const database = opened(path);
+  migrate(database);
+  expect(database.prepare("SELECT snapshot, origin FROM task ORDER BY seq LIMIT 2").all()).toEqual([
+    { snapshot: "{", origin: versionSeven.task[0]?.origin },
+    { snapshot: "5", origin: "[" },
+  ]);
+  expect(database.prepare("SELECT event FROM journal WHERE seq = 1").get()).toEqual({ event: "{" });
+  expect(database.prepare("SELECT * FROM damaged").all()).toEqual([]);
+  expect(readJournal(database, "ses_ended")).toEqual(journalOfVersionSeven("ses_ended"));
 });
