@@ -1,9 +1,9 @@
 /**
  * `node bench/store.ts [--tasks N]` and the same with `bun`
  *
- * What the store on disk costs: a state change, a start beside many stored tasks, and the memory that ended tasks take,
- * each beside the store in memory where that can be compared. Prompts have 1 kB, results 4 kB. Exits with 1 when a goal
- * is missed. With 100,000 stored tasks, the default, it takes about a minute and writes 2 GB into the folder for
+ * What the store on disk costs: a state change, the bytes of a task, a start beside many stored tasks, and the memory that
+ * ended tasks take, each beside the store in memory where that can be compared. Prompts have 1 kB, results 4 kB. Exits with
+ * 1 when a goal is missed. With 100,000 stored tasks, the default, it takes about a minute and writes 2 GB into the folder for
  * temporary files.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStore } from "../src/services/store/open-store.ts";
+import { loadSqlite } from "../src/services/store/sqlite/driver.ts";
 import type { Store } from "../src/services/store/store.ts";
 import { createMemory } from "../test/fakes/disk.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
@@ -20,6 +21,8 @@ import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.
 
 const CHANGES = 3_000;
 const ENDED = 10_000;
+/** Tasks of the files whose size is measured. */
+const SIZED = 2_000;
 
 const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
 const owner = (id: string) => ownerOf(id, { startedAt: Date.now() });
@@ -57,6 +60,41 @@ const measureChanges = async (): Promise<Figure[]> => {
     { what: "state change in memory, median", value: percentile(remembered, 0.5), unit: "ms" },
     { what: "state change in memory, p99", value: percentile(remembered, 0.99), unit: "ms" },
   ];
+};
+
+/** Bytes of the file for each task. Each task takes its prompt and its result, 5 kB, and what else is known of it. */
+const bytesOf = (name: string): number => statSync(join(root, name, "tasks.db")).size / SIZED;
+
+/** Tasks of one parent live at the same time, as a file has them that grew task by task. */
+const liveTogether = (store: Store): void => {
+  for (let first = 0; first < SIZED; first += TASKS_OF_A_PARENT) {
+    const stories = Array.from({ length: TASKS_OF_A_PARENT }, (_, index) => storyOf(first + index));
+    for (const story of stories) store.commit(story.launch());
+    for (const [index, story] of stories.entries()) store.commit(story.answer(`${first + index} ${RESULT}`));
+    for (const story of stories) store.commit(story.deliver());
+  }
+};
+
+const measureSize = async (): Promise<Figure[]> => {
+  const figures: Figure[] = [];
+  for (const [name, how, write] of [
+    ["one-by-one", "one after the other", (store: Store) => fill(store, SIZED)],
+    ["together", "twenty at a time", liveTogether],
+  ] as const) {
+    const store = await onDisk(name, name);
+    write(store);
+    store.close();
+    const figure = (when: string): Figure => {
+      const what = `size of a task with 5 kB of texts, ${how}${when}`;
+      return { what, value: bytesOf(name) / 1e3, unit: "kB", goal: 8 };
+    };
+    figures.push(figure(""));
+    const database = (await loadSqlite())(join(root, name, "tasks.db"));
+    database.exec("VACUUM");
+    database.close();
+    figures.push(figure(", after VACUUM"));
+  }
+  return figures;
 };
 
 const start = async (name: string): Promise<number> => {
@@ -139,6 +177,7 @@ const { values } = parseArgs({ options: { tasks: { type: "string", default: "100
 try {
   const figures = [
     ...(await measureChanges()),
+    ...(await measureSize()),
     ...(await measureMemory()),
     ...(await measureStart(Number(values.tasks))),
   ];
