@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 import { pack } from "./packed-json.ts";
-import { createTextTable, NEXT_TEXT } from "./text-table.ts";
+import { createTextTable, NEXT_TEXT, type TextWriter } from "./text-table.ts";
 
 /** Rows that are in memory at once. */
 const PAGE_SIZE = 200;
@@ -52,6 +52,9 @@ const parsed = (json: string): { value: unknown } | undefined => {
   }
 };
 
+/** False for JSON that is the same when it is packed: most events are short. */
+const mayChange = (json: string): boolean => json.length > 200 || json.includes("$");
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -73,14 +76,18 @@ export const storeTextsOnce = (database: Database): void => {
   database.exec(tables);
   const texts = createTextTable(database);
   const selectNext = database.prepare<{ nextText: number }>(`SELECT ${NEXT_TEXT}`);
-  const packed = (task: number, value: unknown): [json: string, texts: string] => {
-    const nextText = selectNext.get()?.nextText ?? 1;
-    const writer = texts.writerFor({ id: String(task), seq: task, nextText, isNew: false });
-    // Most tasks are written once here.
+  const writerFor = (task: number): TextWriter => {
+    const writer = texts.writerFor({
+      id: String(task),
+      seq: task,
+      nextText: selectNext.get()?.nextText ?? 1,
+      isNew: false,
+    });
+    // Each task is written once or twice here, far apart: nothing of it is to be remembered.
     texts.forget();
-    const json = JSON.stringify(pack(value, writer.store));
-    return [json, writer.rows()];
+    return writer;
   };
+  const packed = (value: unknown, writer: TextWriter): string => JSON.stringify(pack(value, writer.store));
 
   const updateSnapshot = database.prepare("UPDATE task SET snapshot = ?, texts = ? WHERE seq = ?");
   const updateOrigin = database.prepare("UPDATE task SET origin = ? WHERE seq = ?");
@@ -90,8 +97,9 @@ export const storeTextsOnce = (database: Database): void => {
     (row) => {
       const snapshot = parsed(row.snapshot);
       const origin = row.origin === null ? undefined : parsed(row.origin);
-      if (snapshot) updateSnapshot.run(...packed(row.seq, snapshot.value), row.seq);
-      if (origin) updateOrigin.run(packed(row.seq, withoutCopies(origin.value, snapshot?.value))[0], row.seq);
+      const writer = writerFor(row.seq);
+      if (snapshot) updateSnapshot.run(packed(snapshot.value, writer), writer.rows(), row.seq);
+      if (origin) updateOrigin.run(packed(withoutCopies(origin.value, snapshot?.value), writer), row.seq);
     },
   );
 
@@ -101,8 +109,8 @@ export const storeTextsOnce = (database: Database): void => {
     `SELECT journal_by_id.seq, task.seq AS task, event FROM journal_by_id JOIN task ON task.id = journal_by_id.task
      WHERE journal_by_id.seq > ? ORDER BY journal_by_id.seq`,
     ({ seq, task, event }) => {
-      const value = parsed(event);
-      insertEvent.run(seq, task, value ? packed(task, value.value)[0] : event);
+      const value = mayChange(event) ? parsed(event) : undefined;
+      insertEvent.run(seq, task, value ? packed(value.value, writerFor(task)) : event);
     },
   );
   database.exec(finish);
