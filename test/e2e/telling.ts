@@ -30,15 +30,14 @@ export const launchFrom = async (lab: Lab, parent: string, prompts: string[]): P
 export const childOf = async (lab: Lab, prompt: string): Promise<string> =>
   (await lab.model.waitFor(inChild(prompt))).sessionID;
 
-/** The notices in a conversation, as the stored messages have them: the visible and the hidden part of each. */
+/** The notices in a conversation, one for each run: its visible part, and the hidden part of the message that it is in. */
 export const noticesIn = async (lab: Lab, parent: string): Promise<{ visible: string; hidden: string }[]> =>
   (await lab.messages(parent)).flatMap(({ info, parts }) => {
     if (info.role !== "user") return [];
     const texts = parts.flatMap((part) => (part.type === "text" ? part : []));
-    return texts.flatMap((part, index) => {
-      const next = texts[index + 1];
-      return !part.synthetic && next?.synthetic ? { visible: part.text, hidden: next.text } : [];
-    });
+    const hidden = texts.find(({ synthetic }) => synthetic)?.text;
+    if (hidden === undefined) return [];
+    return texts.flatMap(({ text: visible, synthetic }) => (synthetic ? [] : { visible, hidden }));
   });
 
 /** The parent's model request that carries the notice of this task. */
