@@ -16,9 +16,11 @@ const HEADLINE = /\*\*(?:Agent ".*"|Resume #(\d+)) (?:finished in|completed in|f
 /** Whether a text is the part of a notice that the person sees. */
 export const isHeadline = (text: string): boolean => HEADLINE.test(text);
 
-/** The notice that two texts make, the second of them hidden. Nothing when it is about no task. */
-export function noticeOf(visible: string, hidden: string): Notice | undefined {
-  const taskId = /^Task (ses_\w+) /m.exec(hidden)?.[1];
-  const [, run = "0", took = ""] = HEADLINE.exec(visible) ?? [];
-  return taskId === undefined ? undefined : { taskId, run: Number(run), took, visible, hidden };
+/** The notices that the texts of a message make, one for each run. The hidden text names the tasks in the same order. */
+export function noticesOf(visible: string[], hidden: string): Notice[] {
+  const taskIds = [...hidden.matchAll(/^Task (ses_\w+) /gm)].map(([, id = ""]) => id);
+  return taskIds.map((taskId, index) => {
+    const [, run = "0", took = ""] = HEADLINE.exec(visible[index] ?? "") ?? [];
+    return { taskId, run: Number(run), took, visible: visible[index] ?? "", hidden };
+  });
 }

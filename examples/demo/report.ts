@@ -1,33 +1,31 @@
 import { styleText } from "node:util";
 import { duration } from "../../src/services/text/notice.ts";
 import type { SessionMessage } from "../../test/e2e/lab/transcript.ts";
-import { type Notice, noticeOf } from "./notice.ts";
+import { type Notice, noticesOf } from "./notice.ts";
 import { EXPECTED } from "./scenario.ts";
 import { labelOf, OUTCOMES, toWidth } from "./screen.ts";
 import type { Lane, Timeline } from "./timeline.ts";
 
-/** The notices in a session, in order. A visible part belongs to the hidden one that follows it. */
+/** The notices in a session, in order. */
 export function noticesIn(messages: SessionMessage[]): Notice[] {
-  const texts = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "text"));
-  return texts.flatMap(({ synthetic, text }, index) =>
-    synthetic ? (noticeOf(texts[index - 1]?.text ?? "", text) ?? []) : [],
-  );
+  return messages.flatMap(({ parts }) => {
+    const texts = parts.filter((part) => part.type === "text");
+    const visible = texts.flatMap(({ synthetic, text }) => (synthetic ? [] : text));
+    return texts.flatMap(({ synthetic, text }) => (synthetic ? noticesOf(visible, text) : []));
+  });
 }
 
 /** The notices as they are, line by line: what a person sees, and what only the model gets. */
 export function noticeLines(notices: Notice[]): string[] {
   const label = (text: string) => `  ${styleText("gray", text.padEnd(15))} `;
   const dim = (text: string) => styleText("gray", text);
-  return notices.flatMap(({ visible, hidden }) => {
+  return notices.flatMap(({ visible, hidden }, index) => {
     const [headline = "", ...seen] = visible.split("\n");
     const [first = "", ...unseen] = hidden.split("\n");
-    return [
-      label("the person sees") + styleText("bold", headline),
-      ...seen.map((line) => label("") + line),
-      label("only the model") + dim(first),
-      ...unseen.map((line) => label("") + dim(line)),
-      "",
-    ];
+    const toPerson = [label("the person sees") + styleText("bold", headline), ...seen.map((line) => label("") + line)];
+    // The notices of one message share their hidden text.
+    if (notices[index + 1]?.hidden === hidden) return toPerson;
+    return [...toPerson, label("only the model") + dim(first), ...unseen.map((line) => label("") + dim(line)), ""];
   });
 }
 
@@ -43,7 +41,7 @@ export function tableLines({ tasks }: Timeline, notices: Notice[]): string[] {
       const [who, status] = [row(labelOf(task), agent), toWidth(`${sign} ${end.outcome}`, WIDTHS[2])];
       const later = `${duration((delivered[0] ?? end.at) - end.at)} later`;
       const rest = `${toWidth(took, WIDTHS[3])}  ${toWidth(later, WIDTHS[4])}`;
-      return `  ${who}  ${styleText(style, status)}  ${rest}  ${noticesOf(task, notices).length}`;
+      return `  ${who}  ${styleText(style, status)}  ${rest}  ${noticesAbout(task, notices).length}`;
     }),
   ];
 }
@@ -64,7 +62,7 @@ function isWhat({ end, isForked, run }: Lane): string[] {
 }
 
 function problemsOfRun(task: Lane, notices: Notice[]): string[] {
-  const own = noticesOf(task, notices);
+  const own = noticesAbout(task, notices);
   const [notice] = own;
   if (!notice || own.length > 1) return [`"${labelOf(task)}" was delivered ${own.length} times`];
   const agrees = task.end !== undefined && notice.visible.startsWith(OUTCOMES[task.end.outcome].sign);
@@ -72,6 +70,6 @@ function problemsOfRun(task: Lane, notices: Notice[]): string[] {
   return agrees ? [] : [`the notice of "${labelOf(task)}" does not say ${outcome}: ${notice.visible}`];
 }
 
-function noticesOf({ id, run }: Lane, notices: Notice[]): Notice[] {
+function noticesAbout({ id, run }: Lane, notices: Notice[]): Notice[] {
   return notices.filter((notice) => notice.taskId === id && notice.run === run);
 }

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { AssistantMessage, Part, Session, TextPart } from "@opencode-ai/sdk/v2/client";
 import { duration } from "../../src/services/text/notice.ts";
 import type { RecordedEvent } from "../../test/e2e/lab/events.ts";
-import { isHeadline, noticeOf } from "./notice.ts";
+import { isHeadline, noticesOf } from "./notice.ts";
 
 /** A stretch of work in epoch milliseconds; without `to` it still goes on. */
 type Span = { id: string; kind: "model" | "tool"; from: number; to: number | undefined };
@@ -28,13 +28,13 @@ export type Lane = {
   took?: string;
 };
 
-/** The agent that a person talks to, the runs of the tasks that it launched, and the newest headline that it got. */
-export type Timeline = { agent: Lane; tasks: Lane[]; headline: string };
+/** The agent that a person talks to, the runs of the tasks that it launched, and the headlines of a notice that is not complete. */
+export type Timeline = { agent: Lane; tasks: Lane[]; headlines: string[] };
 
 /** A timeline on which nothing has happened yet. */
 export function begin(id: string, startedAt: number): Timeline {
   const agent = { id, name: "the agent", agent: "build", isForked: false, startedAt, doing: "gets a request" };
-  return { agent: { ...agent, ...FRESH }, tasks: [], headline: "" };
+  return { agent: { ...agent, ...FRESH }, tasks: [], headlines: [] };
 }
 
 /** True when each of `count` runs has ended and was delivered, and the agent is idle. */
@@ -138,15 +138,17 @@ function withPart(lane: Lane, part: Part): Lane {
 
 /** After a text in the agent's session, which may be a part of a notice. */
 function withText(timeline: Timeline, { text, synthetic }: TextPart, at: number): Timeline {
-  // What the agent says itself may come between the two parts of a notice.
-  if (!synthetic) return isHeadline(text) ? { ...timeline, headline: text } : timeline;
-  const notice = noticeOf(timeline.headline, text);
+  // What the agent says itself may come between the parts of a notice.
+  if (!synthetic) return isHeadline(text) ? { ...timeline, headlines: [...timeline.headlines, text] } : timeline;
+  const notices = noticesOf(timeline.headlines, text);
+  if (notices.length === 0) return timeline;
   const tasks = timeline.tasks.map((task) => {
-    if (task.id !== notice?.taskId || task.run !== notice.run) return task;
+    const notice = notices.find(({ taskId, run }) => taskId === task.id && run === task.run);
+    if (!notice) return task;
     const doing = `delivered ${duration(at - (task.end?.at ?? at))} later`;
     return { ...task, doing, delivered: [...task.delivered, at], took: notice.took };
   });
-  return { ...timeline, tasks };
+  return { ...timeline, tasks, headlines: [] };
 }
 
 function closed({ spans }: Lane, at: number): Span[] {

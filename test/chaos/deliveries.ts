@@ -37,11 +37,10 @@ const WORDS: Record<string, Task["status"]> = { completed: "completed", failed: 
 const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | undefined }[] =>
   parts
     .filter(({ synthetic, text }) => synthetic && text.startsWith("Automated notice."))
-    .flatMap(({ text }) => {
-      // A result may look like a notice, but it comes after the first match.
-      const [, taskId = "", words = ""] = [...text.matchAll(ENDED)][0] ?? [];
-      return { taskId, status: WORDS[words] };
-    });
+    // A result may look like a notice, but each of its lines is quoted.
+    .flatMap(({ text }) =>
+      [...text.matchAll(ENDED)].map(([, taskId = "", words = ""]) => ({ taskId, status: WORDS[words] })),
+    );
 
 const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 

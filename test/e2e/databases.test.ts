@@ -65,7 +65,7 @@ test.each(DATABASES)(
     await lab.restart();
     const told = async () => {
       const notices = await noticesIn(lab, parent);
-      return notices.filter(({ hidden }) => hidden.includes(`Task ${id} `));
+      return notices.filter(({ taskId }) => taskId === id);
     };
     const isOver = async () =>
       (await told()).length > 0 && storedTasks(lab).find((task) => task.id === id)?.owner === null;

@@ -20,7 +20,7 @@ afterAll(() => lab.stop());
 const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
 const untilTold = async (parent: string, id: string) => {
-  const of = async () => (await noticesIn(lab, parent)).filter(({ hidden }) => hidden.includes(`Task ${id} `));
+  const of = async () => (await noticesIn(lab, parent)).filter(({ taskId }) => taskId === id);
   const isOver = async () => {
     const { data: busy = {} } = await lab.client.session.status();
     return (await of()).length > 0 && taskOf(id)?.owner === null && !(parent in busy);

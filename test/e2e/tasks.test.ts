@@ -160,9 +160,7 @@ test("twenty tasks that end together are each told once", async () => {
   const tasks = await launchFrom(lab, parent, prompts);
   held.release(text("here"));
   const notices = await told(lab, parent, tasks);
-  const messages = [...new Set(notices.map(({ hidden }) => hidden))];
-  const ids = messages.flatMap((hidden) => [...hidden.matchAll(/^Task (ses_\S+) completed/gm)].map(([, id]) => id));
-  expect(ids.toSorted()).toEqual(tasks.toSorted());
+  expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual(tasks.toSorted());
   expect(notices.at(-1)?.visible).toContain("Task Progress: 20/20");
   expect(notices.at(-1)?.hidden).toContain("All 20 tasks finished.");
 });

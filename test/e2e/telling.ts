@@ -30,14 +30,19 @@ export const launchFrom = async (lab: Lab, parent: string, prompts: string[]): P
 export const childOf = async (lab: Lab, prompt: string): Promise<string> =>
   (await lab.model.waitFor(inChild(prompt))).sessionID;
 
-/** The notices in a conversation, one for each run: its visible part, and the hidden part of the message that it is in. */
-export const noticesIn = async (lab: Lab, parent: string): Promise<{ visible: string; hidden: string }[]> =>
+/** A notice of one run: its visible part, and the hidden part of the message that it is in, which may be about more runs. */
+type StoredNotice = { taskId: string; visible: string; hidden: string };
+
+/** The notices in a conversation, as the stored messages have them. */
+export const noticesIn = async (lab: Lab, parent: string): Promise<StoredNotice[]> =>
   (await lab.messages(parent)).flatMap(({ info, parts }) => {
     if (info.role !== "user") return [];
     const texts = parts.flatMap((part) => (part.type === "text" ? part : []));
     const hidden = texts.find(({ synthetic }) => synthetic)?.text;
     if (hidden === undefined) return [];
-    return texts.flatMap(({ text: visible, synthetic }) => (synthetic ? [] : { visible, hidden }));
+    const visible = texts.flatMap(({ text, synthetic }) => (synthetic ? [] : text));
+    const taskIds = [...hidden.matchAll(/^Task (ses_\w+) /gm)].map(([, id = ""]) => id);
+    return taskIds.map((taskId, index) => ({ taskId, visible: visible[index] ?? "", hidden }));
   });
 
 /** The parent's model request that carries the notice of this task. */

@@ -27,7 +27,7 @@ const expectEnds = async ({ lab, parent, play }: Played, tasks: StoredTask[]) =>
   const notices = await noticesIn(lab, parent);
   for (const { id, prompt, ...task } of tasks) {
     expect(task).toEqual({ status: "completed", owner: null, result: answerOf(prompt) });
-    const of = notices.filter(({ hidden }) => hidden.includes(`Task ${id} `));
+    const of = notices.filter(({ taskId }) => taskId === id);
     expect(of, `notices of ${id}`).toHaveLength(runs);
   }
 };
