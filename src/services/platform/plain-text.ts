@@ -13,15 +13,20 @@ export const truncateStart = (text: string, length: number): string =>
 /** Characters that are invisible and take no room. The two that select how an emoji is drawn are harmless. */
 const INVISIBLE = /(?![\uFE0E\uFE0F])\p{Default_Ignorable_Code_Point}/gu;
 
+/** Words of printable ASCII characters between single spaces: most lines are, and are told at once from those that are not. */
+const PLAIN_LINE = /^[!-~]+(?: [!-~]+)*$/;
+
 /**
  * Returns a text as one line of visible characters and single spaces. The text may come from an agent or a model; in this
  * form it can neither move a cursor nor hide anything.
  */
 export const toSingleLine = (text: string): string =>
-  text
-    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
-    .replaceAll(INVISIBLE, "")
-    .trim();
+  PLAIN_LINE.test(text)
+    ? text
+    : text
+        .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+        .replaceAll(INVISIBLE, "")
+        .trim();
 
 /** Returns a text on one line; if that is longer than `most` characters, its first `most` characters and `…`. */
 export const truncateLine = (text: string, most: number): string => {

@@ -31,7 +31,7 @@ type OwnOnItsLine<Value> = Value extends OwnLine ? QuoteItFirst : Own<Value>;
 export const own = <Values extends readonly (string | number)[]>(
   words: TemplateStringsArray,
   ...values: Values & { [Index in keyof Values]: OwnOnItsLine<Values[Index]> }
-): OwnText => String.raw({ raw: words }, ...values) as OwnText;
+): OwnText => words.reduce((text, word, index) => `${text}${values[index - 1]}${word}`) as OwnText;
 
 /** Joins own texts, each on a line of its own. Empty and undefined parts are left out. */
 export const lines = <Values extends readonly (string | undefined)[]>(
