@@ -146,6 +146,43 @@ export const Task = TaskFacts.extend({
 });
 export type Task = z.infer<typeof Task>;
 
+/**
+ * What lists show of a task, and what tasks are selected and counted by: all that a store tells without reading a prompt or
+ * a result. Times are epoch milliseconds.
+ */
+export interface TaskEntry
+  extends Pick<
+    Task,
+    "sessionID" | "parentSessionID" | "batchId" | "status" | "agent" | "description" | "resumeCount" | "isForked"
+  > {
+  launchedAt: number;
+  /** When the newest run began. */
+  runBeganAt: number;
+  /** When the newest run ended; absent while it is under way. */
+  runEndedAt?: number;
+}
+
+/** Returns what a list has of a task. */
+export const entryOf = (task: Task): TaskEntry => ({
+  sessionID: task.sessionID,
+  parentSessionID: task.parentSessionID,
+  batchId: task.batchId,
+  status: task.status,
+  agent: task.agent,
+  description: task.description,
+  resumeCount: task.resumeCount,
+  isForked: task.isForked,
+  launchedAt: Date.parse(task.startedAt),
+  runBeganAt: Date.parse(task.runStartedAt),
+  ...(task.completedAt === undefined ? {} : { runEndedAt: Date.parse(task.completedAt) }),
+});
+
+/** A task in a list, with what holds it up. */
+export interface ListedTask extends TaskEntry, Pick<Task, "attention"> {}
+
+/** Returns a task as a list shows it. */
+export const listedTask = (task: Task): ListedTask => ({ ...entryOf(task), attention: task.attention });
+
 /** True when no run of the task is under way. */
 export const hasEnded = (task: Pick<Task, "status">): boolean => task.status !== "running" && task.status !== "resumed";
 

@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/host-events.ts";
-import type { Task } from "../task.ts";
+import type { ListedTask, Task } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
 import type { ModelMessage } from "./host/messages.ts";
@@ -26,8 +26,8 @@ export interface Engine {
   /** Sends a follow-up prompt to a completed task's own session; does not wait for the result. */
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
   get(taskId: string): Task | undefined;
-  /** Tasks in the order of their launch. */
-  list(filter: TaskFilter): Task[];
+  /** Tasks in the order of their launch, without what only `get` shows. */
+  list(filter: TaskFilter): ListedTask[];
   /** The one task of the parent whose id is `id`, or begins with it. */
   find(parentSessionID: string, id: string): Outcome<Task>;
   /** The conversation of a task's session, each message with a label. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
 import { type StoredSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
-import { hasEnded, type Task } from "../../src/task.ts";
+import { entryOf, hasEnded, type Task } from "../../src/task.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -23,6 +24,15 @@ const overdue = ({ agents, clock }: Simulation): string[] =>
     .open()
     .filter(({ until }) => until !== undefined && clock.now() > until)
     .map(({ callID }) => `${callID} still waits after its time`);
+
+/** Lists are read from columns of their own: they say what the records say. */
+const mislisted = ({ stage: { store } }: Simulation): string[] =>
+  store.list({}).flatMap((entry) => {
+    const task = store.get(entry.sessionID)?.task;
+    return task && isDeepStrictEqual(entryOf(task), entry)
+      ? []
+      : `${entry.sessionID} is listed as ${JSON.stringify(entry)}, and its record says otherwise`;
+  });
 
 /** Checks the invariants that hold at any moment. */
 export const checkMoment = (world: Simulation): void => {
@@ -152,12 +162,13 @@ export const checkEnd = (world: Simulation): void => {
   checkMoment(world);
   const restless = whyNotIdle(world);
   if (restless) world.fault(`no rest: ${restless}`);
-  const stored = world.stage.store.list({});
+  const stored = wholeTasks(world.stage.store);
   const found = [
     ...unsupervised(world, stored),
     ...untold(world, stored),
     ...unread(world),
     ...misjudged(world, stored),
+    ...mislisted(world),
     ...unreplayable(world, stored),
     ...unanswered(world, stored),
     ...removed(world, stored),

@@ -1,5 +1,6 @@
 import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** Removes all faults: from now on everything works. */
@@ -53,7 +54,7 @@ export const whyNotIdle = (world: Simulation): string | undefined => {
   if (busy.length > 0) return `${busy.join(", ")} still work`;
   const open = agents.open();
   if (open.length > 0) return `${open.map(({ callID, tool }) => `${callID} (${tool})`).join(", ")} have not come back`;
-  const live = stage.store.list({}).filter(({ sessionID }) => {
+  const live = wholeTasks(stage.store).filter(({ sessionID }) => {
     const record = stage.store.get(sessionID);
     return record !== undefined && !isAtRest(record.snapshot);
   });

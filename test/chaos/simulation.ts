@@ -4,6 +4,7 @@ import type { Log } from "../../src/services/platform/log.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
@@ -164,7 +165,7 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
       await world.reboot(0);
     },
     look: () => {
-      tracks.compare(stage.store.list({}));
+      tracks.compare(wholeTasks(stage.store));
       for (const line of stage.logged.slice(said)) {
         if (isFault(line)) fault(`the log says: ${line}`);
         if (line.startsWith(NOTICE_GIVEN_UP)) tellings.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);

@@ -1,6 +1,7 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import type { Step } from "./schedule.ts";
 import { finishRun } from "./settle-down.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
@@ -24,7 +25,7 @@ const people = (world: Simulation): string[] => USER_SESSIONS.filter((id) => isT
 const busy = (world: Simulation): string[] => sessions(world).filter((id) => world.host.at(id).busy);
 /** Returns the tasks whose sessions exist. */
 const tasks = (world: Simulation): Task[] =>
-  world.stage.store.list({}).filter(({ parentSessionID }) => isThere(world, parentSessionID));
+  wholeTasks(world.stage.store).filter(({ parentSessionID }) => isThere(world, parentSessionID));
 
 /** Somebody deletes a session. */
 const remove = (world: Simulation, sessionID: string) => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/services/store/store.ts";
-import { noProgress } from "../../src/task.ts";
+import { entryOf, noProgress } from "../../src/task.ts";
 import { noticePrompt, START, scriptTask } from "../services/store/scripted-task.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { describeHistory } from "./history-contract.ts";
 
 const DAY = 86_400_000;
@@ -16,7 +17,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     const story = scriptTask("ses_1");
     expect(store.commit(story.launch())).toEqual([]);
     expect(store.get("ses_1")).toEqual(story.record());
-    expect(store.list({})).toEqual([story.record().task]);
+    expect(store.list({})).toEqual([entryOf(story.record().task)]);
     expect(store.journal("ses_1")).toEqual(story.events());
   });
 
@@ -68,8 +69,31 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_else" })).toEqual(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_parent" })).toEqual([]);
     expect(ids({ parentTaskId: "ses_a" })).toEqual([]);
+    expect(ids({ idPrefix: "ses_" })).toEqual(["ses_c", "ses_a", "ses_b", "ses_x"]);
+    expect(ids({ idPrefix: "ses_a", parentSessionID: "ses_parent" })).toEqual(["ses_a"]);
+    expect(ids({ idPrefix: "ses_x", parentSessionID: "ses_parent" })).toEqual([]);
+    for (const idPrefix of ["es_", "SES_", "ses%", "ses?"]) expect(ids({ idPrefix })).toEqual([]);
     store.remove(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c" })).toEqual([]);
+  });
+
+  test("a list says of each task what its record says, whatever became of it", async () => {
+    const store = await open();
+    const agree = () => expect(store.list({})).toEqual(wholeTasks(store).map(entryOf));
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2", { after: 5, isForked: true, agent: "review" })];
+    for (const story of stories) {
+      for (const chapter of ["launch", "answer", "deliver"] as const) {
+        store.commit(story[chapter]());
+        agree();
+      }
+    }
+    store.claim("ses_2");
+    store.commit(stories[1]?.resume() ?? { records: [], journal: [], prompts: [] });
+    agree();
+    expect(store.list({})).toMatchObject([
+      { resumeCount: 0, isForked: false, runBeganAt: START, runEndedAt: START + 1_000 },
+      { resumeCount: 1, isForked: true, launchedAt: START + 5, runBeganAt: START + 2_005, agent: "review" },
+    ]);
   });
 
   test("a removed task is gone with its journal, be it at work or at rest, and the others stay", async () => {
@@ -92,7 +116,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     store.commit(rested.whole());
     const progress = { ...noProgress(new Date(START).toISOString()), toolCalls: 3 };
     store.storeProgress(new Map(["ses_1", "ses_2", "ses_unknown"].map((id) => [id, progress])));
-    expect(store.list({}).map((task) => task.progress.toolCalls)).toEqual([3, 3]);
+    expect(wholeTasks(store).map((task) => task.progress.toolCalls)).toEqual([3, 3]);
     expect(store.get("ses_1")).toEqual({ ...story.record(), task: { ...story.record().task, progress } });
     store.commit(story.answer());
     expect(store.get("ses_1")?.task.progress.toolCalls).toBe(0);

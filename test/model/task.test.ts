@@ -8,6 +8,7 @@ import {
   type TaskSnapshot,
   taskMachine,
 } from "../../src/machines/task/machine.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
 import { input } from "./task-events.ts";
 import { shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
@@ -60,7 +61,7 @@ const walk = async (path: TaskPath) => {
       const { newest } = driver.recorded;
       expect(newest && comparable(newest), step).toEqual(comparable(after));
       if (event.type === "NOTICE_DROPPED") continue;
-      const [task] = driver.stage.engine.list({});
+      const [task] = wholeTasks(driver.stage.store);
       expect(task, step).toMatchObject({ status: statusOf(after), state: lifecyclePath(after) });
       if (task && index === path.events.length - 1) await expectRefusals(driver, task.sessionID, after);
     }

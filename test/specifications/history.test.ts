@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { entryOf } from "../../src/task.ts";
 import { serve } from "../fakes/served.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { scenario } from "./scenario.ts";
@@ -18,7 +19,7 @@ scenario(
     expect(before.map(({ status }) => status)).toEqual(["completed", "error"]);
     await stage.restart();
     expect([completed, failed].map(stage.task)).toEqual(before);
-    expect(stage.engine.list({})).toEqual(before);
+    expect(stage.engine.list({})).toEqual(before.map(entryOf));
     await settled();
     expect(await stage.call("list")).toContain(completed);
   },

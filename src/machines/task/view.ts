@@ -4,7 +4,8 @@ import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-const attentionOf = ({ userRequests, staleSince }: TaskContext): Attention | undefined => {
+/** Returns what holds a task up; undefined when nothing does. */
+export const attentionOf = ({ userRequests, staleSince }: TaskContext): Attention | undefined => {
   const request = userRequests[0];
   if (request) {
     const all = userRequests.map((asked) => ({ ...asked, since: iso(asked.since) }));

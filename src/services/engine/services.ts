@@ -110,7 +110,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     reportUndelivered: createUndeliveredReport(host, log, taskOf),
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
-  const { get, list } = createTaskReader(store, progress);
+  const { get, list } = createTaskReader(store, progress, runtime);
   const charts = { ...platform, runtime, progress, get };
 
   // What callers may ask of tasks.
@@ -153,7 +153,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const notes = createSessionNotes({ ...platform, isPrompted });
   const reminderFor = (sessionID: string) => taskReminder(list({ parentSessionID: sessionID }), tools, isHeadless);
   const launchedBefore = (parentSessionID: string, time: number) =>
-    store.list({ parentSessionID }).some(({ startedAt }) => Date.parse(startedAt) < time);
+    store.list({ parentSessionID }).some(({ launchedAt }) => launchedAt < time);
   const reminders = createReminders({ notes, log, reminderFor, launchedBefore });
   const userRequests = createUserRequests({
     ...charts,

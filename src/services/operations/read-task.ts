@@ -1,8 +1,10 @@
-import type { Task } from "../../task.ts";
+import { attentionOf } from "../../machines/task/view.ts";
+import { hasEnded, type ListedTask, type Task, type TaskEntry } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
@@ -11,19 +13,35 @@ import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */
 export interface TaskReader {
   get(taskId: string): Task | undefined;
-  /** Tasks in the order of their launch. */
-  list(filter: TaskFilter): Task[];
+  /** Tasks in the order of their launch, without what only a single task shows: a session may have hundreds. */
+  list(filter: TaskFilter): ListedTask[];
 }
 
 /** Creates a reader of all tasks of the store. */
-export const createTaskReader = (store: Store, progress: ProgressLog): TaskReader => {
+export const createTaskReader = (
+  store: Store,
+  progress: ProgressLog,
+  { snapshotOf }: Pick<Runtime, "snapshotOf">,
+): TaskReader => {
   const get = (taskId: string): Task | undefined => {
     const task = store.get(taskId)?.task;
     if (!task) return undefined;
     const childTaskIds = store.list({ parentTaskId: taskId }).map(({ sessionID }) => sessionID);
     return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
-  return { get, list: (filter) => store.list(filter).flatMap(({ sessionID }) => get(sessionID) ?? []) };
+
+  /** Only a task that another process supervises must be read for this. */
+  const attentionTo = (taskId: string) => {
+    const live = snapshotOf(taskId);
+    return live ? attentionOf(live.context) : store.get(taskId)?.task.attention;
+  };
+
+  const withAttention = (entry: TaskEntry): ListedTask => {
+    const attention = hasEnded(entry) ? undefined : attentionTo(entry.sessionID);
+    return attention ? { ...entry, attention } : entry;
+  };
+
+  return { get, list: (filter) => store.list(filter).map(withAttention) };
 };
 
 /**
@@ -34,19 +52,24 @@ export const createTaskFinder =
   (store: Store, get: (taskId: string) => Task | undefined, { list }: ToolNames) =>
   (parentSessionID: string, idOrPrefix: string): Outcome<Task> => {
     const id = idOrPrefix.trim();
-    const tasks = store.list({ parentSessionID });
-    const exact = tasks.filter(({ sessionID }) => sessionID === id);
-    const matches = exact.length > 0 || id === "" ? exact : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
-    const task = matches.length === 1 && matches[0] ? get(matches[0].sessionID) : undefined;
-    if (task) return { ok: true, value: task };
-    if (matches.length > 1) {
-      const ids = matches.map(({ sessionID }) => nameOf(sessionID));
+    const exact = get(id);
+    if (exact?.parentSessionID === parentSessionID) return { ok: true, value: exact };
+    const ids = id === "" ? [] : store.list({ parentSessionID, idPrefix: id }).map(({ sessionID }) => sessionID);
+    const matches = ids.includes(id) ? [id] : ids;
+    const [only, ...others] = matches;
+    if (only === undefined) {
+      const hint = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
+      return fail(own`This session has no task ${quoteLine(id)}.${hint}`);
+    }
+    if (others.length > 0) {
       return fail(
-        own`${quoteLine(id)} begins the ids of ${matches.length} tasks: ${join(ids, ", ")}. Give more of it.`,
+        own`${quoteLine(id)} begins the ids of ${matches.length} tasks: ${join(matches.map(nameOf), ", ")}. Give more of it.`,
       );
     }
-    const hint = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
-    return fail(own`This session has no task ${quoteLine(id)}.${hint}`);
+    const task = get(only);
+    return task
+      ? { ok: true, value: task }
+      : fail(own`Task ${nameOf(only)} cannot be read: its record in the task database is damaged.`);
   };
 
 /** Creates a function that writes an excerpt of the conversation in a task's session, in the labelled form. */

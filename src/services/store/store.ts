@@ -2,7 +2,7 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
-import type { Progress, Task, TaskStatus } from "../../task.ts";
+import type { Progress, Task, TaskEntry, TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
@@ -53,6 +53,8 @@ export interface TaskFilter {
   parentSessionID?: string;
   /** The nearest task above: the one whose session, or a session below it that is no task, launched this one. */
   parentTaskId?: string;
+  /** How its id begins. */
+  idPrefix?: string;
 }
 
 /** Which ended tasks are kept; without either bound, all of them. */
@@ -66,7 +68,8 @@ export interface Retention {
 /** True when the task matches the filter. */
 export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
-  (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId);
+  (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId) &&
+  (filter.idPrefix === undefined || task.sessionID.startsWith(filter.idPrefix));
 
 /** Selects tasks of all parents and directories, newest first. A task must match every field that is given. */
 export interface PageFilter {
@@ -181,8 +184,11 @@ export interface Store extends TaskHistory {
    */
   commit(change: Change): string[];
   get(taskId: string): TaskRecord | undefined;
-  /** Returns the matching tasks in the order of their launch. */
-  list(filter: TaskFilter): Task[];
+  /**
+   * Returns the matching tasks in the order of their launch. Reads no record: a task whose record is damaged is listed, and
+   * `get` does not find it.
+   */
+  list(filter: TaskFilter): TaskEntry[];
   /** Returns a task's events, oldest first. */
   journal(taskId: string): TaskEvent[];
   /** Deletes tasks with their journals, even if another process owns them. */

@@ -1,4 +1,4 @@
-import { hasEnded, type Task } from "../../task.ts";
+import { hasEnded, type ListedTask } from "../../task.ts";
 import type { ToolNames } from "./notice.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { attentionSummary } from "./user-request.ts";
@@ -9,7 +9,10 @@ const MAX_ENDED = 20;
 /** Characters of each description that are shown. */
 const SHOWN_CHARS = 100;
 
-const line = (task: Task): OwnText => {
+/** What a reminder shows of a task. */
+type RemindedTask = Pick<ListedTask, "sessionID" | "description" | "agent" | "status" | "attention">;
+
+const line = (task: RemindedTask): OwnText => {
   const { sessionID, description, agent, status } = task;
   const waits = attentionSummary(task) === undefined ? "" : ", waiting for the user";
   const what = quoteLine(description.replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹"), SHOWN_CHARS);
@@ -17,7 +20,7 @@ const line = (task: Task): OwnText => {
 };
 
 /** Lists tasks under a heading; empty without tasks. */
-const section = (heading: "Active:" | "Ended:", tasks: Task[]): OwnText =>
+const section = (heading: "Active:" | "Ended:", tasks: RemindedTask[]): OwnText =>
   tasks.length === 0 ? own`` : lines(heading, ...tasks.map(line));
 
 const BEGIN = "<task-context>";
@@ -41,7 +44,7 @@ const calls = ({ output, list, resume }: ToolNames): OwnText =>
  * Running tasks come first, since a summary may drop the end. Returns undefined if there are no tasks.
  * @param isHeadless True if the host ends with the agent's answer, as `opencode run` does.
  */
-export const taskReminder = (tasks: Task[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
+export const taskReminder = (tasks: RemindedTask[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
   if (tasks.length === 0) return undefined;
   const live = tasks.filter((task) => !hasEnded(task));
   const ended = tasks.filter(hasEnded);

@@ -1,23 +1,36 @@
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
-import { countTasks, hasEnded, type Progress, type Task } from "../../task.ts";
+import {
+  countTasks,
+  entryOf,
+  hasEnded,
+  type ListedTask,
+  listedTask,
+  type Progress,
+  type Task,
+  type TaskEntry,
+} from "../../task.ts";
 
 /** Writes a task's id, marked as `(resumed)` or `(forked)` where it is. */
-export const formatTaskId = ({ sessionID, resumeCount, isForked }: Task): OwnText =>
+export const formatTaskId = ({
+  sessionID,
+  resumeCount,
+  isForked,
+}: Pick<Task, "sessionID" | "resumeCount" | "isForked">): OwnText =>
   join([nameOf(sessionID), resumeCount > 0 ? own`(resumed)` : undefined, isForked ? own`(forked)` : undefined], " ");
 
 /** Writes how long the newest run took, or has taken by `now` (epoch milliseconds). */
-const runDuration = ({ runStartedAt, completedAt }: Task, now: number): OwnText =>
-  duration((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(runStartedAt));
+const runDuration = ({ runBeganAt, runEndedAt }: TaskEntry, now: number): OwnText =>
+  duration((runEndedAt ?? now) - runBeganAt);
 
-const formatAttention = (task: Task): OwnText | undefined => {
+const formatAttention = (task: Pick<Task, "attention">): OwnText | undefined => {
   const waiting = attentionSummary(task);
   return waiting ?? (task.attention && own`no activity since ${nameOf(task.attention.since)}`);
 };
 
 /** Writes a task as one line of a list. */
-export const formatTaskLine = (task: Task, now: number): OwnText =>
+const formatTaskLine = (task: ListedTask, now: number): OwnText =>
   join(
     [
       own`- ${formatTaskId(task)}`,
@@ -36,7 +49,7 @@ const formatOutcome = ({ status, summary, error }: Task): OwnText | undefined =>
   return error && quoteError(error, SHORT_CHARS);
 };
 
-const batchHeading = (batchId: string, tasks: Task[]): OwnText => {
+const batchHeading = (batchId: string, tasks: Pick<Task, "status">[]): OwnText => {
   const { ended, total } = countTasks(tasks);
   return own`Batch ${nameOf(batchId)}: ${ended}/${total} ended`;
 };
@@ -44,14 +57,15 @@ const batchHeading = (batchId: string, tasks: Task[]): OwnText => {
 /** Writes a batch: how many of its tasks have ended, and a line for each task with its outcome. */
 export const formatBatch = (batchId: string, tasks: Task[], now: number): OwnText => {
   const withOutcome = (task: Task) => {
+    const line = formatTaskLine(listedTask(task), now);
     const outcome = formatOutcome(task);
-    return outcome === undefined ? formatTaskLine(task, now) : own`${formatTaskLine(task, now)}: ${outcome}`;
+    return outcome === undefined ? line : own`${line}: ${outcome}`;
   };
   return lines(batchHeading(batchId, tasks), ...tasks.map(withOutcome));
 };
 
 /** Writes tasks grouped by batch, a line each. Only those that pass `shown` are listed; the counts include all. */
-export const formatTaskList = (tasks: Task[], shown: (task: Task) => boolean, now: number): OwnText =>
+export const formatTaskList = (tasks: ListedTask[], shown: (task: ListedTask) => boolean, now: number): OwnText =>
   lines(
     ...[...Map.groupBy(tasks, ({ batchId }) => batchId)]
       .filter(([, batch]) => batch.some(shown))
@@ -85,7 +99,7 @@ const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`
 /** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
 export const formatReport = (task: Task, now: number): OwnText => {
   const ended = hasEnded(task);
-  const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(task, now)}`;
+  const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(entryOf(task), now)}`;
   const attention = formatAttention(task);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)})`,

@@ -1,9 +1,9 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import { duration } from "../../services/text/notice.ts";
-import { join, nameOf, own, quoteLine } from "../../services/text/own-text.ts";
+import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
-import { hasEnded, type Task, TaskStatus } from "../../task.ts";
+import { hasEnded, type ListedTask, type Task, TaskStatus } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
@@ -17,7 +17,7 @@ export const selectTasks = (
   sessionID: string,
   taskId?: string,
   batchId?: string,
-): Task[] => {
+): Pick<Task, keyof Task & keyof ListedTask>[] => {
   if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
   const tasks = engine.list({ parentSessionID: sessionID });
   if (batchId === undefined) return tasks;
@@ -90,17 +90,14 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
       if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,
-        output: full_session
-          ? orThrow(await engine.transcript(task.sessionID, wanted))
-          : own`${formatReport(markRead(task), clock.now())}${waited}`,
+        output: full_session ? orThrow(await engine.transcript(task.sessionID, wanted)) : own`${report(task)}${waited}`,
         metadata: { sessionId: task.sessionID },
       };
 
-      /** Records that the result of an ended task has been read. */
-      function markRead(read: Task): Task {
-        if (!hasEnded(read)) return read;
-        engine.markRetrieved(read.sessionID);
-        return orThrow(engine.find(sessionID, read.sessionID));
+      /** Writes the report, and records that the result of an ended task has been read. */
+      function report(read: Task): OwnText {
+        if (hasEnded(read)) engine.markRetrieved(read.sessionID);
+        return formatReport(read, clock.now());
       }
     },
   });

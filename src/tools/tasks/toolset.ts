@@ -76,7 +76,7 @@ const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
         );
       }
       const chosen = selectTasks(engine, sessionID, task_id, batch_id);
-      const tasks: Task[] = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
+      const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
       if (tasks.length === 0) return "No running tasks to cancel.";
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results
@@ -85,6 +85,8 @@ const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
           return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
         })
         .join("\n");
+      // The record of a running task may be damaged: then nothing can be done with it but to clear it.
+      if (output === "") return "No running tasks to cancel.";
       const [only] = results;
       return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
     },
@@ -111,8 +113,8 @@ const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
       }
       const tasks = selectTasks(engine, sessionID, task_id, batch_id);
       if (tasks.length === 0) return "No background tasks found";
-      const removed = await engine.clear(tasks.map((task) => task.sessionID));
-      return removed
+      await engine.clear(tasks.map((task) => task.sessionID));
+      return tasks
         .map(
           (task) =>
             own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,

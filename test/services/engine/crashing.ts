@@ -5,6 +5,7 @@ import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
+import { wholeTasks } from "../store/whole-tasks.ts";
 
 /** What the parent's agent does. A tool call whose process dies resolves to undefined, and the play is over. */
 export type Play = (agent: Agent) => Promise<void>;
@@ -98,7 +99,7 @@ const tellings = (stage: Stage, taskId: string): number =>
 /** What must hold when all is over, whatever died on the way. */
 const check = (stage: Stage, disk: Disk) => {
   const { host, engine, store } = stage;
-  const tasks = engine.list({});
+  const tasks = wholeTasks(store);
   for (const { sessionID, status, resumeCount, parentSessionID, result, prompt } of tasks) {
     expect(["completed", "error", "cancelled"], sessionID).toContain(status);
     expect(store.get(sessionID)?.snapshot.value.notice, sessionID).toBe("none");

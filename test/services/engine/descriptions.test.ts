@@ -4,6 +4,7 @@ import { noProgress } from "../../../src/task.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { scriptTask } from "../store/scripted-task.ts";
+import { wholeTasks } from "../store/whole-tasks.ts";
 
 const HOSTILE = "find\u001b]0;x\u0007\n\0it\u202e\u200b\ud83d";
 
@@ -38,7 +39,7 @@ describe("a description of a megabyte, with what terminals obey in it", () => {
       async: true,
     });
     kept(JSON.parse(answer).title);
-    const [task] = stage.engine.list({ parentSessionID: PARENT });
+    const [task] = wholeTasks(stage.store);
     expect(task?.prompt).toBe(description);
   });
 
@@ -46,7 +47,7 @@ describe("a description of a megabyte, with what terminals obey in it", () => {
     const stage = createStage({ toolsets: ["subtasks"] });
     const call = stage.call("create_subtask_general", { title: description });
     await settled();
-    const [task] = stage.engine.list({ parentSessionID: PARENT });
+    const [task] = wholeTasks(stage.store);
     kept(task?.description ?? "");
     expect(task?.prompt).toBe(description);
     stage.host.finish(task?.sessionID ?? "", "12");

@@ -28,7 +28,10 @@ export interface ScriptedTask {
 }
 
 export type ScriptedTaskOptions = Partial<
-  Pick<TaskFacts, "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description">
+  Pick<
+    TaskFacts,
+    "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description" | "isForked"
+  >
 > & {
   /** Milliseconds from `START` to the launch; the task ends a second later. */
   after?: number;

@@ -7,7 +7,7 @@ import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import { taskReminder } from "../../../src/services/text/task-reminder.ts";
 import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";
 import { requestMessage } from "../../../src/services/text/user-request.ts";
-import type { Task, TaskStatus } from "../../../src/task.ts";
+import { listedTask, type Task, type TaskStatus } from "../../../src/task.ts";
 import { toolNames } from "../../../src/tools/plugin-tools.ts";
 import { formatBatch, formatReport, formatTaskList } from "../../../src/tools/tasks/format.ts";
 import { foreignText, withoutQuotations } from "../../fakes/foreign-text.ts";
@@ -101,7 +101,11 @@ describe("without what it quotes, only our own words are left of", () => {
       expectOwnWords((foreign) => {
         const tasks = [task(foreign, status)];
         const report = tasks.map((one) => formatReport(one, NOW));
-        return [...report, formatBatch(foreign, tasks, NOW), formatTaskList(tasks, () => true, NOW)].join("\n");
+        return [
+          ...report,
+          formatBatch(foreign, tasks, NOW),
+          formatTaskList(tasks.map(listedTask), () => true, NOW),
+        ].join("\n");
       });
     },
   );

@@ -44,7 +44,7 @@ export interface BufferedTasks {
 }
 
 /** Sorts tasks by their launch. Tasks of the same millisecond keep their order. */
-export const byLaunch = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+const byLaunch = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 
 export const createBufferedTasks = (): BufferedTasks => {
   const entries = new Map<string, Entry>();

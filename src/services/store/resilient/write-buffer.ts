@@ -14,7 +14,7 @@
  * - `buffered-tasks.ts` holds tasks, their events and the numbers of their changes, `commands-in-memory.ts` commands.
  */
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import type { Progress, Task } from "../../../task.ts";
+import { entryOf, type Progress, type Task, type TaskEntry } from "../../../task.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type {
   AbandonedWork,
@@ -26,13 +26,7 @@ import type {
   TaskFilter,
   TaskRecord,
 } from "../store.ts";
-import {
-  type BufferedChanges,
-  byLaunch,
-  createBufferedChanges,
-  createBufferedTasks,
-  type Scope,
-} from "./buffered-tasks.ts";
+import { type BufferedChanges, createBufferedChanges, createBufferedTasks, type Scope } from "./buffered-tasks.ts";
 import { createCommandsInMemory } from "./commands-in-memory.ts";
 
 /**
@@ -80,9 +74,9 @@ export interface WriteBuffer {
   withLatestProgress(task: Task): Task;
   journal(taskId: string, scope: Scope): TaskEvent[];
   /** Returns a list read from the file with all unsaved changes. */
-  mergeUnsaved(listed: Task[], filter: TaskFilter): Task[];
+  mergeUnsaved(listed: TaskEntry[], filter: TaskFilter): TaskEntry[];
   /** Returns the matching tasks in the buffer. */
-  list(filter: TaskFilter): Task[];
+  list(filter: TaskFilter): TaskEntry[];
   isRemoved(taskId: string): boolean;
   /** Returns the records in the order of their launch. */
   records(scope: Scope): TaskRecord[];
@@ -224,13 +218,12 @@ export const createWriteBuffer = (): WriteBuffer => {
     withLatestProgress,
     journal: tasks.journal,
     mergeUnsaved: (listed, filter) => {
-      const unsaved = tasks.list(filter, "unsaved");
-      const saved = listed
-        .filter(({ sessionID }) => !removed.has(sessionID) && !tasks.get(sessionID, "unsaved"))
-        .map(withLatestProgress);
-      return unsaved.length === 0 ? saved : byLaunch([...saved, ...unsaved]);
+      const unsaved = tasks.list(filter, "unsaved").map(entryOf);
+      if (unsaved.length === 0 && removed.size === 0) return listed;
+      const isSaved = ({ sessionID }: TaskEntry) => !removed.has(sessionID) && !tasks.get(sessionID, "unsaved");
+      return [...listed.filter(isSaved), ...unsaved].sort((a, b) => a.launchedAt - b.launchedAt);
     },
-    list: (filter) => tasks.list(filter, "any"),
+    list: (filter) => tasks.list(filter, "any").map(entryOf),
     isRemoved: (taskId) => removed.has(taskId),
     records: (scope) => tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
 

@@ -111,6 +111,23 @@ const keepDamaged = `
 `;
 
 /**
+ * Lets tasks be listed without their snapshots:
+ * - `run_began_at` and `resumes` are those of the newest run.
+ * - A task whose snapshot is damaged gets what the other columns say, and 0.
+ */
+const addListColumns = `
+  ALTER TABLE listed ADD COLUMN run_began_at INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE listed ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE listed ADD COLUMN is_forked INTEGER NOT NULL DEFAULT 0;
+  UPDATE listed SET run_began_at = ifnull(ended_at - duration, started_at);
+  UPDATE listed SET
+    run_began_at = ifnull(CAST(json_extract(snapshot, '$.context.run.startedAt') AS INTEGER), run_began_at),
+    resumes = ifnull(CAST(json_extract(snapshot, '$.context.run.index') AS INTEGER), 0),
+    is_forked = ifnull(CAST(json_extract(snapshot, '$.context.facts.isForked') AS INTEGER), 0)
+  FROM task WHERE task.id = listed.id AND json_valid(snapshot);
+`;
+
+/**
  * All migrations, oldest first. A released one is never changed: when tables, or the JSON in them, take a new shape, a new
  * migration is added.
  */
@@ -123,6 +140,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(keepDamaged),
   renameChartTerms,
   storeTextsOnce,
+  (database) => database.exec(addListColumns),
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

@@ -8,6 +8,7 @@ import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
+import { createTaskList } from "./task-list.ts";
 import { createTaskTables } from "./task-tables.ts";
 import { createTextTable } from "./text-table.ts";
 
@@ -57,6 +58,7 @@ export const createSqliteStore = ({
   });
   const tasks = createTaskTables(database, me, rows, texts);
   const summaries = createSummaryTables(database, rows);
+  const list = createTaskList(database);
   const ownership = createOwnershipTables(database, me, rows, running);
   /** The tasks that this owner supervises. */
   const owned = new Set<string>();
@@ -161,7 +163,7 @@ export const createSqliteStore = ({
     }),
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
-    list: (filter) => (isClosed ? [] : tasks.list(filter)),
+    list: (filter) => (isClosed ? [] : list(filter)),
     journal: (taskId) => (isClosed ? [] : tasks.journal(taskId)),
     remove: (taskIds) => {
       write(() => {

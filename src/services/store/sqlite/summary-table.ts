@@ -42,11 +42,13 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, ended_at, duration, status, id, started_at, agent, directory, batch, description)
-     SELECT number, number, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM newest_change`,
+    `INSERT INTO listed (born, change, ended_at, duration, status, run_began_at, resumes, id,
+       started_at, agent, directory, batch, description, is_forked)
+     SELECT number, number, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM newest_change`,
   );
   const update = database.prepare(
-    `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?, duration = ?, status = ? WHERE id = ?`,
+    `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?, duration = ?, status = ?,
+       run_began_at = ?, resumes = ? WHERE id = ?`,
   );
   const touch = database.prepare("UPDATE listed SET change = (SELECT number FROM newest_change) WHERE id = ?");
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
@@ -129,23 +131,26 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     return copy.index;
   };
 
-  const changing = ({ endedAt, duration, status, id }: TaskSummary): Value[] => [
+  const changing = ({ endedAt, duration, status, id }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
     endedAt ?? null,
     duration ?? null,
     status,
+    snapshot.context.run.startedAt,
+    snapshot.context.run.index,
     id,
   ];
 
   return {
     insert: (record: TaskRecord) => {
       bump.run();
-      const { directory, description } = record.task;
+      const { agent, directory, batchId, description, isForked } = record.task;
       const summary = summaryOf(record, 0);
-      insert.run(...changing(summary), summary.startedAt, summary.agent, directory, summary.batchId, description);
+      const launched = [summary.startedAt, agent, directory, batchId, description, isForked ? 1 : 0];
+      insert.run(...changing(summary, record), ...launched);
     },
     update: (record: TaskRecord) => {
       bump.run();
-      update.run(...changing(summaryOf(record, 0)));
+      update.run(...changing(summaryOf(record, 0), record));
     },
     /** Gives a change number to a task whose summary stays the same. */
     touch: (taskId: string) => {

@@ -1,8 +1,8 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
-import type { Progress, Task } from "../../../task.ts";
+import type { Progress } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
-import type { Retention, TaskFilter, TaskRecord } from "../store.ts";
+import type { Retention, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
 import { pack } from "./packed-json.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
@@ -127,17 +127,6 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
     get: (taskId: string): TaskRecord | undefined => {
       const row = selectRecord.get(taskId);
       return row && rows.record(row);
-    },
-    list: (filter: TaskFilter): Task[] => {
-      const columns = { parent: filter.parentSessionID, lead: filter.parentTaskId };
-      const given = Object.entries(columns).flatMap(([column, value]) =>
-        value === undefined ? [] : [{ column, value }],
-      );
-      const where = given.length > 0 ? `WHERE ${given.map(({ column }) => `${column} = ?`).join(" AND ")}` : "";
-      const found = database
-        .prepare<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM task ${where} ORDER BY started_at, seq`)
-        .all(...given.map(({ value }) => value));
-      return found.flatMap((row) => rows.record(row)?.task ?? []);
     },
     journal: (taskId: string): TaskEvent[] => {
       const held = selectHeld.get(taskId);

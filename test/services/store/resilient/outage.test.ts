@@ -5,7 +5,7 @@ import { HEARTBEAT_MS } from "../../../../src/services/store/ownership.ts";
 import type { FaultKind } from "../../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
-import { noProgress } from "../../../../src/task.ts";
+import { entryOf, noProgress } from "../../../../src/task.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
@@ -146,7 +146,7 @@ test("a file that is locked when it is opened is used as soon as it can be", asy
   const { store, log, path } = await openResilient({ folder });
   const story = scriptTask("ses_1");
   store.commit(story.launch());
-  expect(store.list({})).toEqual([story.record().task]);
+  expect(store.list({})).toEqual([entryOf(story.record().task)]);
   other.exec("ROLLBACK");
   store.heartbeat(START);
   expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());

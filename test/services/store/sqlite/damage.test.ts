@@ -22,12 +22,14 @@ import { createConnector } from "../../../../src/services/store/sqlite/connect.t
 import { createStoreFile, dataFolder, restrictToOwner } from "../../../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
+import { entryOf } from "../../../../src/task.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 import { startChild } from "../child-process.ts";
 import { createRecordingLog, temporaryFolder } from "../folder-and-log.ts";
 import { ownerOf } from "../owners.ts";
 import { openResilient, readFile } from "../resilient/open-resilient.ts";
 import { noticePrompt, type ScriptedTask, START, scriptTask } from "../scripted-task.ts";
+import { wholeTasks } from "../whole-tasks.ts";
 
 const openDatabase = await loadSqlite();
 
@@ -36,7 +38,7 @@ const works = (store: Store) => {
   const story = scriptTask("ses_works", { parentSessionID: "ses_working" });
   expect(store.commit(story.launch())).toEqual([]);
   expect(store.get(story.id)).toEqual(story.record());
-  expect(store.list({ parentSessionID: "ses_working" })).toEqual([story.record().task]);
+  expect(store.list({ parentSessionID: "ses_working" })).toEqual([entryOf(story.record().task)]);
 };
 
 const damagedIn = (folder: string) =>
@@ -356,7 +358,7 @@ describe("the write-ahead log", () => {
     const [a, b] = [await begun(folder, "a"), await begun(folder, "b")];
     removeLog(a.path, "-wal", "-shm");
     for (const { store } of [a, b]) expect(store.heartbeat(START)).toEqual([]);
-    expect(readFile(a.path, (file) => file.list({}))).toEqual([a, b].map(({ live }) => live.record().task));
+    expect(readFile(a.path, wholeTasks)).toEqual([a, b].map(({ live }) => live.record().task));
     const [aside = ""] = damagedIn(folder);
     expect(readFile(join(folder, aside), (file) => file.list({}))).toHaveLength(4);
     for (const { store, live } of [a, b]) {
@@ -452,7 +454,8 @@ describe("a damaged row", () => {
       const [a, c] = others.map(({ record }) => record());
       for (let round = 0; round < 2; round += 1) {
         expect(store.get("ses_b")).toBeUndefined();
-        expect(store.list({})).toEqual([a?.task, c?.task]);
+        expect(wholeTasks(store)).toEqual([a?.task, c?.task]);
+        expect(store.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_a", "ses_b", "ses_c"]);
         expect(store.page({ limit: 9, offset: 0 }).records).toEqual([c, a]);
         expect(store.batch("batch")).toEqual([a, c]);
         expect(store.newestEnded(9)).toEqual([c, a]);

@@ -10,9 +10,11 @@ import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../../src/services/store/sqlite/journal-reader.ts";
 import { type Migration, migrate, migrations, versionOf } from "../../../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
+import { entryOf } from "../../../../src/task.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 import { ownerOf } from "../owners.ts";
 import { noticePrompt, START, scriptTask } from "../scripted-task.ts";
+import { wholeTasks } from "../whole-tasks.ts";
 import versionSix from "./version-6.json" with { type: "json" };
 import versionSeven from "./version-7.json" with { type: "json" };
 
@@ -190,7 +192,7 @@ test("a file of the version that noted host names opens, and its tasks go on whe
     return createSqliteStore({ database: file, owner: ownerOf(id, { database, machine }), now: () => START });
   };
   const store = enter("next", "opencode.db");
-  expect(store.list({})).toEqual([live, rested].map(({ record }) => record().task));
+  expect(wholeTasks(store)).toEqual([live, rested].map(({ record }) => record().task));
   expect(store.journal("ses_rested")).toEqual(rested.events());
   expect(store.stats()).toMatchObject({ total: 2, byAgent: { general: 2 } });
   expect(store.batch("batch")).toHaveLength(2);
@@ -290,6 +292,29 @@ test("a process of today takes over what that version left under way, and lists 
   expect(tasks.map(({ task }) => task.sessionID).sort()).toEqual(left.map(({ id }) => id).sort());
   expect(prompts).toHaveLength(1);
   expect(store.list({})).toHaveLength(versionSix.task.length);
+});
+
+test("tasks that an older version stored are listed as their records say, damaged ones as far as it is known", () => {
+  const { path, old } = writtenByVersionSix();
+  const [damaged, forked] = ["ses_task_08", "ses_task_07"];
+  old.prepare("UPDATE task SET snapshot = '{' WHERE id = ?").run(damaged);
+  old
+    .prepare("UPDATE task SET snapshot = json_set(snapshot, '$.context.facts.isForked', json('true')) WHERE id = ?")
+    .run(forked);
+  const database = opened(path);
+  migrate(database);
+  const store = createSqliteStore({ database, owner: ownerOf("next"), now: () => START, onDamaged: () => undefined });
+  const listed = store.list({});
+  expect(listed.filter(({ sessionID }) => sessionID !== damaged)).toEqual(wholeTasks(store).map(entryOf));
+  expect(listed.filter(({ isForked }) => isForked).map(({ sessionID }) => sessionID)).toEqual([forked]);
+  expect(listed.some(({ resumeCount }) => resumeCount > 0)).toBe(true);
+  const row = versionSix.listed.find(({ id }) => id === damaged);
+  expect(listed.find(({ sessionID }) => sessionID === damaged)).toMatchObject({
+    resumeCount: 0,
+    isForked: false,
+    runBeganAt: Number(row?.ended_at) - Number(row?.duration),
+    runEndedAt: row?.ended_at,
+  });
 });
 
 test("damaged rows stay as they are when the charts' names change, and the others are renamed all the same", () => {

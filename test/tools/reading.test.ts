@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { composeNotice } from "../../src/services/delivery/notices.ts";
+import { createIds } from "../../src/services/platform/ids.ts";
+import type { Database } from "../../src/services/store/sqlite/database.ts";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
+import { tasksNames } from "../../src/tools/tasks/toolset.ts";
+import { createStage, PARENT } from "../fakes/stage.ts";
+import { settled } from "../fakes/virtual-clock.ts";
+import { ownerOf } from "../services/store/owners.ts";
+import { scriptTask } from "../services/store/scripted-task.ts";
+
+const openDatabase = await loadSqlite();
+
+/** Notes each statement that runs on a database. */
+const watching = (database: Database, ran: string[]): Database => ({
+  ...database,
+  prepare: <Row>(sql: string) => {
+    const { run, get, all } = database.prepare<Row>(sql);
+    const noted =
+      <Given extends unknown[], Result>(work: (...given: Given) => Result) =>
+      (...given: Given): Result => {
+        ran.push(sql);
+        return work(...given);
+      };
+    return { run: noted(run), get: noted(get), all: noted(all) };
+  },
+});
+
+/** A session with so many ended tasks and two that run, and what its tools run on the database. */
+const sessionWith = async (tasks: number) => {
+  const ran: string[] = [];
+  const database = watching(openDatabase(":memory:"), ran);
+  migrate(database);
+  const stage = createStage({
+    openStore: ({ now }) => createSqliteStore({ database, owner: ownerOf("me"), now, onDamaged: () => undefined }),
+    toolsets: ["tasks", "elisha", "subtasks"],
+  });
+  for (let index = 0; index < tasks; index += 1) {
+    const batchId = index < 2 ? "first" : `batch_${index}`;
+    stage.store.commit(scriptTask(`ses_${100 + index}_x`, { parentSessionID: PARENT, after: index, batchId }).whole());
+  }
+  for (let index = 0; index < 2; index += 1) await stage.launch();
+  const statementsOf = async (work: () => unknown): Promise<string[]> => {
+    ran.length = 0;
+    await work();
+    await settled();
+    return [...ran];
+  };
+  return { stage, statementsOf, database };
+};
+
+type Session = Awaited<ReturnType<typeof sessionWith>>;
+
+const end = {
+  taskId: "ses_101_x",
+  run: 0,
+  parentSessionID: PARENT,
+  batchId: "first",
+  description: "find it",
+  outcome: "completed",
+  startedAt: 0,
+  endedAt: 1,
+} as const;
+
+const READS: Readonly<Record<string, (stage: Session["stage"]) => unknown>> = {
+  "a list": ({ call }) => call("list"),
+  "a list of one status": ({ call }) => call("list", { status: "completed" }),
+  "the output of a task": ({ call }) => call("output", { task_id: "ses_101_x" }),
+  "the output of a task by the beginning of its id": ({ call }) => call("output", { task_id: "ses_101" }),
+  "the output of a batch": ({ call }) => call("output", { batch_id: "first" }),
+  "a cancel of a batch": ({ call }) => call("cancel", { batch_id: "first" }),
+  "a clear of one": ({ call }) => call("clear", { task_id: "ses_102_x" }),
+  "a launch": ({ call }) => call("task", { description: "find it", prompt: "Find it.", agent: "general" }),
+  "the output of the toolset elisha": ({ call }) => call("elisha_task_output", { task_id: "ses_101_x" }),
+  "the rest of a subtask's answer": ({ call }) => call("read_subtask", { taskId: "ses_101_x" }),
+  "a reminder": ({ engine }) => engine.reminderFor(PARENT),
+  "a notice": ({ store, clock }) =>
+    composeNotice([end], store, createIds(clock), {
+      tools: tasksNames("asyncagents"),
+      maxResultChars: 1_000,
+      development: false,
+    }),
+};
+
+test.each(Object.entries(READS))(
+  "%s runs no more statements beside 30 tasks of the session than beside 3",
+  async (_, read) => {
+    const [few, many] = [await sessionWith(3), await sessionWith(30)];
+    const besideFew = await few.statementsOf(() => read(few.stage));
+    expect(besideFew.length).toBeGreaterThan(0);
+    expect(await many.statementsOf(() => read(many.stage))).toEqual(besideFew);
+  },
+);
+
+test("lists, reminders and notices are read by one statement, which reads no record", async () => {
+  const { stage, statementsOf } = await sessionWith(10);
+  for (const what of ["a list", "a list of one status", "a reminder", "a notice"]) {
+    const statements = await statementsOf(() => READS[what]?.(stage));
+    expect(statements, what).toHaveLength(1);
+    expect(statements[0], what).not.toMatch(/snapshot|progress|\*\s+FROM task/);
+  }
+});
+
+test("a task whose record is damaged is listed and counted, said to be damaged, and can be removed", async () => {
+  const { stage, database } = await sessionWith(3);
+  const { call } = stage;
+  const before = await call("list");
+  database.exec("UPDATE task SET snapshot = '{' WHERE id = 'ses_101_x'");
+  expect(await call("list")).toBe(before);
+  for (const task_id of ["ses_101_x", "ses_101"]) {
+    await expect(call("output", { task_id })).rejects.toThrow("Task ses_101_x cannot be read: its record");
+  }
+  expect(await call("clear", { batch_id: "first" })).toMatch(/^Removed ses_100_x .*\nRemoved ses_101_x "find it" \(/);
+  expect(await call("list")).not.toContain("ses_101_x");
+});
