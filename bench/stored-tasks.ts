@@ -1,7 +1,7 @@
 import type { Change, Store } from "../src/services/store/store.ts";
 import { type ScriptedTask, scriptTask } from "../test/services/store/scripted-task.ts";
 
-const PROMPT = "Look at each file. ".repeat(54);
+export const PROMPT = "Look at each file. ".repeat(54);
 /** 4 kB in paragraphs, as agents write them. */
 export const RESULT = `${"This is what I found. ".repeat(18)}\n\n`.repeat(10);
 /** A session of a person launches about so many tasks. */
@@ -11,7 +11,7 @@ const VERBS = ["find", "check", "explain", "fix", "test", "measure", "rename"];
 const THINGS = ["the login flow", "the parser", "each flaky test", "the Übersicht", "the release notes"];
 const AGENTS = ["general", "explore", "review"];
 
-const one = (of: readonly string[], index: number): string => of[index % of.length] ?? "";
+export const one = (of: readonly string[], index: number): string => of[index % of.length] ?? "";
 
 /** A text that shares no memory with another's. */
 const own = (text: string, index: number): string => Buffer.from(`${index} ${text}`).toString();
