@@ -1,9 +1,5 @@
 import { join } from "node:path";
-import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createTaskQuery } from "../../../src/services/store/search/query.ts";
-import { createSummaryIndex } from "../../../src/services/store/search/summary-index.ts";
-import { searchKey, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import type { Store } from "../../../src/services/store/store.ts";
@@ -75,21 +71,6 @@ test("a number is not given out again when its task is removed", () => {
   store.remove(["ses_1"]);
   store.commit(scriptTask("ses_2").launch());
   expect(changesOf(store, latest).map(({ id }) => id)).toEqual(["ses_2"]);
-});
-
-test("who has not looked for more removals than are remembered reads everything anew", () => {
-  const file = createSharedDatabase();
-  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const launches = Array.from({ length: 1_203 }, (_, index) => scriptTask(`ses_${index}`, { after: index }).launch());
-  b.commit({
-    records: launches.flatMap(({ records }) => records),
-    journal: launches.flatMap(({ journal }) => journal),
-    prompts: [],
-  });
-  expect(pageOf(a).total).toBe(1_203);
-  b.remove(launches.flatMap(({ records }) => records.map(({ task }) => task.sessionID)).slice(2));
-  expect(pageOf(a)).toEqual({ ids: ["ses_1", "ses_0"], total: 2 });
-  expect(file.rows("SELECT * FROM removal")).toHaveLength(1_000);
 });
 
 test("a file of version 1 is brought up to date with everything that it has", () => {
@@ -295,41 +276,4 @@ test("tasks that changed in an outage are counted and found as they stand, besid
   store.heartbeat(START);
   expect(says(store)).toEqual(said);
   expect(readFile(path, says)).toEqual(said);
-});
-
-test("a listing of any order and size finds what a plain look through all tasks does", () => {
-  const entry = fc.record({
-    startedAt: fc.nat({ max: 400 }),
-    text: fc.constantFrom("a", "ab", "b a", "", "aab").map(searchKey),
-    isDropped: fc.boolean(),
-  });
-  const run = (rows: { startedAt: number; text: string; isDropped: boolean }[], offset: number, search: string) => {
-    const of = ({ startedAt, text }: (typeof rows)[number], born: number): TaskSummary => ({
-      ...{
-        id: `ses_${born}`,
-        createdChange: born,
-        startedAt,
-        text,
-        status: "running",
-        agent: "a",
-        directory: "/",
-        batchId: "b",
-      },
-    });
-    const all = rows.map(of);
-    const half = Math.floor(all.length / 2);
-    const listing = createSummaryIndex(all.slice(0, half));
-    all.slice(half).forEach(listing.upsert);
-    all.filter((_, born) => rows[born]?.isDropped).forEach(listing.remove);
-    const left = all
-      .filter((_, born) => !rows[born]?.isDropped)
-      .sort((a, b) => b.startedAt - a.startedAt || b.createdChange - a.createdChange);
-    expect(listing.entries()).toEqual(left.toReversed());
-    const fitting = left.filter(({ text }) => text.includes(search)).map(({ id }) => id);
-    const found = { ids: fitting.slice(offset, offset + 5), total: fitting.length };
-    expect(createTaskQuery(listing).page({ search, offset, limit: 5 })).toEqual(found);
-    expect(createTaskQuery(listing).page({ search, offset, limit: 5, agent: "a" })).toEqual(found);
-  };
-  const rows = fc.array(entry, { maxLength: 3_000, size: "max" });
-  fc.assert(fc.property(rows, fc.nat({ max: 2_000 }), fc.constantFrom("", "a", "ab", "c"), run), { numRuns: 40 });
 });

@@ -1,6 +1,5 @@
+import { createMergedQuery, summariesOf } from "../search/merged-query.ts";
 import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";
-import { createSummaryIndex } from "../search/summary-index.ts";
-import { mergeUnsaved, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskHistory, TaskRecord } from "../store.ts";
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
@@ -23,13 +22,12 @@ const UNREACHABLE = "the task database cannot be reached, and commands to other 
 export const createResilientHistory = ({ buffer, reconnection, get, isClosed }: ResilientHistoryDeps): TaskHistory => {
   const { readOr, flush, isConnected } = reconnection;
 
-  const withUnsaved = (stored: readonly TaskSummary[], unsaved: TaskRecord[]): RecordQuery =>
-    createRecordQuery(createTaskQuery(createSummaryIndex(mergeUnsaved(stored, unsaved, buffer.isRemoved))), get);
+  const unsaved = () => ({ records: buffer.records("unsaved"), removed: buffer.removed() });
 
   const query = <T>(run: (query: RecordQuery) => T): T =>
     readOr(
-      (store) => run(buffer.isSaved() ? store : withUnsaved(store.summaries(), buffer.records("unsaved"))),
-      () => run(withUnsaved([], buffer.records("any"))),
+      (store) => run(buffer.isSaved() ? store : createRecordQuery(createMergedQuery(store.query, unsaved()), get)),
+      () => run(createRecordQuery(createTaskQuery(summariesOf(buffer.records("any"))), get)),
     );
 
   /** Numbers the unsaved changes, starting above the newest change in the file. */

@@ -78,6 +78,8 @@ export interface WriteBuffer {
   /** Returns the matching tasks in the buffer. */
   list(filter: TaskFilter): TaskEntry[];
   isRemoved(taskId: string): boolean;
+  /** Returns the tasks that the file still has, although they were removed. */
+  removed(): string[];
   /** Returns the records in the order of their launch. */
   records(scope: Scope): TaskRecord[];
 
@@ -225,6 +227,7 @@ export const createWriteBuffer = (): WriteBuffer => {
     },
     list: (filter) => tasks.list(filter, "any").map(entryOf),
     isRemoved: (taskId) => removed.has(taskId),
+    removed: () => [...removed],
     records: (scope) => tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
 
     isSaved: () =>

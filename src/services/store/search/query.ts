@@ -1,123 +1,143 @@
 import { TaskStatus } from "../../../task.ts";
 import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
-import type { SummaryIndex } from "./summary-index.ts";
-import { searchKey, type TaskSummary } from "./task-summary.ts";
+import { byLaunch, type SortKey, searchKey, type TaskSummary } from "./task-summary.ts";
 
-/** The tasks of one page by their ids, and how many tasks match in all. */
+/** A task that was found, and what it is sorted by. */
+export interface FoundTask extends SortKey {
+  id: string;
+  /** Epoch milliseconds. Only where ended tasks were asked for. */
+  endedAt?: number | undefined;
+}
+
+/** The tasks of one page, and how many tasks match in all. */
 export interface Match {
-  ids: string[];
+  found: FoundTask[];
   total: number;
 }
 
-/** The questions of `TaskHistory` that summaries can answer, with ids in the place of records. */
+/** Counts of tasks that can be added and subtracted. */
+export interface TaskCounts {
+  /** How many tasks have each status and agent. */
+  tasks: { status: TaskStatus; agent: string; count: number }[];
+  /** How many have ended, and milliseconds of their newest runs. `max` and `min` are undefined when none has. */
+  ended: number;
+  duration: { sum: number; max: number | undefined; min: number | undefined };
+}
+
+/** The questions of `TaskHistory` that summaries can answer, with keys in the place of records. */
 export interface TaskQuery {
   page(filter: PageFilter): Match;
-  stats(): TaskStats;
-  batch(batchId: string): string[];
-  live(): string[];
-  newestEnded(count: number, skip?: number): string[];
+  counts(): TaskCounts;
+  batch(batchId: string): FoundTask[];
+  live(): FoundTask[];
+  newestEnded(count: number, skip: number): FoundTask[];
   idsStartingWith(beginning: string, limit: number): string[];
 }
 
-/** Returns the test of a task against the filter; undefined when the filter has nothing but, perhaps, a search text. */
-const matcherOf = (
-  { status, agent, directory, batchId }: PageFilter,
-  text: string,
-): ((summary: TaskSummary) => boolean) | undefined =>
-  [status, agent, directory, batchId].every((given) => given === undefined)
-    ? undefined
-    : (summary) =>
-        (status === undefined || summary.status === status) &&
-        (agent === undefined || summary.agent === agent) &&
-        (directory === undefined || summary.directory === directory) &&
-        (batchId === undefined || summary.batchId === batchId) &&
-        summary.text.includes(text);
+/** Sorts ended tasks by their end, newest first. */
+export const byEnd = (a: FoundTask, b: FoundTask): number =>
+  (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.createdChange - a.createdChange;
 
-const idsOf = (summaries: readonly TaskSummary[]): string[] => summaries.map(({ id }) => id);
-
-/** The stats of an empty store. */
-export const noStats = (): TaskStats => ({
-  total: 0,
-  byStatus: Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as TaskStats["byStatus"],
-  byAgent: {},
-  duration: { avg: 0, max: 0, min: 0 },
-});
-
-const statsOf = (summaries: readonly TaskSummary[]): TaskStats => {
-  const stats = noStats();
-  // A map, since an agent may be called `constructor`.
-  const byAgent = new Map<string, number>();
-  let [ended, sum, max, min] = [0, 0, 0, Number.POSITIVE_INFINITY];
-  for (const { status, agent, duration } of summaries) {
-    stats.byStatus[status] += 1;
-    byAgent.set(agent, (byAgent.get(agent) ?? 0) + 1);
-    if (duration === undefined) continue;
-    ended += 1;
-    sum += duration;
-    max = Math.max(max, duration);
-    min = Math.min(min, duration);
-  }
-  const duration = ended === 0 ? stats.duration : { avg: sum / ended, max, min };
-  return { ...stats, total: summaries.length, byAgent: Object.fromEntries(byAgent), duration };
+const matcherOf = ({ status, agent, directory, batchId, search = "" }: PageFilter): ((of: TaskSummary) => boolean) => {
+  const text = searchKey(search);
+  return (summary) =>
+    (status === undefined || summary.status === status) &&
+    (agent === undefined || summary.agent === agent) &&
+    (directory === undefined || summary.directory === directory) &&
+    (batchId === undefined || summary.batchId === batchId) &&
+    summary.text.includes(text);
 };
 
-/** Creates queries over an index. Each answers from the index as it is at the time of the call. */
-export const createTaskQuery = ({ blocks, entries }: SummaryIndex): TaskQuery => ({
-  page: (filter) => {
-    const text = searchKey(filter.search ?? "");
-    const matches = matcherOf(filter, text);
-    const { offset, limit } = filter;
-    const ids: string[] = [];
-    let total = 0;
-    for (const { entries: inBlock, search } of blocks().toReversed()) {
-      // With other filters, comparing them first leaves fewer texts to search.
-      const found = matches || text === "" ? undefined : search(text);
-      const count = found ? found.length : inBlock.length;
-      if (!matches && (total + count <= offset || ids.length >= limit)) {
-        total += count;
-        continue;
-      }
-      for (let nth = count - 1; nth >= 0; nth -= 1) {
-        const summary = inBlock[found ? (found[nth] ?? nth) : nth];
-        if (!summary || (matches && !matches(summary))) continue;
-        if (total >= offset && ids.length < limit) ids.push(summary.id);
-        total += 1;
-      }
-    }
-    return { ids, total };
+const extreme = (pick: (a: number, b: number) => number, a: number | undefined, b: number | undefined) =>
+  a === undefined || b === undefined ? (a ?? b) : pick(a, b);
+
+export const addCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
+  tasks: [...a.tasks, ...b.tasks],
+  ended: a.ended + b.ended,
+  duration: {
+    sum: a.duration.sum + b.duration.sum,
+    max: extreme(Math.max, a.duration.max, b.duration.max),
+    min: extreme(Math.min, a.duration.min, b.duration.min),
   },
-  stats: () => statsOf(entries()),
-  batch: (batchId) => idsOf(entries().filter((summary) => summary.batchId === batchId)),
-  live: () => idsOf(entries().filter(({ endedAt }) => endedAt === undefined)),
-  newestEnded: (count, skip = 0) =>
-    idsOf(
-      entries()
-        .filter(({ endedAt }) => endedAt !== undefined)
-        .sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.createdChange - a.createdChange)
-        .slice(skip, skip + count),
-    ),
-  idsStartingWith: (beginning, limit) =>
-    entries()
-      .flatMap(({ id }) => (id.startsWith(beginning) ? [id] : []))
-      .sort()
-      .slice(0, limit),
 });
 
-/** The questions of `TaskHistory` that summaries and a way to read single records can answer. */
-export type RecordQuery = Pick<TaskHistory, "page" | "stats" | "batch" | "live" | "newestEnded" | "idsStartingWith">;
+/** Subtracts counts. The longest and the shortest run stay. */
+export const subtractCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
+  tasks: [...a.tasks, ...b.tasks.map((row) => ({ ...row, count: -row.count }))],
+  ended: a.ended - b.ended,
+  duration: { ...a.duration, sum: a.duration.sum - b.duration.sum },
+});
 
-/** Answers with records, read by `get`, in the place of ids. A task without a readable record is left out. */
-export const createRecordQuery = (query: TaskQuery, get: (taskId: string) => TaskRecord | undefined): RecordQuery => {
-  const records = (ids: string[]): TaskRecord[] => ids.flatMap((id) => get(id) ?? []);
+/** Counts summaries. */
+export const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
+  const durations = summaries.flatMap(({ duration }) => duration ?? []);
+  return {
+    tasks: summaries.map(({ status, agent }) => ({ status, agent, count: 1 })),
+    ended: durations.length,
+    duration: {
+      sum: durations.reduce((sum, duration) => sum + duration, 0),
+      max: durations.reduce<number | undefined>((max, duration) => Math.max(max ?? duration, duration), undefined),
+      min: durations.reduce<number | undefined>((min, duration) => Math.min(min ?? duration, duration), undefined),
+    },
+  };
+};
+
+/** The stats that counts add up to. */
+export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 } }: TaskCounts): TaskStats => {
+  const byStatus = Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as TaskStats["byStatus"];
+  // A map, since an agent may be called `constructor`.
+  const byAgent = new Map<string, number>();
+  for (const { status, agent, count } of tasks) {
+    byStatus[status] += count;
+    byAgent.set(agent, (byAgent.get(agent) ?? 0) + count);
+  }
+  return {
+    total: tasks.reduce((total, { count }) => total + count, 0),
+    byStatus,
+    byAgent: Object.fromEntries([...byAgent].filter(([, count]) => count > 0)),
+    duration: ended === 0 ? { avg: 0, max: 0, min: 0 } : { avg: sum / ended, max, min },
+  };
+};
+
+/** Creates queries over some tasks, comparing each with what is asked. */
+export const createTaskQuery = (summaries: readonly TaskSummary[]): TaskQuery => {
+  const sorted = summaries.toSorted(byLaunch);
   return {
     page: (filter) => {
-      const { ids, total } = query.page(filter);
-      return { records: records(ids), total };
+      const found = sorted.filter(matcherOf(filter)).reverse();
+      return { found: found.slice(filter.offset, filter.offset + filter.limit), total: found.length };
     },
-    stats: query.stats,
+    counts: () => countsOf(sorted),
+    batch: (batchId) => sorted.filter((summary) => summary.batchId === batchId),
+    live: () => sorted.filter(({ endedAt }) => endedAt === undefined),
+    newestEnded: (count, skip) =>
+      sorted
+        .filter(({ endedAt }) => endedAt !== undefined)
+        .sort(byEnd)
+        .slice(skip, skip + count),
+    idsStartingWith: (beginning, limit) =>
+      sorted
+        .flatMap(({ id }) => (id.startsWith(beginning) ? [id] : []))
+        .sort()
+        .slice(0, limit),
+  };
+};
+
+/** The questions of `TaskHistory` that queries and a way to read single records can answer. */
+export type RecordQuery = Pick<TaskHistory, "page" | "stats" | "batch" | "live" | "newestEnded" | "idsStartingWith">;
+
+/** Answers with records, read by `get`, in the place of keys. A task without a readable record is left out. */
+export const createRecordQuery = (query: TaskQuery, get: (taskId: string) => TaskRecord | undefined): RecordQuery => {
+  const records = (found: FoundTask[]): TaskRecord[] => found.flatMap(({ id }) => get(id) ?? []);
+  return {
+    page: (filter) => {
+      const { found, total } = query.page(filter);
+      return { records: records(found), total };
+    },
+    stats: () => statsOf(query.counts()),
     batch: (batchId) => records(query.batch(batchId)),
     live: () => records(query.live()),
-    newestEnded: (count, skip) => records(query.newestEnded(count, skip)),
+    newestEnded: (count, skip = 0) => records(query.newestEnded(count, skip)),
     idsStartingWith: query.idsStartingWith,
   };
 };

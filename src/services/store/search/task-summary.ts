@@ -23,9 +23,14 @@ export interface TaskSummary {
 /**
  * Normalizes a text for searching: lower case in every alphabet, so that É matches é, and composed characters, so that a
  * letter with an accent matches whether it is written as one character or two. É does not match e. No character is
- * special; the end of a line becomes a space.
+ * special; the end of a line and a NUL become a space, and half a surrogate pair U+FFFD, as in the file.
  */
-export const searchKey = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("\n", " ");
+export const searchKey = (text: string): string =>
+  text
+    .toWellFormed()
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll(/[\n\0]/g, " ");
 
 /** Summarizes a record. */
 export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number): TaskSummary => {
@@ -51,29 +56,3 @@ export type SortKey = Pick<TaskSummary, "startedAt" | "createdChange">;
 /** Compares two tasks by the order of their launch. */
 export const byLaunch = (a: SortKey, b: SortKey): number =>
   a.startedAt - b.startedAt || a.createdChange - b.createdChange;
-
-/**
- * Merges records that are not stored yet into the stored summaries, and leaves out removed tasks. The result is not
- * sorted.
- */
-export const mergeUnsaved = (
-  stored: readonly TaskSummary[],
-  unsaved: readonly TaskRecord[],
-  isRemoved: (taskId: string) => boolean,
-): TaskSummary[] => {
-  // New tasks come after all stored ones of the same millisecond, in their own order.
-  const fresh = new Map(
-    unsaved.map((record, index) => [
-      record.task.sessionID,
-      summaryOf(record, Number.MAX_SAFE_INTEGER - unsaved.length + index),
-    ]),
-  );
-  const kept = stored
-    .filter(({ id }) => !isRemoved(id))
-    .map((summary) => {
-      const newer = fresh.get(summary.id);
-      fresh.delete(summary.id);
-      return newer ? { ...newer, createdChange: summary.createdChange } : summary;
-    });
-  return [...kept, ...[...fresh.values()].filter(({ id }) => !isRemoved(id))];
-};

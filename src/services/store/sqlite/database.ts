@@ -20,6 +20,8 @@ export interface Database {
    * be nested.
    */
   transaction<T>(work: () => T): T;
+  /** Does `work`, all of whose reads see the file as it is at the first of them. Must not be nested. */
+  snapshot<T>(work: () => T): T;
   /** Closes the file. Does nothing when called again. */
   close(): void;
 }

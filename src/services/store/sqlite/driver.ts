@@ -70,20 +70,23 @@ const databaseOf = (native: NativeDatabase): Database => {
     }
   };
 
+  const within = <T>(begin: string, work: () => T): T => {
+    prepare(begin).run();
+    try {
+      const result = work();
+      prepare("COMMIT").run();
+      return result;
+    } catch (error) {
+      rollBack();
+      throw error;
+    }
+  };
+
   return {
     exec: (sql) => void attempt(() => native.exec(sql)),
     prepare,
-    transaction: (work) => {
-      prepare("BEGIN IMMEDIATE").run();
-      try {
-        const result = work();
-        prepare("COMMIT").run();
-        return result;
-      } catch (error) {
-        rollBack();
-        throw error;
-      }
-    },
+    transaction: (work) => within("BEGIN IMMEDIATE", work),
+    snapshot: (work) => within("BEGIN", work),
     close: () => {
       if (!isOpen) return;
       isOpen = false;

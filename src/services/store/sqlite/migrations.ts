@@ -1,6 +1,7 @@
 import { DEFAULT_DATABASE } from "../ownership.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
+import { addPages } from "./page-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
 import { storeTextsOnce } from "./store-texts-once.ts";
 
@@ -141,6 +142,7 @@ export const migrations: readonly Migration[] = [
   renameChartTerms,
   storeTextsOnce,
   (database) => database.exec(addListColumns),
+  addPages,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

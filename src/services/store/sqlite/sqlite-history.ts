@@ -1,7 +1,7 @@
 // ADR-118 in docs/decisions.md
 import type { Owner } from "../ownership.ts";
-import { createRecordQuery, createTaskQuery, noStats } from "../search/query.ts";
-import type { TaskSummary } from "../search/task-summary.ts";
+import type { FileQuery } from "../search/merged-query.ts";
+import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";
 import type { TaskHistory } from "../store.ts";
 import { createCommandTable } from "./command-table.ts";
 import type { Database } from "./database.ts";
@@ -11,8 +11,8 @@ import type { createTaskTables } from "./task-tables.ts";
 
 /** The history in a file. Every method throws `DatabaseError` until the store is closed, and finds nothing after that. */
 export interface FileHistory extends TaskHistory {
-  /** Returns the summaries of all tasks in the order of their launch. */
-  summaries(): readonly TaskSummary[];
+  /** Finds tasks, for a history that knows of more than the file. Not to be used when the store is closed. */
+  query: FileQuery;
   /** Returns the number of the change that created the task; undefined when the file does not have it. */
   createdChangeOf(taskId: string): number | undefined;
   /** Makes all later changes get higher numbers than `change`. */
@@ -33,30 +33,25 @@ export interface SqliteHistoryDeps {
   isOpen: () => boolean;
 }
 
-/**
- * Creates the history of all processes that share a file.
- *
- * Pages come from a copy of the summaries in memory, since SQL cannot search 100,000 tasks within 10 ms. The other queries
- * use an index or a table of counts: from the copy they would take 10 to 100 ms at 100,000 tasks, and loading it 0.3 s
- * (measured). Only during an outage all of them use summaries in memory, see `resilient-history.ts`.
- */
+/** Creates the history of all processes that share a file. Each question is answered from indexes and counts in the file. */
 export const createSqliteHistory = (deps: SqliteHistoryDeps): FileHistory => {
   const { database, owner, summaries, tasks, rows, now, write, isOpen } = deps;
   const commands = createCommandTable(database, owner, rows);
+  const [inFile, inNone] = [
+    createRecordQuery(summaries.query, tasks.get),
+    createRecordQuery(createTaskQuery([]), tasks.get),
+  ];
 
   const read = <T>(work: () => T, otherwise: T): T => (isOpen() ? work() : otherwise);
+  const records = (): RecordQuery => (isOpen() ? inFile : inNone);
 
   return {
-    page: (filter) =>
-      read(() => createRecordQuery(createTaskQuery(summaries.index()), tasks.get).page(filter), {
-        records: [],
-        total: 0,
-      }),
-    stats: () => read(summaries.stats, noStats()),
-    batch: (batchId) => read(() => summaries.batch(batchId), []),
-    live: () => read(summaries.live, []),
-    newestEnded: (count, skip) => read(() => summaries.newestEnded(count, skip), []),
-    idsStartingWith: (beginning, limit) => read(() => tasks.idsStartingWith(beginning, limit), []),
+    page: (filter) => records().page(filter),
+    stats: () => records().stats(),
+    batch: (batchId) => records().batch(batchId),
+    live: () => records().live(),
+    newestEnded: (count, skip) => records().newestEnded(count, skip),
+    idsStartingWith: (beginning, limit) => records().idsStartingWith(beginning, limit),
     latestChange: () => read(summaries.latestChange, 0),
     changedSince: (change, limit) => read(() => summaries.changedSince(change, limit), []),
 
@@ -66,7 +61,7 @@ export const createSqliteHistory = (deps: SqliteHistoryDeps): FileHistory => {
     takeOutcome: (id) =>
       read(() => commands.hasOutcome(id), false) ? write(() => commands.takeOutcome(id), undefined) : undefined,
 
-    summaries: () => read(() => summaries.index().entries(), []),
+    query: summaries.query,
     createdChangeOf: (taskId) => read(() => summaries.createdChangeOf(taskId), undefined),
     raiseChangeNumber: (change) => write(() => summaries.raiseChangeNumber(change), undefined),
   };

@@ -134,6 +134,7 @@ export const createSqliteStore = ({
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
       for (const list of prompts) ownership.replacePrompts(list);
+      if (records.some(({ task }) => !known.has(task.sessionID))) summaries.updateTexts();
       return refused;
     }, new Set<string>());
     for (const { task, snapshot } of records) {
@@ -182,7 +183,12 @@ export const createSqliteStore = ({
         }
       }, undefined);
     },
-    sweep: (retention, at) => write(() => tasks.sweep(retention, at), 0),
+    sweep: (retention, at) =>
+      write(() => {
+        const count = tasks.sweep(retention, at);
+        if (count > 0) summaries.updateTexts();
+        return count;
+      }, 0),
 
     isOwnedElsewhere: (taskId) => {
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);

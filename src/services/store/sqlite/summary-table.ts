@@ -1,25 +1,27 @@
 import type { TaskStatus } from "../../../task.ts";
-import { noStats } from "../search/query.ts";
-import { createSummaryIndex, type SummaryIndex } from "../search/summary-index.ts";
+import type { FileQuery } from "../search/merged-query.ts";
+import type { FoundTask } from "../search/query.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
-import type { ChangedTask, TaskRecord, TaskStats } from "../store.ts";
+import type { ChangedTask, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
-import { parseStored, RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
+import { createPageQuery } from "./page-query.ts";
+import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
+import { createSearchBlocks } from "./search-blocks.ts";
 
-type SummaryRow = [
-  born: number,
-  id: string,
-  startedAt: number,
-  endedAt: number | null,
-  duration: number | null,
-  status: TaskStatus,
-  agent: string,
-  directory: string,
-  batchId: string,
-  description: string,
-];
+interface SummaryRow {
+  id: string;
+  born: number;
+  started_at: number;
+  ended_at: number | null;
+  duration: number | null;
+  status: TaskStatus;
+  agent: string;
+  directory: string;
+  batch: string;
+  description: string;
+}
 
-interface TallyRow {
+interface CountRow {
   status: TaskStatus;
   agent: string;
   tasks: number;
@@ -27,12 +29,27 @@ interface TallyRow {
   duration: number;
 }
 
-/** Selects all rows as one text: for 100,000 rows, twice as fast as reading them one by one. */
-const SELECT_SUMMARIES = `
-  SELECT json_group_array(
-    json_array(born, id, started_at, ended_at, duration, status, agent, directory, batch, description)
-  ) AS rows FROM listed`;
-const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM listed JOIN task USING (id)`;
+const SELECT_KEYS = "SELECT id, born, started_at, ended_at FROM listed";
+
+const toFound = ({ id, born, started_at, ended_at }: SummaryRow): FoundTask => ({
+  id,
+  createdChange: born,
+  startedAt: started_at,
+  endedAt: ended_at ?? undefined,
+});
+
+const toSummary = (row: SummaryRow): TaskSummary => ({
+  id: row.id,
+  createdChange: row.born,
+  startedAt: row.started_at,
+  status: row.status,
+  agent: row.agent,
+  directory: row.directory,
+  batchId: row.batch,
+  text: searchKey(row.description),
+  endedAt: row.ended_at ?? undefined,
+  duration: row.duration ?? undefined,
+});
 
 /**
  * Reads and writes the table `listed`, which has a summary of each task, and reads the tables that triggers derive from
@@ -42,13 +59,21 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, ended_at, duration, status, run_began_at, resumes, id,
-       started_at, agent, directory, batch, description, is_forked)
-     SELECT number, number, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM newest_change`,
+    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, status, id, started_at, agent,
+       directory, batch, description, is_forked)
+     SELECT number, number, tally.id, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
+     FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
+  );
+  const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
+  const insertTallyOf = database.prepare(
+    "INSERT OR IGNORE INTO tally (status, agent, directory) SELECT ?1, agent, directory FROM listed WHERE id = ?2 AND status <> ?1",
   );
   const update = database.prepare(
-    `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?, duration = ?, status = ?,
-       run_began_at = ?, resumes = ? WHERE id = ?`,
+    `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?1, duration = ?2, run_began_at = ?3,
+       resumes = ?4, status = ?5,
+       tally = (SELECT tally.id FROM tally
+         WHERE tally.status = ?5 AND tally.agent = listed.agent AND tally.directory = listed.directory)
+     WHERE id = ?6`,
   );
   const touch = database.prepare("UPDATE listed SET change = (SELECT number FROM newest_change) WHERE id = ?");
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
@@ -56,102 +81,79 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
     `SELECT change, born, ${RECORD_COLUMNS} FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
   );
-  const selectBatch = database.prepare<RecordRow>(
-    `${SELECT_RECORDS} WHERE listed.batch = ? ORDER BY listed.started_at, born`,
+  const selectBatch = database.prepare<SummaryRow>(`${SELECT_KEYS} WHERE batch = ? ORDER BY started_at, born`);
+  const selectLive = database.prepare<SummaryRow>(`${SELECT_KEYS} WHERE ended_at IS NULL ORDER BY started_at, born`);
+  const selectEnded = database.prepare<SummaryRow>(
+    `${SELECT_KEYS} WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, born DESC LIMIT ? OFFSET ?`,
   );
-  const selectLive = database.prepare<RecordRow>(
-    `${SELECT_RECORDS} WHERE listed.ended_at IS NULL ORDER BY listed.started_at, born`,
+  const selectIds = database.prepare<{ id: string }>(
+    "SELECT id FROM listed WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
   );
-  const selectEnded = database.prepare<RecordRow>(
-    `${SELECT_RECORDS} WHERE listed.ended_at IS NOT NULL ORDER BY listed.ended_at DESC, born DESC LIMIT ? OFFSET ?`,
+  const selectSummaries = database.prepare<SummaryRow>(
+    "SELECT * FROM listed WHERE id IN (SELECT value FROM json_each(?))",
   );
-  const selectTallies = database.prepare<TallyRow>("SELECT * FROM tally WHERE tasks > 0");
-  const selectLongest = database.prepare<{ max: number | null }>(
-    "SELECT max(duration) AS max FROM listed WHERE duration IS NOT NULL",
+  const selectCounts = database.prepare<CountRow>(
+    `SELECT status, agent, sum(tasks) AS tasks, sum(ended) AS ended, sum(duration) AS duration
+     FROM tally GROUP BY status, agent`,
   );
-  const selectShortest = database.prepare<{ min: number | null }>(
-    "SELECT min(duration) AS min FROM listed WHERE duration IS NOT NULL",
+  const [selectLongest, selectShortest] = ["DESC", "ASC"].map((order) =>
+    database.prepare<{ duration: number }>(
+      `SELECT duration FROM listed WHERE duration IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))
+       ORDER BY duration ${order} LIMIT 1`,
+    ),
   );
-  const selectAll = database.prepare<{ rows: string }>(SELECT_SUMMARIES);
-  const selectNewer = database.prepare<{ rows: string }>(`${SELECT_SUMMARIES} WHERE change > ?`);
-  const selectRemovals = database.prepare<{ seq: number; born: number; started_at: number }>(
-    "SELECT seq, born, started_at FROM removal WHERE seq > ? ORDER BY seq",
-  );
-  const selectLastRemoval = database.prepare<{ seq: number | null }>("SELECT max(seq) AS seq FROM removal");
 
-  const records = (found: RecordRow[]): TaskRecord[] => found.flatMap((row) => rows.record(row) ?? []);
+  const blocks = createSearchBlocks(database);
   const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
 
-  /** Strings that many tasks share, so that each is in memory once. */
-  const strings = new Map<string, string>();
-  const intern = (text: string): string => {
-    const known = strings.get(text);
-    if (known === undefined) strings.set(text, text);
-    return known ?? text;
+  const query: FileQuery = {
+    page: createPageQuery(database, blocks),
+    counts: (without = []) => {
+      const rows = selectCounts.all();
+      const sum = (of: "ended" | "duration") => rows.reduce((all, row) => all + row[of], 0);
+      const ids = JSON.stringify(without);
+      return {
+        tasks: rows.map(({ status, agent, tasks }) => ({ status, agent, count: tasks })),
+        ended: sum("ended"),
+        duration: {
+          sum: sum("duration"),
+          max: selectLongest?.get(ids)?.duration,
+          min: selectShortest?.get(ids)?.duration,
+        },
+      };
+    },
+    batch: (batchId) => selectBatch.all(batchId).map(toFound),
+    live: () => selectLive.all().map(toFound),
+    newestEnded: (count, skip) => selectEnded.all(count, skip).map(toFound),
+    idsStartingWith: (beginning, limit) => selectIds.all(beginning, limit).map(({ id }) => id),
+    summaries: (taskIds) => (taskIds.length === 0 ? [] : selectSummaries.all(JSON.stringify(taskIds)).map(toSummary)),
   };
 
-  const toSummary = (row: SummaryRow): TaskSummary => {
-    const [createdChange, id, startedAt, endedAt, duration, status, agent, directory, batchId, description] = row;
-    return {
-      id,
-      createdChange,
-      startedAt,
-      status: intern(status) as TaskStatus,
-      agent: intern(agent),
-      directory: intern(directory),
-      batchId: intern(batchId),
-      text: searchKey(description),
-      endedAt: endedAt ?? undefined,
-      duration: duration ?? undefined,
-    };
-  };
-  const summariesIn = (result: { rows: string } | undefined): TaskSummary[] =>
-    parseStored<SummaryRow[]>(result?.rows ?? "[]").map(toSummary);
-
-  /** The summaries in memory, and the newest change and removal that they include. */
-  let copy: { index: SummaryIndex; change: number; removal: number } | undefined;
-
-  /** Reads everything. Changes of other processes in the meantime are read by the next call of `index`. */
-  const readCopy = (change: number, removal: number): SummaryIndex => {
-    copy = { index: createSummaryIndex(summariesIn(selectAll.get())), change, removal };
-    return copy.index;
-  };
-
-  /** Returns the summaries of all tasks. Reads only what changed since the last call. */
-  const index = (): SummaryIndex => {
-    const change = latestChange();
-    const removal = selectLastRemoval.get()?.seq ?? 0;
-    if (!copy) return readCopy(change, removal);
-    const removed = removal === copy.removal ? [] : selectRemovals.all(copy.removal);
-    // Only the newest removals are kept: some that the copy lacks are gone.
-    if (removal > copy.removal && removed[0]?.seq !== copy.removal + 1) return readCopy(change, removal);
-    for (const { born, started_at } of removed) copy.index.remove({ createdChange: born, startedAt: started_at });
-    if (change > copy.change) summariesIn(selectNewer.get(copy.change)).forEach(copy.index.upsert);
-    copy = { ...copy, change, removal: removed.at(-1)?.seq ?? removal };
-    return copy.index;
-  };
-
-  const changing = ({ endedAt, duration, status, id }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
+  const changing = ({ endedAt, duration }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
     endedAt ?? null,
     duration ?? null,
-    status,
     snapshot.context.run.startedAt,
     snapshot.context.run.index,
-    id,
   ];
 
   return {
     insert: (record: TaskRecord) => {
       bump.run();
-      const { agent, directory, batchId, description, isForked } = record.task;
+      const { status, agent, directory, description, batchId, sessionID, isForked } = record.task;
       const summary = summaryOf(record, 0);
-      const launched = [summary.startedAt, agent, directory, batchId, description, isForked ? 1 : 0];
-      insert.run(...changing(summary, record), ...launched);
+      const launched = [sessionID, summary.startedAt, batchId, description, isForked ? 1 : 0];
+      const tally = [status, agent, directory];
+      insertTally.run(...tally);
+      insert.run(...changing(summary, record), ...launched, ...tally);
     },
     update: (record: TaskRecord) => {
       bump.run();
-      update.run(...changing(summaryOf(record, 0), record));
+      const { status, sessionID } = record.task;
+      insertTallyOf.run(status, sessionID);
+      update.run(...changing(summaryOf(record, 0), record), status, sessionID);
     },
+    /** Brings some of the texts that are searched up to date. Until then, those that changed are searched one by one. */
+    updateTexts: () => blocks.update(),
     /** Gives a change number to a task whose summary stays the same. */
     touch: (taskId: string) => {
       bump.run();
@@ -160,26 +162,7 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     /** Makes all later changes get higher numbers than `change`. */
     raiseChangeNumber: (change: number) => void raise.run(change),
 
-    index,
-    stats: (): TaskStats => {
-      const { byStatus, duration: none } = noStats();
-      // A map, since an agent may be called `constructor`.
-      const byAgent = new Map<string, number>();
-      let [total, ended, sum] = [0, 0, 0];
-      for (const row of selectTallies.all()) {
-        byStatus[row.status] += row.tasks;
-        byAgent.set(row.agent, (byAgent.get(row.agent) ?? 0) + row.tasks);
-        total += row.tasks;
-        ended += row.ended;
-        sum += row.duration;
-      }
-      const [max, min] = [selectLongest.get()?.max ?? 0, selectShortest.get()?.min ?? 0];
-      const duration = ended === 0 ? none : { avg: sum / ended, max, min };
-      return { total, byStatus, byAgent: Object.fromEntries(byAgent), duration };
-    },
-    batch: (batchId: string): TaskRecord[] => records(selectBatch.all(batchId)),
-    live: (): TaskRecord[] => records(selectLive.all()),
-    newestEnded: (count: number, skip = 0): TaskRecord[] => records(selectEnded.all(count, skip)),
+    query,
     latestChange,
     createdChangeOf: (taskId: string): number | undefined => selectCreatedChange.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {

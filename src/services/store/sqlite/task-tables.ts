@@ -53,9 +53,6 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
   const selectEvents = database.prepare<{ seq: number; event: string }>(
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
-  const selectIds = database.prepare<{ id: string }>(
-    "SELECT id FROM task WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
-  );
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
   const setOwner = database.prepare(
     "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
@@ -139,8 +136,6 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
 
     /** Undefined when the task does not exist, null when it has no owner. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
-    idsStartingWith: (beginning: string, limit: number): string[] =>
-      selectIds.all(beginning, limit).map(({ id }) => id),
     ownedByMe: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
     /** Makes this owner the owner of a task that has none. False when it has one, or does not exist. */
     claim: (taskId: string): boolean => setOwner.run(me.id, me.directory, me.database, taskId) > 0,

@@ -1,0 +1,228 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createTaskQuery } from "../../../src/services/store/search/query.ts";
+import { summaryOf, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
+import { createPageQuery } from "../../../src/services/store/sqlite/page-query.ts";
+import { createSearchBlocks } from "../../../src/services/store/sqlite/search-blocks.ts";
+import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import type { PageFilter, Store } from "../../../src/services/store/store.ts";
+import { temporaryFolder } from "./folder-and-log.ts";
+import { ownerOf } from "./owners.ts";
+import { openResilient, readFile } from "./resilient/open-resilient.ts";
+import { START, scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
+
+const openDatabase = await loadSqlite();
+
+/** Letters of several alphabets, in several cases and forms, and what SQL's patterns, or lines of text, give a meaning. */
+const letters = [
+  ..."aAbÉéßİıΣσςЯя日本%_*?[]^-\\'\"( ",
+  "e\u0301",
+  "\u0301",
+  "\n",
+  "\r",
+  "\0",
+  "\ud800",
+  "\udc00",
+  "💡",
+  "\u2028",
+];
+const text = (maxLength: number) => fc.array(fc.constantFrom(...letters), { maxLength }).map((some) => some.join(""));
+
+interface Drawn {
+  after: number;
+  agent: string;
+  directory: string;
+  batchId: string;
+  description: string;
+  fate: "live" | "ended" | "resumed" | "removed";
+}
+
+const drawnTask: fc.Arbitrary<Drawn> = fc.record({
+  // Few times, and in any order: many tasks are of the same millisecond, or launched earlier than those before them.
+  after: fc.nat({ max: 12 }),
+  agent: fc.constantFrom("general", "explore", "constructor"),
+  directory: fc.constantFrom("/a", "/b"),
+  batchId: fc.constantFrom("one", "two", "three"),
+  description: text(12),
+  fate: fc.constantFrom("live", "ended", "ended", "resumed", "removed"),
+});
+
+const drawnFilter: fc.Arbitrary<PageFilter> = fc.record({
+  status: fc.option(fc.constantFrom("running", "completed", "resumed", "error"), { nil: undefined }),
+  agent: fc.option(fc.constantFrom("general", "explore", "nobody"), { nil: undefined }),
+  directory: fc.option(fc.constantFrom("/a", "/c"), { nil: undefined }),
+  batchId: fc.option(fc.constantFrom("one", "two"), { nil: undefined, freq: 2 }),
+  search: fc.option(text(4), { nil: undefined }),
+  offset: fc.oneof(fc.constant(0), fc.nat({ max: 40 })),
+  limit: fc.nat({ max: 9 }),
+});
+
+/** Plays what is drawn, from task `first` on, and returns each task that is left as a plain summary. */
+const play = (store: Store, drawn: readonly Drawn[], first = 0): TaskSummary[] =>
+  drawn.flatMap(({ fate, ...given }, index) => {
+    const born = first + index + 1;
+    const story = scriptTask(`ses_${born}`, given);
+    store.commit(story.launch());
+    if (fate === "ended" || fate === "resumed") {
+      for (const change of [story.answer(), story.deliver()]) store.commit(change);
+    }
+    if (fate === "resumed") {
+      store.claim(story.id);
+      store.commit(story.resume());
+    }
+    if (fate !== "removed") return [summaryOf(story.record(), born)];
+    store.remove([story.id]);
+    return [];
+  });
+
+const ids = (tasks: readonly { id: string }[]) => tasks.map(({ id }) => id);
+const idsOf = (records: readonly { task: { sessionID: string } }[]) => records.map(({ task }) => task.sessionID);
+
+/** What a plain look at each task finds. */
+const expected = (tasks: readonly TaskSummary[], filter: PageFilter) => {
+  const { found, total } = createTaskQuery(tasks).page(filter);
+  return { ids: ids(found), total };
+};
+
+const pageOf = (store: Store, filter: PageFilter) => {
+  const { records, total } = store.page(filter);
+  return { ids: idsOf(records), total };
+};
+
+const openFile = (steps = migrations) => {
+  const database = openDatabase(":memory:");
+  migrate(database, steps);
+  return database;
+};
+
+describe("a page of SQL holds what a plain look at each task finds", () => {
+  /** Ways to find a page, each of which is forced by its limits. */
+  const ways = [
+    { name: "as usual" },
+    { name: "by walking, and in small blocks", limits: { merged: 0, searched: 0 }, sizes: { tasks: 3, read: 2 } },
+    { name: "in blocks of one task", limits: { merged: 9, searched: 2 }, sizes: { tasks: 1, read: 1 } },
+  ];
+
+  test.each(ways)("$name", ({ limits, sizes }) => {
+    const run = (drawn: Drawn[], later: Drawn[], filters: PageFilter[]) => {
+      const database = openFile();
+      const store = createSqliteStore({ database, owner: ownerOf("me"), now: () => START });
+      const blocks = createSearchBlocks(database, sizes);
+      const page = createPageQuery(database, blocks, limits);
+      const tasks = play(store, drawn);
+      database.transaction(() => blocks.update());
+      const all = [...tasks, ...play(store, later, drawn.length)];
+      for (const filter of filters) {
+        const { found, total } = page(filter);
+        expect({ ids: ids(found), total }).toEqual(expected(all, filter));
+      }
+      database.close();
+    };
+    const several = fc.array(drawnTask, { maxLength: 14, size: "max" });
+    const filters = fc.array(drawnFilter, { minLength: 12, maxLength: 12, size: "max" });
+    fc.assert(fc.property(several, several, filters, run), { numRuns: 25 });
+  });
+});
+
+test("in an outage all questions are answered with what the file has and what it lacks", async () => {
+  const run = async (stored: Drawn[], unsaved: Drawn[], ended: number, removed: number, filters: PageFilter[]) => {
+    const { store, disk, path } = await openResilient();
+    const stories = stored.map(({ fate: _, ...given }, index) => scriptTask(`ses_${index + 1}`, given));
+    for (const story of stories) store.commit(story.launch());
+    disk.failWrites("full");
+    for (const story of stories.slice(0, ended))
+      for (const step of [story.answer(), story.deliver()]) store.commit(step);
+    const kept = Math.max(0, stories.length - removed);
+    store.remove(stories.slice(kept).map(({ id }) => id));
+    const left = stories.slice(0, kept);
+    const all = [
+      ...left.map((story, index) => summaryOf(story.record(), index + 1)),
+      ...play(store, unsaved, stories.length),
+    ];
+    const query = createTaskQuery(all);
+    for (const filter of filters) expect(pageOf(store, filter)).toEqual(expected(all, filter));
+    const answers = (of: Store) => ({
+      live: idsOf(of.live()),
+      ended: [idsOf(of.newestEnded(4)), idsOf(of.newestEnded(3, 2))],
+      batch: idsOf(of.batch("one")),
+      ids: of.idsStartingWith("ses_1", 3),
+      stats: of.stats(),
+    });
+    const inOutage = answers(store);
+    expect(inOutage).toMatchObject({
+      live: ids(query.live()),
+      ended: [ids(query.newestEnded(4, 0)), ids(query.newestEnded(3, 2))],
+      batch: ids(query.batch("one")),
+      ids: query.idsStartingWith("ses_1", 3),
+    });
+    disk.heal();
+    store.heartbeat(START);
+    expect(answers(store)).toEqual(inOutage);
+    expect(readFile(path, answers)).toEqual(inOutage);
+    store.close();
+  };
+  const some = fc.array(drawnTask, { maxLength: 8, size: "max" });
+  const filters = fc.array(drawnFilter, { minLength: 10, maxLength: 10, size: "max" });
+  const few = fc.nat({ max: 4 });
+  await fc.assert(fc.asyncProperty(some, some, few, few, filters, run), { numRuns: 20 });
+}, 60_000);
+
+test("blocks of texts follow tasks that are launched, launched late and removed", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const launch = (store: Store, from: number, to: number) => {
+    const changes = Array.from({ length: to - from }, (_, index) => {
+      const nth = from + index;
+      return scriptTask(`ses_${nth}`, { after: 10 * nth, description: `task ${nth % 7}` }).launch();
+    });
+    store.commit({
+      records: changes.flatMap(({ records }) => records),
+      journal: changes.flatMap(({ journal }) => journal),
+      prompts: [],
+    });
+  };
+  const blocks = () => file.rows<{ texts: string | null }>("SELECT texts FROM search_block ORDER BY from_at");
+  const found = (store: Store) => pageOf(store, { search: "Task 3", offset: 0, limit: 2 });
+
+  launch(a, 0, 700);
+  expect(blocks().map(({ texts }) => texts?.split("\n").length)).toEqual([97, 97, 97, 97, 97, 97, 97, undefined]);
+  const newest = ["ses_696", "ses_689"];
+  expect([found(a), found(b)]).toEqual([1, 2].map(() => ({ ids: newest, total: 100 })));
+  b.commit(scriptTask("ses_late", { after: 5, description: "Task 3, late" }).launch());
+  expect(found(a).total).toBe(101);
+  expect(pageOf(a, { search: "task 3", offset: 99, limit: 9 }).ids).toEqual(["ses_3", "ses_late"]);
+  a.remove(Array.from({ length: 600 }, (_, nth) => `ses_${nth}`));
+  expect(found(b)).toEqual({ ids: newest, total: 15 });
+  launch(a, 700, 701);
+  expect(found(b).total).toBe(15);
+  expect(blocks()).toHaveLength(3);
+});
+
+test("a file from before is found through at once, however many tasks it has", () => {
+  const path = join(temporaryFolder(), "tasks.db");
+  const old = openDatabase(path);
+  migrate(old, migrations.slice(0, migrations.length - 1));
+  const story = scriptTask("ses_1");
+  story.launch();
+  const { snapshot, task } = story.record();
+  old
+    .prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+       INSERT INTO task (id, parent, status, started_at, directory, progress, snapshot)
+       SELECT 'ses_' || i, 'ses_parent', 'running', ${START} + i / 3, '/d', ?, ? FROM n`,
+    )
+    .run(JSON.stringify(task.progress), JSON.stringify(snapshot));
+  old.exec(`INSERT INTO listed (born, change, id, started_at, status, agent, directory, batch, description)
+    SELECT seq, seq, id, started_at, 'running', iif(seq % 2, 'general', 'explore'), '/d', 'b', 'Nº ' || seq FROM task`);
+  old.close();
+
+  const { store } = createSharedDatabase(path).openAs("a");
+  expect(store.page({ search: "nº 77", offset: 0, limit: 1 })).toMatchObject({ total: 111 });
+  expect(store.page({ search: "nº 77", agent: "explore", offset: 0, limit: 1 }).total).toBe(55);
+  expect(store.page({ agent: "general", offset: 9_000, limit: 1 })).toEqual({ records: [], total: 5_000 });
+  expect(store.stats()).toMatchObject({ total: 10_000, byAgent: { general: 5_000, explore: 5_000 } });
+});
