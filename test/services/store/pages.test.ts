@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createTaskQuery } from "../../../src/services/store/search/query.ts";
 import { summaryOf, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
@@ -200,6 +200,29 @@ test("blocks of texts follow tasks that are launched, launched late and removed"
   launch(a, 700, 701);
   expect(found(b).total).toBe(15);
   expect(blocks()).toHaveLength(3);
+});
+
+test("what tasks of a block are counted in is read anew where it changed or was damaged", () => {
+  const file = createSharedDatabase();
+  const { store } = file.openAs("a");
+  const stories = Array.from({ length: 200 }, (_, nth) => scriptTask(`ses_${nth}`, { after: 10 * nth }));
+  for (const story of stories) store.commit(story.launch());
+  const totals = () =>
+    (["running", "completed"] as const).map(
+      (status) => store.page({ search: "find", status, offset: 0, limit: 0 }).total,
+    );
+  const counted = () => file.rows<{ n: number }>("SELECT count(tallies) AS n FROM search_block")[0]?.n;
+  const database = openDatabase(file.path);
+  onTestFinished(database.close);
+  const page = createPageQuery(database, createSearchBlocks(database), { merged: 0, searched: 0 });
+  const inBlocks = () => page({ search: "find", status: "completed", offset: 0, limit: 0 }).total;
+  expect([totals(), inBlocks(), counted()]).toEqual([[200, 0], 0, 2]);
+  for (const story of stories.slice(90, 100)) store.commit(story.answer());
+  expect([totals(), inBlocks(), counted()]).toEqual([[190, 10], 10, 0]);
+  store.commit(scriptTask("ses_new", { after: 9_000 }).launch());
+  expect([totals(), inBlocks(), counted()]).toEqual([[191, 10], 10, 2]);
+  database.exec("UPDATE search_block SET tallies = '[1, 2' WHERE tallies IS NOT NULL");
+  expect(inBlocks()).toBe(10);
 });
 
 test("a file from before is found through at once, however many tasks it has", () => {

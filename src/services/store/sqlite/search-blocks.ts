@@ -103,7 +103,8 @@ const cut = (rows: readonly TextRow[], size: number): TextRow[][] => {
  */
 export const createSearchBlocks = (database: Database, sizes = SIZES) => {
   const selectFound = database.prepare<BlockRow>(
-    `SELECT from_at, texts, tallies FROM search_block WHERE from_at < ? AND (texts IS NULL OR texts GLOB ?)
+    `SELECT from_at, texts, iif(json_valid(tallies), tallies, NULL) AS tallies FROM search_block
+     WHERE from_at < ? AND (texts IS NULL OR texts GLOB ?)
      ORDER BY from_at DESC LIMIT ${sizes.read}`,
   );
   const selectNext = database.prepare<{ next: number | null }>(

@@ -44,10 +44,11 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
     `DELETE FROM task WHERE seq IN (
        SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at < ? LIMIT ${SWEEP_BATCH})`,
   );
+  // Without as many ended tasks, there is nothing to skip them for, which takes some milliseconds for 100,000.
   const deleteBeyond = database.prepare(
     `DELETE FROM task WHERE seq IN (
-       SELECT seq FROM task WHERE owner IS NULL AND directory = ? AND ended_at IS NOT NULL
-       ORDER BY ended_at DESC, seq DESC LIMIT ${SWEEP_BATCH} OFFSET ?)`,
+       SELECT seq FROM task WHERE owner IS NULL AND directory = ?1 AND ended_at IS NOT NULL
+       ORDER BY ended_at DESC, seq DESC LIMIT iif((SELECT sum(ended) FROM tally) > ?2, ${SWEEP_BATCH}, 0) OFFSET ?2)`,
   );
   const selectRecord = database.prepare<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM task WHERE id = ?`);
   const selectEvents = database.prepare<{ seq: number; event: string }>(

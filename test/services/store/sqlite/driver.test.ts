@@ -46,6 +46,25 @@ test("a time in milliseconds comes back as it went in", () => {
   expect(database.prepare<{ length: number }>("SELECT length FROM word").get()?.length).toBe(1_795_000_000_123);
 });
 
+test("all reads of a snapshot see one state of the file, even if it changes in between", () => {
+  const { database, path } = withTable();
+  database.prepare("PRAGMA journal_mode = WAL").get();
+  const count = () => database.prepare<{ n: number }>("SELECT count(*) AS n FROM word").get()?.n;
+  const other = opened(path);
+  const counted = database.snapshot(() => {
+    const before = count();
+    other.exec("INSERT INTO word VALUES ('a', 1)");
+    return [before, count()];
+  });
+  expect([counted, count()]).toEqual([[0, 0], 1]);
+  const failing = () =>
+    database.snapshot(() => {
+      throw new Error("no");
+    });
+  expect(failing).toThrow("no");
+  expect(database.snapshot(count)).toBe(1);
+});
+
 test("a transaction that throws leaves nothing behind, and the next one works", () => {
   const { database } = withTable();
   const insert = database.prepare("INSERT INTO word VALUES (?, 1)");

@@ -146,7 +146,22 @@ test("the questions that are asked most are answered from an index", () => {
     expect(plan).toContain(index);
     expect(plan).not.toContain("TEMP B-TREE");
   }
-  expect(planOf("SELECT max(duration) FROM listed WHERE duration IS NOT NULL")).toContain("listed_duration");
+  for (const [rest, index] of [
+    ["ORDER BY started_at DESC, born DESC LIMIT 9 OFFSET 99", "listed_newest"],
+    ["WHERE tally IN (1, 2) ORDER BY started_at DESC, born DESC LIMIT 9 OFFSET 99", "listed_newest"],
+    ["WHERE tally = 1 ORDER BY started_at DESC, born DESC LIMIT 9", "listed_of_tally"],
+    ["WHERE started_at >= 1 AND started_at < 9 ORDER BY started_at, born", "listed_newest"],
+  ] as const) {
+    const plan = planOf(`SELECT born FROM listed INDEXED BY ${index} ${rest}`);
+    expect(plan).toContain(`COVERING INDEX ${index}`);
+    expect(plan).not.toContain("TEMP B-TREE");
+  }
+  expect(planOf("SELECT from_at FROM search_block WHERE tallies IS NULL ORDER BY from_at")).toContain("outdated");
+  for (const order of ["ASC", "DESC"]) {
+    const plan = planOf(`SELECT duration FROM listed WHERE duration IS NOT NULL ORDER BY duration ${order} LIMIT 1`);
+    expect(plan).toContain("listed_duration");
+    expect(plan).not.toContain("TEMP B-TREE");
+  }
 });
 
 test("a file of the version that noted host names opens, and its tasks go on where OpenCode has its usual database", () => {
