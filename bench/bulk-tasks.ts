@@ -1,6 +1,6 @@
+import { createBlockRows } from "../src/services/store/sqlite/block-rows.ts";
 import { loadSqlite } from "../src/services/store/sqlite/driver.ts";
 import { migrate } from "../src/services/store/sqlite/migrations.ts";
-import { createSearchBlocks } from "../src/services/store/sqlite/search-blocks.ts";
 import { createSqliteStore } from "../src/services/store/sqlite/sqlite-store.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { START, scriptTask } from "../test/services/store/scripted-task.ts";
@@ -66,7 +66,7 @@ export const fillInBulk = async (path: string, tasks: number): Promise<void> => 
     for (const table of ["task", "listed"]) copy(table);
     database.exec(`DELETE FROM task WHERE id = '${TEMPLATE}'; DELETE FROM tally WHERE tasks = 0;
       UPDATE newest_change SET number = ${tasks}`);
-    createSearchBlocks(database).update(Number.POSITIVE_INFINITY);
+    createBlockRows(database).update(Number.POSITIVE_INFINITY);
   });
   database.close();
 };

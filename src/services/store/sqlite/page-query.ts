@@ -3,7 +3,7 @@ import type { FoundTask, Match } from "../search/query.ts";
 import { byLaunch, searchKey } from "../search/task-summary.ts";
 import type { PageFilter } from "../store.ts";
 import type { Database } from "./database.ts";
-import type { BlockMatch, createSearchBlocks } from "./search-blocks.ts";
+import type { createBlockSearch } from "./search-blocks.ts";
 
 interface KeyRow {
   id: string;
@@ -56,16 +56,10 @@ const slice = <T>(tasks: readonly T[], { offset, limit }: Range): T[] => tasks.s
 
 const sum = (tallies: readonly TallyRow[]): number => tallies.reduce((tasks, tally) => tasks + tally.tasks, 0);
 
-/** Returns the positions of the tasks that match and are counted in one of `tallies`. */
-const positionsOf = (match: BlockMatch, tallies: ReadonlySet<number>): number[] => {
-  const ofBlock = match.tallies();
-  return match.positions().filter((position) => tallies.has(ofBlock[position] ?? 0));
-};
-
 /** Finds pages by indexes, counts and blocks of texts. Each page is of one moment, whatever other processes write. */
 export const createPageQuery = (
   database: Database,
-  blocks: ReturnType<typeof createSearchBlocks>,
+  search: ReturnType<typeof createBlockSearch>,
   limits: PageLimits = LIMITS,
 ) => {
   const selectTallies = database.prepare<TallyRow>(
@@ -128,24 +122,22 @@ export const createPageQuery = (
   const searchBlocks = (tallies: ReadonlySet<number> | undefined, text: string, { offset, limit }: Range): Match => {
     const found: FoundTask[] = [];
     let total = 0;
-    for (const match of blocks.search(text)) {
-      const positions = tallies && positionsOf(match, tallies);
-      const count = positions?.length ?? match.count;
+    for (const { count, positions, block } of search(text, tallies)) {
       if (total + count > offset && found.length < limit) {
-        const { from, to } = match.block();
+        const { from, to } = block();
         const rows = selectBlock.all(from, to);
-        const matching = (positions ?? match.positions()).flatMap((position) => rows[position] ?? []).toReversed();
+        const matching = positions().flatMap((position) => rows[position] ?? []);
         const range = { offset: Math.max(0, offset - total), limit: limit - found.length };
-        found.push(...slice(matching, range).map(toFound));
+        found.push(...slice(matching.toReversed(), range).map(toFound));
       }
       total += count;
     }
     return { found, total };
   };
 
-  return ({ status, agent, directory, batchId, search = "", offset, limit }: PageFilter): Match =>
+  return ({ status, agent, directory, batchId, search: given = "", offset, limit }: PageFilter): Match =>
     database.snapshot(() => {
-      const text = searchKey(search);
+      const text = searchKey(given);
       const range = { offset, limit };
       const isFiltered = [status, agent, directory].some((given) => given !== undefined);
       const tallies = selectTallies.all(status ?? null, agent ?? null, directory ?? null);

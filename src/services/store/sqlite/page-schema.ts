@@ -1,12 +1,12 @@
+import { createBlockRows, FIRST_BLOCK, STAMP } from "./block-rows.ts";
 import type { Database } from "./database.ts";
-import { createSearchBlocks, FIRST_BLOCK } from "./search-blocks.ts";
 
 /**
  * - `tally` counts tasks by status, agent and directory, kept up to date by triggers. A row without tasks is deleted.
  *   `listed.tally` is the row that counts the task, so that one small number stands for three texts.
  * - `listed_newest` has what a page is sorted and filtered by; `listed_of_tally` the newest tasks of each row of `tally`.
  * - `search_block` has the texts that are searched, many tasks in a row, and what each is counted in, see
- *   `search-blocks.ts`. Triggers set to NULL what is outdated.
+ *   `block-rows.ts`. Triggers set to NULL what is outdated. `stamp` is another number after each change.
  */
 const tables = `
   DROP TRIGGER listed_new;
@@ -35,9 +35,10 @@ const tables = `
   CREATE INDEX listed_newest ON listed (started_at, born, tally);
   CREATE INDEX listed_of_tally ON listed (tally, started_at);
 
-  CREATE TABLE search_block (from_at INTEGER PRIMARY KEY, texts TEXT, tallies TEXT) STRICT;
+  CREATE TABLE search_block (from_at INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, texts TEXT, tallies TEXT) STRICT;
   CREATE INDEX search_block_outdated ON search_block (from_at) WHERE tallies IS NULL;
-  INSERT INTO search_block VALUES (${FIRST_BLOCK}, NULL, NULL);
+  CREATE INDEX search_block_stamp ON search_block (from_at, stamp);
+  INSERT INTO search_block VALUES (${FIRST_BLOCK}, 0, NULL, NULL);
 `;
 
 const counted = `
@@ -53,10 +54,10 @@ const blockOf = (row: "old" | "new") =>
   `from_at = (SELECT max(from_at) FROM search_block WHERE from_at <= ${row}.started_at)`;
 
 const outdated = (row: "old" | "new") => `
-  UPDATE search_block SET texts = NULL, tallies = NULL WHERE ${blockOf(row)} AND texts IS NOT NULL;`;
+  UPDATE search_block SET texts = NULL, tallies = NULL, stamp = ${STAMP} WHERE ${blockOf(row)} AND texts IS NOT NULL;`;
 
 const outdatedTallies = `
-  UPDATE search_block SET tallies = NULL WHERE ${blockOf("new")} AND tallies IS NOT NULL;`;
+  UPDATE search_block SET tallies = NULL, stamp = ${STAMP} WHERE ${blockOf("new")} AND tallies IS NOT NULL;`;
 
 const triggers = `
   CREATE TRIGGER listed_new AFTER INSERT ON listed BEGIN ${counted} ${outdated("new")} END;
@@ -71,5 +72,5 @@ const triggers = `
 /** Adds what pages are found by, so that no process needs a copy of all summaries in memory. */
 export const addPages = (database: Database): void => {
   for (const part of [tables, triggers]) database.exec(part);
-  createSearchBlocks(database).update(Number.POSITIVE_INFINITY);
+  createBlockRows(database).update(Number.POSITIVE_INFINITY);
 };

@@ -3,10 +3,11 @@ import type { FileQuery } from "../search/merged-query.ts";
 import type { FoundTask } from "../search/query.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskRecord } from "../store.ts";
+import { createBlockRows } from "./block-rows.ts";
 import type { Database, Value } from "./database.ts";
 import { createPageQuery } from "./page-query.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { createSearchBlocks } from "./search-blocks.ts";
+import { createBlockSearch } from "./search-blocks.ts";
 
 interface SummaryRow {
   id: string;
@@ -103,11 +104,11 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     ),
   );
 
-  const blocks = createSearchBlocks(database);
+  const blocks = createBlockRows(database);
   const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
 
   const query: FileQuery = {
-    page: createPageQuery(database, blocks),
+    page: createPageQuery(database, createBlockSearch(database)),
     counts: (without = []) => {
       const rows = selectCounts.all();
       const sum = (of: "ended" | "duration") => rows.reduce((all, row) => all + row[of], 0);
