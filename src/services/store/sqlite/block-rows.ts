@@ -26,7 +26,7 @@ export const END = 8_640_000_000_000_001;
 const BLOCK_SIZE = 96;
 
 /** Blocks that `update` brings up to date at most, by default: each takes some 0.2 ms. */
-const BLOCKS_UPDATED = 8;
+const BLOCKS_UPDATED = 32;
 
 /** Blocks that `update` makes of one at once: a file from before there were blocks has many texts. */
 const BLOCKS_MADE = 100;
@@ -57,7 +57,8 @@ export const createBlockRows = (database: Database, size = BLOCK_SIZE) => {
     "SELECT min(from_at) AS next FROM search_block WHERE from_at > ?",
   );
   const selectOutdated = database.prepare<{ from_at: number; has_texts: number }>(
-    "SELECT from_at, texts IS NOT NULL AS has_texts FROM search_block WHERE tallies IS NULL ORDER BY from_at DESC LIMIT ?",
+    `SELECT from_at, texts IS NOT NULL AS has_texts FROM search_block INDEXED BY search_block_outdated
+     WHERE tallies IS NULL ORDER BY from_at DESC LIMIT ?`,
   );
   const selectTexts = database.prepare<TextRow>(
     `SELECT started_at, description, tally FROM listed INDEXED BY listed_newest

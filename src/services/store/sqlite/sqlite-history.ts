@@ -1,4 +1,4 @@
-// ADR-118 in docs/decisions.md
+// ADR-061 in docs/decisions.md
 import type { Owner } from "../ownership.ts";
 import type { FileQuery } from "../search/merged-query.ts";
 import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";

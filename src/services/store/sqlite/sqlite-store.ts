@@ -134,7 +134,7 @@ export const createSqliteStore = ({
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
       for (const list of prompts) ownership.replacePrompts(list);
-      if (records.some(({ task }) => !known.has(task.sessionID))) summaries.updateTexts();
+      summaries.updateTextsIfDue();
       return refused;
     }, new Set<string>());
     for (const { task, snapshot } of records) {
