@@ -53,7 +53,11 @@ const answered = (effect: Effect): SupervisorEvent | undefined => {
   switch (effect.type) {
     case "readParent": {
       const sender = { agent: "build", model: undefined };
-      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "PARENT_READ", at, sender, othersRun: false } };
+      return {
+        type: "OUTBOX",
+        id: effect.parentSessionID,
+        event: { type: "PARENT_READ", at, sender, othersRun: false },
+      };
     }
     case "composeNotice": {
       const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));

@@ -148,10 +148,10 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
       bump.run();
       const { status, agent, directory, description, batchId, sessionID, isForked } = record.task;
       const summary = summaryOf(record, 0);
-      const launched = [sessionID, summary.startedAt, batchId, description, isForked ? 1 : 0];
+      const fixed = [sessionID, summary.startedAt, batchId, description, isForked ? 1 : 0];
       const tally = [status, agent, directory];
       insertTally.run(...tally);
-      insert.run(...changing(summary, record), ...launched, ...tally);
+      insert.run(...changing(summary, record), ...fixed, ...tally);
     },
     update: (record: TaskRecord) => {
       bump.run();
