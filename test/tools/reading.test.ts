@@ -84,13 +84,20 @@ const READS: Readonly<Record<string, (stage: Session["stage"]) => unknown>> = {
     }),
 };
 
+/** Once per 32 launches the texts that are searched are brought up to date, a bounded number of them. */
+const withoutSearchedTexts = (statements: string[]) =>
+  statements.filter((sql) => !/search_block|listed_newest/.test(sql));
+
 test.each(Object.entries(READS))(
   "%s runs no more statements beside 30 tasks of the session than beside 3",
   async (_, read) => {
     const [few, many] = [await sessionWith(3), await sessionWith(30)];
-    const besideFew = await few.statementsOf(() => read(few.stage));
+    const [besideFew, besideMany] = [
+      withoutSearchedTexts(await few.statementsOf(() => read(few.stage))),
+      withoutSearchedTexts(await many.statementsOf(() => read(many.stage))),
+    ];
     expect(besideFew.length).toBeGreaterThan(0);
-    expect(await many.statementsOf(() => read(many.stage))).toEqual(besideFew);
+    expect(besideMany).toEqual(besideFew);
   },
 );
 

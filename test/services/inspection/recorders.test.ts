@@ -59,7 +59,9 @@ test("later messages follow the last one that was read; only the newest are kept
   const { upTo } = stately.since(0);
   stage.host.emit({ type: "idle", sessionID: id });
   expect(of(await messages(upTo), "@xstate.event").map(({ event }) => event.type)).toContain("HOST_IDLE");
-  for (let count = 0; count < MAX_STEPS; count += 1) stage.host.emit({ type: "busy", sessionID: id });
+  for (let count = 0; count < MAX_STEPS; count += 1) {
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_none" });
+  }
   expect((await messages(upTo)).length).toBe(MAX_STEPS);
 });
 

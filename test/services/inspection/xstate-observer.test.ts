@@ -25,9 +25,6 @@ test("a launch is recorded step by step, in the order in which the events were s
     "supervisor → outbox: PARENT_PRESENT, ignored",
     "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
-    "outside → supervisor: HOST message",
-    "outside → supervisor: HOST busy",
-    "outside → supervisor: HOST message",
     "outside → supervisor: TASK PROMPT_ACCEPTED",
     "supervisor → ses_0001: PROMPT_ACCEPTED, working",
   ]);

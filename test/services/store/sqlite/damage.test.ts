@@ -577,21 +577,24 @@ describe("a damaged text", () => {
     "UPDATE text SET json = substr(json, 2)",
     "UPDATE text SET json = '' ",
     "UPDATE text SET json = '{'",
-  ])("makes its task unreadable, as a damaged row does, and of the journal only the event that has it (%s)", async (sql) => {
-    const { store, ended, other, live, spoil, log, folder } = await filled();
-    spoil("ses_ended", sql);
-    for (let round = 0; round < 2; round += 1) {
-      expect(store.get("ses_ended")).toBeUndefined();
-      expect(store.claim("ses_ended")).toBe(false);
-      expect(store.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_live", "ses_ended", "ses_other"]);
-      expect(store.newestEnded(9)).toEqual([other.record()]);
-      expect(store.journal("ses_ended")).toEqual(ended.events().filter((event) => !("result" in event)));
-      expect(store.journal("ses_other")).toEqual(other.events());
-    }
-    expect(log.errors.filter((line) => line.includes("task ses_ended"))).toHaveLength(2);
-    expect(damagedIn(folder)).toEqual([]);
-    works(store);
-  });
+  ])(
+    "makes its task unreadable, as a damaged row does, and of the journal only the event that has it (%s)",
+    async (sql) => {
+      const { store, ended, other, live, spoil, log, folder } = await filled();
+      spoil("ses_ended", sql);
+      for (let round = 0; round < 2; round += 1) {
+        expect(store.get("ses_ended")).toBeUndefined();
+        expect(store.claim("ses_ended")).toBe(false);
+        expect(store.list({}).map(({ sessionID }) => sessionID)).toEqual(["ses_live", "ses_ended", "ses_other"]);
+        expect(store.newestEnded(9)).toEqual([other.record()]);
+        expect(store.journal("ses_ended")).toEqual(ended.events().filter((event) => !("result" in event)));
+        expect(store.journal("ses_other")).toEqual(other.events());
+      }
+      expect(log.errors.filter((line) => line.includes("task ses_ended"))).toHaveLength(2);
+      expect(damagedIn(folder)).toEqual([]);
+      works(store);
+    },
+  );
 
   test.each(["DELETE FROM text", "UPDATE text SET json = '{'"])(
     "of a task that is live here is stored anew (%s)",
