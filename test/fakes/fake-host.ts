@@ -418,6 +418,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
           metadata: { ...metadata },
         });
         session(forked).messages = (end < 0 ? messages : messages.slice(0, end)).map((stored) => ({ ...stored }));
+        emitSession(forked, true);
         return ok({ id: forked });
       }),
     forkedMessages: (id) =>

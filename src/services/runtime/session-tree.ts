@@ -13,7 +13,7 @@ export interface SessionTree {
   wasCreatedHere(sessionID: string): boolean;
 }
 
-/** `parentID` is undefined for a session that has no parent. `isNew`: it was created during the life of this process. */
+/** `parentID` is undefined for a session without a parent. `isNew`: it is a child that this process saw being created. */
 interface KnownSession {
   parentID: string | undefined;
   isNew: boolean;
@@ -53,8 +53,9 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
     onHostEvent: (event) => {
       if (event.type === "deleted") known.delete(event.sessionID);
       if (event.type !== "session") return;
-      const { sessionID, session, isNew } = event;
-      remember(sessionID, { parentID: session.parentID, isNew: isNew || wasCreatedHere(sessionID) });
+      const { sessionID, isNew } = event;
+      const { parentID } = event.session;
+      remember(sessionID, { parentID, isNew: (isNew && parentID !== undefined) || wasCreatedHere(sessionID) });
     },
     ancestors,
     loadAncestors: async (sessionID) => {

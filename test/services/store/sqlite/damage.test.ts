@@ -580,7 +580,7 @@ describe("a damaged text", () => {
   ])(
     "makes its task unreadable, as a damaged row does, and of the journal only the event that has it (%s)",
     async (sql) => {
-      const { store, ended, other, live, spoil, log, folder } = await filled();
+      const { store, ended, other, spoil, log, folder } = await filled();
       spoil("ses_ended", sql);
       for (let round = 0; round < 2; round += 1) {
         expect(store.get("ses_ended")).toBeUndefined();
