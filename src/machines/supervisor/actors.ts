@@ -1,3 +1,4 @@
+// ADR-129, ADR-130 in docs/decisions.md
 import {
   type ActorRefFrom,
   type AnyActorRef,

@@ -1,3 +1,4 @@
+// ADR-134 in docs/decisions.md
 import type { Clock } from "../platform/clock.ts";
 
 /**

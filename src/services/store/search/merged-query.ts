@@ -1,3 +1,4 @@
+// ADR-133 in docs/decisions.md
 import type { TaskRecord } from "../store.ts";
 import {
   addCounts,

@@ -1,3 +1,4 @@
+// ADR-132 in docs/decisions.md
 import type { TaskEntry, TaskStatus } from "../../../task.ts";
 import type { TaskFilter } from "../store.ts";
 import type { Database } from "./database.ts";

@@ -1,3 +1,4 @@
+// ADR-131 in docs/decisions.md
 import type { Database } from "./database.ts";
 import type { TextReference } from "./packed-json.ts";
 
