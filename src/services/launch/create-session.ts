@@ -101,6 +101,10 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
       forksUnderWay.delete(launch);
       return orphanedLaunches.abandon(launch, sessionID);
     };
+    /** A search that throws has found nothing: the launch stays recorded, and its session is deleted when it is found. */
+    const reportFault = (error: unknown): undefined => {
+      log.error("a fault while a launch's session was searched for", { ...launch, reason: errorMessage(error) });
+    };
     const prepare = async (id: string): Promise<Attempt> => {
       try {
         await source.prepare(id, newSession, isWanted);
@@ -121,7 +125,7 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     }
     log.error("OpenCode did not say whether it created a session for a launch", { ...launch, reason });
     // An unconfirmed fork cannot be used: it has no metadata, and the host may still be copying it.
-    const found = source.isFork ? undefined : await search(launch, isWanted);
+    const found = source.isFork ? undefined : await search(launch, isWanted).catch(reportFault);
     if (found !== undefined) return prepare(found);
     await abandon();
     return { ok: false, reason, isKnown: false };

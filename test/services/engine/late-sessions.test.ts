@@ -53,6 +53,18 @@ describe("a session whose making had no answer", () => {
     expect(onRecord()).toEqual([]);
   });
 
+  test("is deleted after a while, though a fault of ours ends the search for it", async () => {
+    late("createSession", 0);
+    stage.host.throwNext("sessionsSince", "kaboom");
+    const launched = watched(stage.launch());
+    await stage.clock.advance(SOUGHT);
+    expect(String(launched.fault)).toMatch(/did not say whether it created a session/);
+    expect(stage.logged.join("\n")).toContain("a fault while a launch's session was searched for");
+    await stage.clock.advance(600_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT]);
+    expect(onRecord()).toEqual([]);
+  });
+
   test.each([20_000, 100_000])("and that comes %i ms later is removed, when its launch was refused", async (ms) => {
     late("createSession", ms);
     const launched = watched(stage.launch());
