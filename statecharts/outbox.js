@@ -38,6 +38,7 @@ export const outbox = createMachine({
       "states": {
         "idle": {
           "description": "Nothing is owed, and nothing is under way.",
+          "entry": "clearDeadline",
           "always": [
             {
               "guard": "hasAdopted",
@@ -60,6 +61,7 @@ export const outbox = createMachine({
         },
         "gathering": {
           "description": "Notices are owed. They wait until the parent can be sent a prompt.",
+          "entry": "clearDeadline",
           "always": [
             {
               "guard": "hasAdopted",

@@ -53,11 +53,13 @@ export const delivery = outboxSetup.createStateConfig({
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
+      entry: "clearDeadline",
       always: [adopted, { guard: "hasQueued", target: "gathering", description: "A notice is owed." }],
       on: onNotFound,
     },
     gathering: {
       description: "Notices are owed. They wait until the parent can be sent a prompt.",
+      entry: "clearDeadline",
       always: [
         adopted,
         { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." },

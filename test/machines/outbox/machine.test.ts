@@ -95,6 +95,7 @@ const KINDS: Choose[] = [
   ),
   (_, at) => ({ type: "PARENT_NOT_FOUND", at, message: "not found" }),
   (_, at) => ({ type: "PARENT_FOUND", at }),
+  (_, at) => ({ type: "PARENT_PRESENT", at }),
   (_, at) => ({ type: "SEARCH_FAILED", at, message: "no" }),
   ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
   ...(["answered", "pending", "unanswered"] as const).map(
