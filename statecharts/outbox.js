@@ -38,7 +38,6 @@ export const outbox = createMachine({
       "states": {
         "idle": {
           "description": "Nothing is owed, and nothing is under way.",
-          "entry": "clearDeadline",
           "always": [
             {
               "guard": "hasAdopted",
@@ -61,7 +60,6 @@ export const outbox = createMachine({
         },
         "gathering": {
           "description": "Notices are owed. They wait until the parent can be sent a prompt.",
-          "entry": "clearDeadline",
           "always": [
             {
               "guard": "hasAdopted",
@@ -90,7 +88,6 @@ export const outbox = createMachine({
         "reading": {
           "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
           "entry": [
-            "clearDeadline",
             "assign queuedBefore",
             {
               "type": "emitEffect"
@@ -137,7 +134,7 @@ export const outbox = createMachine({
             ],
             "READ_FAILED": {
               "target": "backingOff",
-              "actions": "assign attempts, nextDeadline",
+              "actions": "assign attempts",
               "description": "The parent's agent and model could not be read."
             }
           }
@@ -150,7 +147,7 @@ export const outbox = createMachine({
           "on": {
             "COMPOSE_FAILED": {
               "target": "backingOff",
-              "actions": "assign attempts, nextDeadline",
+              "actions": "assign attempts",
               "description": "The prompt could not be composed."
             },
             "COMPOSED": {
@@ -168,7 +165,7 @@ export const outbox = createMachine({
         "sending": {
           "description": "The prompt is on its way to the parent.",
           "entry": [
-            "assign attempts, nextDeadline",
+            "assign attempts",
             "assign refusal",
             "enqueueActions"
           ],
@@ -226,6 +223,7 @@ export const outbox = createMachine({
           "entry": {
             "type": "setDeadline"
           },
+          "exit": "clearDeadline",
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
@@ -261,7 +259,6 @@ export const outbox = createMachine({
         "checking": {
           "description": "The host is asked whether the parent has begun to answer the prompt.",
           "entry": [
-            "clearDeadline",
             "enqueueActions"
           ],
           "on": {
@@ -297,7 +294,7 @@ export const outbox = createMachine({
                 "target": "awaiting",
                 "description": "The host says whether the parent has begun to answer the prompt. It is about to begin.",
                 "actions": [
-                  "assign attempts, nextDeadline",
+                  "assign attempts",
                   "assign storedAt"
                 ]
               },
@@ -332,6 +329,7 @@ export const outbox = createMachine({
           "entry": {
             "type": "setDeadline"
           },
+          "exit": "clearDeadline",
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
@@ -361,6 +359,7 @@ export const outbox = createMachine({
               "type": "setDeadline"
             }
           ],
+          "exit": "clearDeadline",
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
@@ -392,7 +391,6 @@ export const outbox = createMachine({
         "searching": {
           "description": "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
           "entry": [
-            "clearDeadline",
             {
               "type": "emitEffect"
             }

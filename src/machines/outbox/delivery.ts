@@ -53,13 +53,11 @@ export const delivery = outboxSetup.createStateConfig({
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
-      entry: "clearDeadline",
       always: [adopted, { guard: "hasQueued", target: "gathering", description: "A notice is owed." }],
       on: onNotFound,
     },
     gathering: {
       description: "Notices are owed. They wait until the parent can be sent a prompt.",
-      entry: "clearDeadline",
       always: [
         adopted,
         { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." },
@@ -70,7 +68,6 @@ export const delivery = outboxSetup.createStateConfig({
     reading: {
       description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
       entry: [
-        "clearDeadline",
         assign({ queuedBefore: ({ context }) => context.queue.length }),
         {
           type: "emitEffect",
@@ -166,6 +163,7 @@ export const delivery = outboxSetup.createStateConfig({
     awaiting: {
       description: "The host accepted the prompt. The parent has not begun to answer it.",
       entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
+      exit: "clearDeadline",
       on: {
         ...onAnswer,
         ...onNotFound,
@@ -180,7 +178,6 @@ export const delivery = outboxSetup.createStateConfig({
     checking: {
       description: "The host is asked whether the parent has begun to answer the prompt.",
       entry: [
-        "clearDeadline",
         enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
           if (!prompt) return;
           enqueue({
@@ -221,6 +218,7 @@ export const delivery = outboxSetup.createStateConfig({
     backingOff: {
       description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
       entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
+      exit: "clearDeadline",
       on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
     },
     missing: {
@@ -229,13 +227,13 @@ export const delivery = outboxSetup.createStateConfig({
         assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
         { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
       ],
+      exit: "clearDeadline",
       on: { ...onAnswer, PARENT_PRESENT: found, TICK: { guard: "due", target: "searching" } },
     },
     searching: {
       description:
         "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
       entry: [
-        "clearDeadline",
         { type: "emitEffect", params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }) },
       ],
       on: { ...onAnswer, PARENT_PRESENT: found, PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },

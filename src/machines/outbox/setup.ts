@@ -98,7 +98,6 @@ export const outboxSetup = setup({
 
 export const countAttempt = outboxSetup.assign({
   attempts: ({ context }) => context.attempts + 1,
-  nextDeadline: undefined,
 });
 
 export const recordSender = outboxSetup.assign({
@@ -128,7 +127,7 @@ export const FRESH_ATTEMPTS = {
 export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt)
     enqueue({ type: "emitEffect", params: { type: "noticeAcknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined, nextDeadline: undefined });
+  enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
 });
 
 export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => context.refusals + 1 });
@@ -146,7 +145,7 @@ export const giveUp = outboxSetup.enqueueActions(
       enqueue({ type: "emitEffect", params: { type: "noticeRejected", parentSessionID, runs, reason } });
       enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
     }
-    enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined, nextDeadline: undefined });
+    enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
   },
 );
 
@@ -155,6 +154,6 @@ export const drop = outboxSetup.enqueueActions(
     const composed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
     const runs = [...composed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
     if (runs.length > 0) enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
-    enqueue.assign({ queue: [], prompt: undefined, adoptedPrompts: [], nextDeadline: undefined });
+    enqueue.assign({ queue: [], prompt: undefined, adoptedPrompts: [] });
   },
 );
