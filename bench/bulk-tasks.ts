@@ -37,7 +37,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
  * of all, and is short.
  */
 export const fillInBulk = async (path: string, tasks: number): Promise<void> => {
-  const database = (await loadSqlite())(path);
+  const database = loadSqlite()(path);
   migrate(database);
   const story = scriptTask(TEMPLATE, { prompt: "Look.", description: "template" });
   createSqliteStore({ database, owner: ownerOf("filler"), now: () => START }).commit(story.whole());

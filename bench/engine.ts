@@ -104,8 +104,8 @@ const finish = (runtime: Runtime, index: number) => {
   if (runtime.snapshotOf(id)) throw new Error(`${id} was not reaped`);
 };
 
-const withLive = async <T>(open: () => Promise<Store>, live: number, measure: (runtime: Runtime) => T): Promise<T> => {
-  const store = await open();
+const withLive = async <T>(open: () => Store, live: number, measure: (runtime: Runtime) => T): Promise<T> => {
+  const store = open();
   const runtime = start(store);
   for (let index = 0; index < live; index += 1) launch(runtime, index);
   const measured = measure(runtime);
@@ -141,11 +141,7 @@ const wayBeside = (runtime: Runtime): number => {
   return median(Array.from({ length: 200 }, (_, index) => timed(() => way(2 * NEWCOMERS + index))));
 };
 
-const ofStore = async (
-  name: string,
-  open: () => Promise<Store>,
-  leastEvents: number | undefined,
-): Promise<Figure[]> => {
+const ofStore = async (name: string, open: () => Store, leastEvents: number | undefined): Promise<Figure[]> => {
   const speed = await withLive(open, 200, eventsPerSecond(200, name === "unstored" ? 150 : 15));
   const [few, many, most] = [
     await withLive(open, 10, wayBeside),
@@ -223,7 +219,7 @@ const replaySpeed = (): Figure => {
 };
 
 let folders = 0;
-const onDisk = (): Promise<Store> => {
+const onDisk = (): Store => {
   folders += 1;
   return openStore({ folder: join(root, String(folders)), owner: ownerOf("bench", { startedAt: Date.now() }), log });
 };
@@ -237,7 +233,7 @@ const unstored = (): Store => ({
 
 try {
   report([
-    ...(await ofStore("unstored", async () => unstored(), 20_000)),
+    ...(await ofStore("unstored", unstored, 20_000)),
     ...(await ofStore("on disk", onDisk, undefined)),
     await bytesPerTask(),
     ...(await disposeSpeed()),

@@ -31,8 +31,7 @@ const log = {
   },
 };
 
-const open = (id: string): Promise<Store> =>
-  openStore({ folder: root, owner: ownerOf(id, { startedAt: Date.now() }), log });
+const open = (id: string): Store => openStore({ folder: root, owner: ownerOf(id, { startedAt: Date.now() }), log });
 
 const PAGES: Readonly<Record<string, Partial<PageFilter>>> = {
   "the first page": {},

@@ -39,7 +39,7 @@ const log = {
   },
 };
 
-const open = (folder: string): Promise<Store> =>
+const open = (folder: string): Store =>
   openStore({ folder, owner: ownerOf(`bench ${performance.now()}`, { startedAt: Date.now() }), log });
 
 type Pages = Readonly<Record<string, Partial<PageFilter>>>;

@@ -49,7 +49,7 @@ interface Bench {
 
 const open = async (tasks: number): Promise<Bench> => {
   const owner = ownerOf("bench", { startedAt: Date.now() });
-  const store = await openStore({ folder: join(root, String(tasks)), owner, log });
+  const store = openStore({ folder: join(root, String(tasks)), owner, log });
   for (let index = 0; index < tasks; index += 1) {
     const story = scriptTask(idOf(index), {
       after: index * 10,

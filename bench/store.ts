@@ -34,8 +34,7 @@ const log = {
   },
 };
 
-const onDisk = (name: string, id: string): Promise<Store> =>
-  openStore({ folder: join(root, name), owner: owner(id), log });
+const onDisk = (name: string, id: string): Store => openStore({ folder: join(root, name), owner: owner(id), log });
 
 /** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, told. */
 const changesOf = (store: Store): number[] =>
@@ -89,7 +88,7 @@ const measureSize = async (): Promise<Figure[]> => {
       return { what, value: bytesOf(name) / 1e3, unit: "kB", goal: 8 };
     };
     figures.push(figure(""));
-    const database = (await loadSqlite())(join(root, name, "tasks.db"));
+    const database = loadSqlite()(join(root, name, "tasks.db"));
     database.exec("VACUUM");
     database.close();
     figures.push(figure(", after VACUUM"));

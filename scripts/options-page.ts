@@ -28,8 +28,8 @@ package's name and the options in a list of their own in \`opencode.json\`:
 \`\`\`
 
 An option written here as \`notice.maxResultChars\` is the key \`maxResultChars\` of the object
-\`notice\`. An unknown option or a wrong value is an error in OpenCode's log that names it; OpenCode
-then starts without the plugin.
+\`notice\`. An unknown option or a wrong value is named by a toast and an error in OpenCode's log;
+the option's default is used.
 
 Two environment variables concern the [status API](status-api.md): \`ASYNCAGENTS_API_PORT\` sets the
 first port it tries, and \`ASYNCAGENTS_API_ENABLED=false\` switches it off.

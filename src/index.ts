@@ -1,164 +1,88 @@
-import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+// ADR-138 in docs/decisions.md
+import { createRequire } from "node:module";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "@opencode-ai/plugin";
-import manifest from "../package.json" with { type: "json" };
-import { type Options, readOptions } from "./options.ts";
-import type { EngineOptions } from "./services/engine/services.ts";
-import { createEngine } from "./services/engine.ts";
-import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
-import type { Host } from "./services/host/host.ts";
-import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
-import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { createDelayedServer } from "./services/http/delayed-server.ts";
-import { createLiveCharts } from "./services/http/live-charts.ts";
-import { createOpenDirectories } from "./services/http/open-directories.ts";
-import type { StatusServer } from "./services/http/server/status-server.ts";
+import type { Config, Plugin } from "@opencode-ai/plugin";
+import type { PluginHooks } from "./plugin.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
-import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
-import { createIds } from "./services/platform/ids.ts";
-import { errorMessage, type Log } from "./services/platform/log.ts";
+import { errorMessage } from "./services/platform/log.ts";
 import { createDirectoryOpenings } from "./services/recovery/reopened-directories.ts";
-import { openStore } from "./services/store/open-store.ts";
-import { thisProcess } from "./services/store/ownership.ts";
-import { dataFolder } from "./services/store/sqlite/database-file.ts";
-import { shellCommand } from "./services/text/user-request.ts";
-import { afterReady } from "./tools/define-tool.ts";
-import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
 
-/** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
-const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
+/**
+ * Milliseconds from OpenCode's start of the plugin to the loading of its code, unless something needs it before: tasks of a
+ * process that died wait for it. OpenCode has opened the directory after a tenth to a third of it (measured).
+ */
+const LOAD_AFTER_MS = 1_000;
 
-// One of each for the process: OpenCode starts the plugin once for each directory, and the status API shows them all.
-const openDirectories = createOpenDirectories();
-// A page is read only when somebody opens it.
-const liveCharts = createLiveCharts(clock, (name) => readFileSync(built(`${name}.html`), "utf8"));
-// It outlives the plugin, which OpenCode disposes of and starts again in the same process.
+const require = createRequire(import.meta.url);
+
+/**
+ * Loads the plugin's code, which stands beside this file: `plugin.ts` in the sources, `plugin.js` in the bundle. At once,
+ * for OpenCode asks for the tools only once, and does not wait for them.
+ */
+const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.url))}`) as typeof import("./plugin.ts");
+
+// One for the process. It outlives the plugin, which OpenCode disposes of and starts again in the same process.
 const openings = createDirectoryOpenings(clock);
 
-/** Starts the plugin for one directory. Nothing here awaits OpenCode: it waits for its plugins, so that would be a deadlock. */
+/**
+ * Starts the plugin for one directory. OpenCode waits for that before it opens the directory, so only the hooks are given
+ * to it here. The code behind them takes longer to load than all else: it is loaded when the first hook needs it.
+ */
 const server: Plugin = async (input, given) => {
-  const options = readOptions(given);
-  const isHeadless = isOpencodeRun();
-
-  const host = createClosableHost(createOpencodeHost(input));
-  const log = createOpencodeLog(SERVICE, input.client, host);
   const opening = openings.open(input.directory);
-  const owner = thisProcess(randomUUID(), input.directory);
-  const store = await openStore({ folder: dataFolder(), owner, log: withToasts(log, host) });
-  const recording = await liveCharts.record(options.inspect, input.directory, log);
-  const engine = createEngine({
-    host,
-    opening,
-    store,
-    clock,
-    ids: createIds(clock),
-    log,
-    options: engineOptions(options, isHeadless),
-    inspect: recording?.inspect,
-  });
-  const removeDirectory = openDirectories.add({ engine, store, host });
-  const tools = createPluginTools(options, { engine, clock, prefix: options.prefix, isHeadless }, log);
+  let config: Config | undefined;
+  let plugin: PluginHooks | undefined;
+  let isClosed = false;
+  /** What OpenCode told before the code was loaded. */
+  const missedEvents: Parameters<PluginHooks["event"]>[0][] = [];
 
-  const serve = async (): Promise<StatusServer | undefined> => {
-    try {
-      const { serveStatusApi } = await import("./services/http/status-api.ts");
-      const server = await serveStatusApi({
-        directories: openDirectories,
-        folder: dataFolder(),
-        env: process.env,
-        log,
-        clock,
-        version: manifest.version,
-        allowedOrigins: options.api.allowedOrigins,
-        reads: options.api.reads,
-        pages: liveCharts.pages,
-      });
-      if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
-      return server;
-    } catch (error) {
-      log.error("the status API cannot be loaded", { reason: errorMessage(error) });
-      return undefined;
-    }
+  const reportFailure = (error: unknown) => {
+    isClosed = true;
+    missedEvents.length = 0;
+    const message = `${SERVICE} cannot start: ${errorMessage(error)}`;
+    input.client.app.log({ body: { service: SERVICE, level: "error", message } }).catch(() => undefined);
+    input.client.tui.showToast({ body: { message, variant: "error" } }).catch(() => undefined);
   };
-  const statusApi = createDelayedServer(clock, serve);
-  // Not while the process may be ending: it would leave behind the files that say where its server is.
-  opening.whenProcessStays(statusApi.permit);
 
-  /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
-  const guarded =
-    <Args extends unknown[]>(fault: string, work: (...args: Args) => void, about?: (...args: Args) => object) =>
-    async (...args: Args): Promise<void> => {
-      try {
-        work(...args);
-      } catch (error) {
-        log.error(fault, { ...about?.(...args), reason: errorMessage(error) });
-      }
-    };
+  /** Returns the started plugin; undefined if it cannot be started, which a person is told once. */
+  const started = (): PluginHooks | undefined => {
+    if (plugin || isClosed) return plugin;
+    cancelTimer();
+    try {
+      plugin = loadPlugin().startPlugin({ input, given, opening, configuredAgents: () => config?.agent });
+      for (const missed of missedEvents.splice(0)) void plugin.event(missed);
+    } catch (error) {
+      reportFailure(error);
+    }
+    return plugin;
+  };
+  const cancelTimer = clock.after(LOAD_AFTER_MS, started);
 
   return {
-    // OpenCode reads this after the `config` hooks of all plugins, so that agents that others add have their tools too.
+    // OpenCode reads this with its first prompt: after the `config` hooks of all plugins, which may add agents.
     get tool() {
-      return afterReady(statusApi.ready, tools.all());
+      return started()?.tool ?? {};
     },
-    // Only here the agents are known without asking OpenCode.
-    config: async (config) => tools.setAgents(() => config.agent),
-    event: guarded(
-      "an event could not be handled",
-      ({ event }) => {
-        const hostEvent = readEvent(event as OpencodeEvent, clock.now());
-        if (hostEvent) engine.onHostEvent(hostEvent);
-      },
-      ({ event }) => ({ type: event.type }),
-    ),
-    "experimental.session.compacting": guarded(
-      "the tasks could not be added to a compaction",
-      ({ sessionID }, { context }) => {
-        const reminder = engine.reminderFor(sessionID);
-        if (reminder !== undefined) context.push(reminder);
-      },
-      ({ sessionID }) => ({ sessionID }),
-    ),
-    "experimental.chat.messages.transform": guarded(
-      "the messages of a model request could not be checked",
-      (_, { messages }) => engine.onModelRequest(messages),
-    ),
+    config: async (configured) => {
+      config = configured;
+    },
+    event: async (event) => {
+      if (plugin) await plugin.event(event);
+      else if (!isClosed) missedEvents.push(event);
+    },
+    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
+    "experimental.chat.messages.transform": async (...args) =>
+      started()?.["experimental.chat.messages.transform"](...args),
     dispose: async () => {
-      removeDirectory();
-      try {
-        engine.stop();
-        recording?.end();
-      } finally {
-        await statusApi.stop();
-      }
+      cancelTimer();
+      isClosed = true;
+      if (plugin) await plugin.dispose();
+      else opening.close();
     },
   };
 };
-
-const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
-  maxDepth: options.maxDepth,
-  staleAfter: options.staleAfter,
-  fork: options.fork,
-  attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
-  recovery: options.recovery,
-  retention: options.retention,
-  isHeadless,
-  notice: {
-    tools: toolNames(options.toolsets, options.prefix),
-    maxResultChars: options.notice.maxResultChars,
-    development: isDevelopment(),
-  },
-});
-
-/** Shows each error to a person too: what the store cannot write to disk is gone when OpenCode ends. */
-const withToasts = (log: Log, host: Host): Log => ({
-  ...log,
-  error: (message, extra) => {
-    log.error(message, extra);
-    void host.toast({ message, variant: "error" });
-  },
-});
 
 export default { id: SERVICE, server };

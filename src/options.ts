@@ -146,20 +146,48 @@ export const Options = z.strictObject({
 });
 export type Options = z.infer<typeof Options>;
 
-/**
- * Reads the plugin's options.
- * @param input The options object from `opencode.json`; undefined gives every option its default.
- * @throws Error that names each invalid option, what it must be, and the file to correct.
- */
-export const readOptions = (input: unknown): Options => {
-  const read = Options.safeParse(input ?? {});
-  if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path, message, code, ...issue }) => {
-    const keys = code === "unrecognized_keys" && "keys" in issue ? issue.keys.join(", ") : "";
-    const name = [...path, keys].filter((part) => part !== "").join(".");
-    return `option "${name}": ${code === "unrecognized_keys" ? "there is no such option" : message}`;
+/** The options that apply, and what was wrong with those that were given. */
+export interface OptionsRead {
+  options: Options;
+  /** A sentence for each given option that cannot be used, and was left out. */
+  problems: string[];
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** The options that an issue is about: several where an object has keys that it must not have. */
+const pathsOf = (issue: Issue): PropertyKey[][] =>
+  issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+
+const problemOf = (issue: Issue): string[] =>
+  pathsOf(issue).map((path) => {
+    if (path.length === 0) return "the options must be an object";
+    const isUnknown = issue.code === "unrecognized_keys";
+    return `option "${path.join(".")}": ${isUnknown ? "there is no such option" : `${issue.message}; the default is used`}`;
   });
-  throw new Error(
-    `opencode-taskchart is not loaded. In opencode.json, ${problems.join("; ")}. Known options: ${Object.keys(Options.shape).join(", ")}.`,
-  );
+
+/** Returns the options without the one at that path; a list is left out as a whole. */
+const without = (given: unknown, [key, ...rest]: PropertyKey[]): unknown => {
+  if (key === undefined || typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  const { [key]: value, ...others } = given as Record<PropertyKey, unknown>;
+  const left = without(value, rest);
+  return left === undefined ? others : { ...others, [key]: left };
 };
+
+/**
+ * Reads the plugin's options. One that is wrong gets its default, so that a slip of the pen costs one option, not the plugin.
+ * @param given The options object from `opencode.json`; undefined gives every option its default.
+ */
+export const readOptions = (given: unknown): OptionsRead => {
+  const read = Options.safeParse(given ?? {});
+  if (read.success) return { options: read.data, problems: [] };
+  const { issues } = read.error;
+  const usable = issues.flatMap(pathsOf).reduce(without, given);
+  return { options: Options.parse(usable ?? {}), problems: issues.flatMap(problemOf) };
+};
+
+/** Names what is wrong with the options, and where to correct it; undefined where nothing is. */
+export const optionsError = (problems: string[]): string | undefined =>
+  problems.length === 0
+    ? undefined
+    : `opencode-taskchart: in opencode.json, ${problems.join("; ")}. Known options: ${Object.keys(Options.shape).join(", ")}.`;

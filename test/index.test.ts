@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import plugin from "../src/index.ts";
+import entry from "../src/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "taskchart-index-"));
+const data = join(folder, "opencode-taskchart");
 
 beforeAll(() => {
   vi.stubEnv("XDG_DATA_HOME", folder);
@@ -15,213 +16,96 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What OpenCode answers, by method and path; to all else, an empty object. */
-type Answers = Record<string, unknown>;
+const getConfig = () => ({
+  baseUrl: "http://127.0.0.1:1",
+  fetch: async () => Response.json({}),
+  headers: new Headers(),
+});
 
-/** The plugin as OpenCode starts it, on a network where calls get these answers. */
-const start = (
-  options?: Record<string, unknown>,
-  { directory = "/project", answers = {} }: { directory?: string; answers?: Answers } = {},
-) => {
-  const requests: string[] = [];
-  const answer = async (request: Request) => {
-    const { pathname } = new URL(request.url);
-    requests.push(pathname);
-    return Response.json(answers[`${request.method} ${pathname}`] ?? {});
-  };
-  const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
+/** The plugin as OpenCode starts it. Every call that it makes is answered with an empty object. */
+const start = async (options?: Record<string, unknown>, internals: object | undefined = { getConfig }) => {
   const logged: unknown[] = [];
-  const log = async ({ body }: { body: unknown }) => logged.push(body);
-  const input = { client: { _client: { getConfig }, app: { log } }, directory };
-  return { hooks: plugin.server(input as never, options), requests, logged };
-};
-
-test("the factory awaits no call of the host, which would be a deadlock", async () => {
-  const { hooks, requests } = start();
-  const { dispose } = await hooks;
-  expect(requests).toEqual([]);
-  await dispose?.();
-});
-
-test("a wrong option refuses to load, with its name", async () => {
-  await expect(start({ maxDepth: 0 }).hooks).rejects.toThrow(/option "maxDepth"/);
-});
-
-test.each([
-  ["without properties", { type: "session.idle" }],
-  ["with a part that is none", { type: "message.part.updated", properties: { sessionID: "s", part: null } }],
-  ["with a message that is none", { type: "message.updated", properties: {} }],
-  ["that is none", {}],
-])("an event %s is logged, and never thrown", async (_, event) => {
-  const { hooks, logged } = start();
-  const { event: onEvent, dispose } = await hooks;
-  await onEvent?.({ event: event as never });
-  if ("type" in event) expect(logged).toContainEqual(expect.objectContaining({ level: "error" }));
-  await dispose?.();
-});
-
-test("subtask tools come with the configuration; an agent that cannot be read is left out, and said", async () => {
-  const { hooks, logged } = start({ toolsets: ["subtasks"] });
-  const started = await hooks;
-  const agent = { lead: { mode: "primary" }, odd: { mode: 7 } };
-  const configuration: Record<string, unknown> = { agent };
-  await started.config?.(configuration as never);
-  configuration.agent = { ...agent, latecomer: { mode: "subagent" } };
-  const names = ["create_subtask_explore", "create_subtask_general", "create_subtask_latecomer", "read_subtask"];
-  expect(Object.keys(started.tool ?? {}).sort()).toEqual(names);
-  expect(logged).toEqual([expect.objectContaining({ level: "error", extra: { agents: ["odd"] } })]);
-  await started.dispose?.();
-});
-
-test("without the toolset subtasks the configuration brings no tools", async () => {
-  const { hooks } = start({ toolsets: ["elisha"] });
-  const started = await hooks;
-  await started.config?.({ agent: { reviewer: { mode: "subagent" } } } as never);
-  expect(Object.keys(started.tool ?? {})).toEqual(["elisha_task", "elisha_task_output", "elisha_task_cancel"]);
-  await started.dispose?.();
-});
-
-test("a compaction without tasks is told nothing", async () => {
-  const { hooks } = start();
-  const { dispose, ...others } = await hooks;
-  const output = { context: [] };
-  await others["experimental.session.compacting"]?.({ sessionID: "ses_1" }, output);
-  expect(output.context).toEqual([]);
-  await dispose?.();
-});
-
-/** A plugin whose session has launched a task. */
-const withTask = async () => {
-  const { hooks } = start(undefined, {
-    answers: {
-      "GET /agent": [{ name: "general", mode: "subagent" }],
-      "GET /session/ses_1": { id: "ses_1", title: "a session" },
-      "POST /session": { id: "ses_task" },
-    },
-  });
-  const started = await hooks;
-  const context = {
-    sessionID: "ses_1",
-    messageID: "msg_1",
-    agent: "build",
-    directory: "/project",
-    abort: new AbortController().signal,
-    ask: async () => undefined,
+  const toasts: unknown[] = [];
+  const client = {
+    _client: internals,
+    app: { log: async ({ body }: { body: unknown }) => logged.push(body) },
+    tui: { showToast: async ({ body }: { body: unknown }) => toasts.push(body) },
   };
-  const args = { description: "count files", prompt: "Count.", agent: "general" };
-  await started.tool?.asyncagents_task?.execute(args, context as never);
-  return started;
+  const hooks = await entry.server({ client, directory: "/project" } as never, options);
+  return { hooks, logged, toasts };
 };
 
-test("a compaction is given the tasks of the session that is summed up, and of no other", async () => {
-  const { dispose, ...others } = await withTask();
-  const compacting = others["experimental.session.compacting"];
-  const output = { context: ["what another plugin gave"] };
-  await compacting?.({ sessionID: "ses_1" }, output);
-  expect(output.context).toEqual([
-    "what another plugin gave",
-    expect.stringContaining('- ses_task "count files" (general): running'),
-  ]);
-  const other = { context: [] };
-  await compacting?.({ sessionID: "ses_2" }, other);
-  expect(other.context).toEqual([]);
-  await dispose?.();
+const isLoaded = () => existsSync(join(data, "tasks.db"));
+
+test("a start loads nothing: the plugin is started by the first hook that needs it", async () => {
+  const { hooks } = await start();
+  await hooks.config?.({} as never);
+  await hooks.event?.({ event: { type: "server.connected" } as never });
+  expect(isLoaded()).toBe(false);
+  expect(Object.keys(hooks.tool ?? {})).toContain("asyncagents_task");
+  expect(isLoaded()).toBe(true);
+  await hooks.dispose?.();
+  rmSync(data, { recursive: true });
 });
 
-test("messages on their way to a model that are not as expected are logged, and never thrown", async () => {
-  const { hooks, logged } = start();
-  const { dispose, ...others } = await hooks;
-  await others["experimental.chat.messages.transform"]?.({}, { messages: null as never });
-  expect(logged).toContainEqual(expect.objectContaining({ level: "error" }));
-  await dispose?.();
-});
-
-test("nothing is written to the log of a host that has disposed of the plugin: it would start everything again", async () => {
-  const { hooks, logged } = start();
-  const { event, dispose } = await hooks;
-  const broken = { event: { type: "session.idle" } as never };
-  await event?.(broken);
-  expect(logged).toHaveLength(1);
-  await dispose?.();
-  await event?.(broken);
-  expect(logged).toHaveLength(1);
-});
-
-/** The status API is served two seconds after a start. */
-const SERVED = { timeout: 10_000 };
-
-test("a start does not wait for the status API, and one that is disposed of before never serves it", async () => {
-  const imported = vi.fn();
-  vi.doMock("../src/services/http/status-api.ts", () => {
-    imported();
-    return { serveStatusApi: async () => undefined };
-  });
+test("it is started a second later where nothing needed it", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
-    const short = await start({}, { directory: "/short" }).hooks;
-    await short.dispose?.();
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(imported).not.toHaveBeenCalled();
-    const { dispose } = await start({}, { directory: "/long" }).hooks;
-    expect(imported).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(2_000);
-    await vi.waitFor(() => expect(imported).toHaveBeenCalled());
-    await dispose?.();
+    const { hooks } = await start();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(isLoaded()).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isLoaded()).toBe(true);
+    await hooks.dispose?.();
   } finally {
     vi.useRealTimers();
-    vi.doUnmock("../src/services/http/status-api.ts");
+    rmSync(data, { recursive: true });
   }
 });
 
-const STARTS = "asyncagents-task › HTTP Status API Server › Server starts on plugin init";
-
-test(`${STARTS}: it is served before a tool call is processed`, async () => {
-  const { tool: tools, dispose } = await start({}, { directory: "/calling" }).hooks;
-  const announced = () => existsSync(join(folder, "opencode-taskchart", "server.json"));
-  expect(announced()).toBe(false);
-  await tools?.asyncagents_list?.execute({}, { sessionID: "ses_1" } as never);
-  expect(announced()).toBe(true);
-  await dispose?.();
-});
-
-test("a status API that cannot be loaded is logged, and everything else works", async () => {
-  vi.doMock("../src/services/http/status-api.ts", () => {
-    throw new Error("the file is missing");
-  });
+test("it is never started for a directory that was closed before", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
-    const { hooks, logged } = start({}, { directory: "/incomplete" });
-    const { dispose } = await hooks;
-    const fault = { level: "error", message: "the status API cannot be loaded" };
-    await vi.waitFor(() => expect(logged).toContainEqual(expect.objectContaining(fault)), SERVED);
-    await dispose?.();
+    const { hooks } = await start();
+    await hooks.dispose?.();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(hooks.tool).toEqual({});
+    expect(isLoaded()).toBe(false);
   } finally {
-    vi.doUnmock("../src/services/http/status-api.ts");
+    vi.useRealTimers();
   }
 });
 
-test("a directory that is opened again is announced once the process is known to go on, not before", async () => {
-  const data = join(folder, "opencode-taskchart");
-  const announced = () => [existsSync(join(data, "server.json")), readdirSync(join(data, "instances")).length];
-  const first = await start({}, { directory: "/quit" }).hooks;
-  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), SERVED);
-  await first.dispose?.();
-  const second = await start({}, { directory: "/quit" }).hooks;
-  expect(announced()).toEqual([false, 0]);
-  const properties = { sessionID: "ses_1", status: { type: "busy" } };
-  await second.event?.({ event: { type: "session.status", properties } as never });
-  await vi.waitFor(() => expect(announced()).toEqual([true, 1]), SERVED);
-  await second.dispose?.();
-  expect(announced()).toEqual([false, 0]);
+test("events that came before it was started are not lost", async () => {
+  const { hooks, logged } = await start();
+  // One that cannot be handled leaves a trace.
+  await hooks.event?.({ event: { type: "session.idle" } as never });
+  expect(logged).toEqual([]);
+  expect(Object.keys(hooks.tool ?? {})).toContain("asyncagents_task");
+  expect(logged).toEqual([expect.objectContaining({ message: "an event could not be handled" })]);
+  await hooks.dispose?.();
+  rmSync(data, { recursive: true });
 });
 
-test("the status server is stopped though the engine cannot be", async () => {
-  const { hooks } = start({}, { directory: "/stopping" });
-  const { dispose } = await hooks;
-  const files = () => readdirSync(join(folder, "opencode-taskchart"));
-  await vi.waitFor(() => expect(files()).toContain("server.json"), SERVED);
-  vi.spyOn(globalThis, "clearTimeout").mockImplementationOnce(() => {
-    throw new Error("kaboom");
-  });
-  await expect(dispose?.()).rejects.toThrow("kaboom");
-  expect(files()).not.toContain("server.json");
+test("the tools of subtasks follow the agents as they are when OpenCode reads the tools", async () => {
+  const { hooks } = await start({ toolsets: ["subtasks"] });
+  const configuration: Record<string, unknown> = { agent: {} };
+  await hooks.config?.(configuration as never);
+  configuration.agent = { latecomer: { mode: "subagent" } };
+  expect(Object.keys(hooks.tool ?? {})).toContain("create_subtask_latecomer");
+  await hooks.dispose?.();
+  rmSync(data, { recursive: true });
+});
+
+test("a start that fails is told once, and leaves OpenCode without the tools, but working", async () => {
+  const notOpencode = { getConfig: "not a function" };
+  const { hooks, logged, toasts } = await start({}, notOpencode);
+  expect(hooks.tool).toEqual({});
+  expect(hooks.tool).toEqual({});
+  await hooks.event?.({ event: { type: "session.idle" } as never });
+  await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+  const failure = { message: expect.stringMatching(/^opencode-taskchart cannot start: /) };
+  expect(logged).toEqual([expect.objectContaining(failure)]);
+  expect(toasts).toEqual([expect.objectContaining(failure)]);
+  await hooks.dispose?.();
 });

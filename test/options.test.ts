@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readOptions } from "../src/options.ts";
+import { optionsError, readOptions } from "../src/options.ts";
 
 test("without options every one has its default", () => {
   const fork = { maxToolResultChars: 1_500, maxTokens: 100_000 };
@@ -17,9 +17,10 @@ test("without options every one has its default", () => {
     retention: {},
     inspect: false,
   };
-  expect(readOptions(undefined)).toEqual(defaults);
-  expect(readOptions({})).toEqual(defaults);
-  expect(readOptions({ notice: {}, fork: {} })).toEqual(defaults);
+  const read = { options: defaults, problems: [] };
+  expect(readOptions(undefined)).toEqual(read);
+  expect(readOptions({})).toEqual(read);
+  expect(readOptions({ notice: {}, fork: {} })).toEqual(read);
 });
 
 test.each([
@@ -46,12 +47,33 @@ test.each([
   [{ api: { allowedOrigins: ["x.example"] } }, /must be an origin/],
   [{ api: { allowedOrigins: ["*"] } }, /must be an origin/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
-])("%j is a clear error that names the option", (given, message) => {
-  expect(() => readOptions(given)).toThrow(message);
-  expect(() => readOptions(given)).toThrow("opencode-taskchart is not loaded. In opencode.json, ");
+])("%j is a clear error that names the option, which gets its default", (given, message) => {
+  const { options, problems } = readOptions(given);
+  expect(options).toEqual(readOptions({}).options);
+  expect(optionsError(problems)).toMatch(message);
+  expect(optionsError(problems)).toMatch(/^opencode-taskchart: in opencode\.json, /);
 });
 
 test("origins are taken as browsers send them, those of extensions too", () => {
   const allowedOrigins = ["https://dash.example", "http://dash.example:8080", "chrome-extension://abcdef"];
-  expect(readOptions({ api: { allowedOrigins } }).api.allowedOrigins).toEqual(allowedOrigins);
+  expect(readOptions({ api: { allowedOrigins } }).options.api.allowedOrigins).toEqual(allowedOrigins);
+});
+
+test("a wrong option costs that option alone: those beside it stay as given", () => {
+  const { options } = readOptions({ maxDepth: 0, prefix: "agents", notice: { maxResultChars: 5, more: 1 }, fork: 7 });
+  expect(options).toMatchObject({ maxDepth: 3, prefix: "agents", notice: { maxResultChars: 5 } });
+  expect(options.fork).toEqual(readOptions({}).options.fork);
+});
+
+test.each([[["maxDepth"]], ["maxDepth"], [7]])(
+  "options that are %j instead of an object are an error, not a crash",
+  (given) => {
+    const { options, problems } = readOptions(given);
+    expect(options).toEqual(readOptions({}).options);
+    expect(optionsError(problems)).toContain("the options must be an object");
+  },
+);
+
+test("without a problem there is no error", () => {
+  expect(optionsError(readOptions({ maxDepth: 2 }).problems)).toBeUndefined();
 });

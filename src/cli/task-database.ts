@@ -14,7 +14,7 @@ const MAX_LISTED = 10;
 
 const load = async (): Promise<OpenDatabase> => {
   try {
-    return await loadSqlite({ readonly: true });
+    return loadSqlite({ readonly: true });
   } catch (error) {
     throw new CommandError(
       `This runtime has no SQLite (${errorMessage(error)}). Use Bun, or Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,

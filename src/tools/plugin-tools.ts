@@ -27,22 +27,17 @@ export const fixedTools = (toolsets: Toolset[], deps: ToolDeps): Record<string, 
   ...(toolsets.includes("elisha") ? elishaToolset(deps) : {}),
 });
 
-/** The tools of all toolsets that the options name. */
-export interface PluginTools {
-  /** Takes what gives the configured agents. It is called for each `all`: other plugins may add agents later. */
-  setAgents(agents: () => unknown): void;
-  /** The tools by name. Those of `subtasks` follow the agents; where they cannot be made, the others are there all the same. */
-  all(): Record<string, ToolDefinition>;
-}
-
-/** Creates the tools, as yet without configured agents. */
+/**
+ * Creates the tools of all toolsets that the options name. Returns a function that returns them by name: those of `subtasks`
+ * follow the configured agents, to which other plugins may add. Where they cannot be made, the others are there all the same.
+ */
 export const createPluginTools = (
   { toolsets, subtasks }: Pick<Options, "toolsets" | "subtasks">,
   deps: ToolDeps,
+  configuredAgents: () => unknown,
   log: Log,
-): PluginTools => {
+): (() => Record<string, ToolDefinition>) => {
   const fixed = fixedTools(toolsets, deps);
-  let configuredAgents: () => unknown = () => undefined;
 
   const subtaskTools = (): Record<string, ToolDefinition> => {
     try {
@@ -56,10 +51,5 @@ export const createPluginTools = (
     }
   };
 
-  return {
-    setAgents: (agents) => {
-      configuredAgents = agents;
-    },
-    all: () => (toolsets.includes("subtasks") ? { ...fixed, ...subtaskTools() } : fixed),
-  };
+  return () => (toolsets.includes("subtasks") ? { ...fixed, ...subtaskTools() } : fixed);
 };

@@ -15,7 +15,7 @@ import type { Store } from "../../src/services/store/store.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { FOLDER } from "../services/store/folder.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** The store of successive processes. */
 export interface Storage {

@@ -12,7 +12,7 @@ import { ownerOf } from "../services/store/owners.ts";
 import { createFaultyDisk } from "../services/store/resilient/faulty-database.ts";
 import { describeStore } from "./store-contract.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 const closedLater = <T extends Store>(store: T): T => {
   onTestFinished(() => store.close());
@@ -23,7 +23,7 @@ describe("the store that can have no file keeps the contract of a store", () => 
   describeStore(async () => {
     const inTheWay = join(temporaryFolder(), "file");
     writeFileSync(inTheWay, "");
-    const store = await openStore({ folder: join(inTheWay, "data"), owner: ownerOf("me"), log: createRecordingLog() });
+    const store = openStore({ folder: join(inTheWay, "data"), owner: ownerOf("me"), log: createRecordingLog() });
     return closedLater(store);
   });
 });
@@ -38,7 +38,7 @@ describe("the store in a file keeps the contract of a store", () => {
 
 describe("the resilient store keeps the contract of a store", () => {
   describeStore(async () =>
-    closedLater(await openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog() })),
+    closedLater(openStore({ folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog() })),
   );
 });
 
@@ -48,7 +48,7 @@ describe.each(["full", "busy", "other"] as const)("the resilient store on a disk
       const disk = createFaultyDisk(openDatabase);
       const clock = createVirtualClock();
       const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog(), clock };
-      const store = await openStore({ ...parts, load: async () => disk.open });
+      const store = openStore({ ...parts, load: () => disk.open });
       disk.failWrites(kind);
       return closedLater(store);
     },
@@ -62,7 +62,7 @@ describe("the resilient store on a disk that never answered", () => {
       const disk = createFaultyDisk(openDatabase);
       disk.failReads("other");
       const parts = { folder: temporaryFolder(), owner: ownerOf("me"), log: createRecordingLog() };
-      return closedLater(await openStore({ ...parts, load: async () => disk.open }));
+      return closedLater(openStore({ ...parts, load: () => disk.open }));
     },
     { writes: false },
   );

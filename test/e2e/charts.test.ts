@@ -69,7 +69,7 @@ const script = (word: string) => {
 
 /** Every task of this lab, as it was written down. */
 const journals = async (): Promise<Journal[]> => {
-  const file = openJournalReader(join(folder(), "tasks.db"), await loadSqlite({ readonly: true }));
+  const file = openJournalReader(join(folder(), "tasks.db"), loadSqlite({ readonly: true }));
   const all = file.newest(100).flatMap(({ id }) => file.journal(id) ?? []);
   file.close();
   return all;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
 
-const openDatabase = await loadSqlite({ readonly: true });
+const openDatabase = loadSqlite({ readonly: true });
 
 /** A task as the file has it, whichever process it belongs to. */
 export interface StoredTask {

@@ -9,7 +9,7 @@ import { FOLDER } from "../services/store/folder.ts";
 import { ownerOf } from "../services/store/owners.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** A database shared by simulated processes. */
 export interface Shared {

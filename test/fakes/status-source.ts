@@ -42,7 +42,7 @@ export interface FakeSource extends StatusSource {
   store: Store;
 }
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** A store in SQLite, as the plugin has it, but in memory. */
 const openMemory = (clock: Clock): Store => {

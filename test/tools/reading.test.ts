@@ -11,7 +11,7 @@ import { settled } from "../fakes/virtual-clock.ts";
 import { ownerOf } from "../services/store/owners.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** Notes each statement that runs on a database. */
 const watching = (database: Database, ran: string[]): Database => ({

@@ -1,7 +1,7 @@
 import type { Options } from "../../options.ts";
 import { createRecorder, createStatelyRecorder, type Recording } from "../inspection/recorders.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
+import type { Log } from "../platform/log.ts";
 import type { LivePage } from "./live.ts";
 
 /** The recording of a directory, and the path of the page that shows it. */
@@ -13,11 +13,8 @@ export interface LiveRecording extends Recording {
 export interface LiveCharts {
   /** The pages, each of which shows the directories that have it switched on. */
   pages: readonly LivePage[];
-  /**
-   * Starts to record a directory as its option `inspect` says. Returns undefined when the option is off, or when the
-   * recording cannot be started, which is logged.
-   */
-  record(option: Options["inspect"], directory: string, log: Log): Promise<LiveRecording | undefined>;
+  /** Starts to record a directory as its option `inspect` says. Returns undefined when the option is off. */
+  record(option: Options["inspect"], directory: string, log: Log): LiveRecording | undefined;
 }
 
 /** Creates the live view. `page` reads the HTML of a page that the build has made. */
@@ -40,15 +37,10 @@ export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") 
         frames: "https://stately.ai",
       },
     ],
-    record: async (option, directory, log) => {
-      try {
-        if (option === false) return undefined;
-        if (option === "stately") return { ...(await stately.record()), path: "/inspect/stately" };
-        return { ...recorder.record(directory), path: "/inspect" };
-      } catch (error) {
-        log.error("the live view cannot be started", { reason: errorMessage(error) });
-        return undefined;
-      }
+    record: (option, directory, log) => {
+      if (option === false) return undefined;
+      if (option === "stately") return { ...stately.record(log), path: "/inspect/stately" };
+      return { ...recorder.record(directory), path: "/inspect" };
     },
   };
 };

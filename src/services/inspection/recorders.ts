@@ -2,6 +2,7 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
 import { type InspectorMessage, type LiveSource, MAX_STEPS, type StatelyMessages } from "./protocol.ts";
 import { createStepLog } from "./step-log.ts";
@@ -53,8 +54,8 @@ export const createRecorder = (clock: Clock): Recorder => {
 /** Records the messages for Stately's inspector, of all directories for which that is switched on. */
 export interface StatelyRecorder extends LiveSource {
   since(number: number): StatelyMessages;
-  /** Starts to record the actors of a directory. Loads Stately's package on first use. */
-  record(): Promise<Recording>;
+  /** Starts to record the actors of a directory, and to load Stately's package: what happens meanwhile is recorded then. */
+  record(log: Log): Recording;
 }
 
 /**
@@ -105,17 +106,30 @@ export const createStatelyRecorder = (): StatelyRecorder => {
     isOn: () => recordings.size > 0,
     since: messages.since,
     onChange: listeners.add,
-    record: async () => {
-      const { createStatelyInspector } = await import("./stately-adapter.ts");
+    record: (log) => {
       /** One, and one more each time a supervisor threw and was replaced. */
       const supervisors = new Set<string>();
+      const record = (message: StatelyInspectionEvent) => {
+        if (!recordings.has(recording)) return;
+        if (message.type === "@xstate.actor") supervisors.add(message.rootId ?? message.sessionId);
+        messages.add(message);
+        listeners.notify();
+      };
+      let early: Parameters<Inspect>[0][] = [];
+      let inspect: Inspect = (event) => void early.push(event);
+      import("./stately-adapter.ts").then(
+        ({ createStatelyInspector }) => {
+          inspect = createStatelyInspector(record);
+          for (const event of early.splice(0)) inspect(event);
+        },
+        (error) => {
+          log.error("the live view cannot be started", { reason: errorMessage(error) });
+          early = [];
+          inspect = () => undefined;
+        },
+      );
       const recording: Recording = {
-        inspect: createStatelyInspector((message) => {
-          if (!recordings.has(recording)) return;
-          if (message.type === "@xstate.actor") supervisors.add(message.rootId ?? message.sessionId);
-          messages.add(message);
-          listeners.notify();
-        }),
+        inspect: (event) => inspect(event),
         end: () => {
           recordings.delete(recording);
           for (const supervisor of supervisors) messages.forgetActors(supervisor);

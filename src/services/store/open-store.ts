@@ -20,7 +20,7 @@ export interface StoreOptions {
   log: Log;
   clock?: Clock;
   /** Loads SQLite. Default: the runtime's; only tests need another. */
-  load?: () => Promise<OpenDatabase>;
+  load?: () => OpenDatabase;
 }
 
 /** The faults that do not pass while the process is alive. Opening is tried again after all others. */
@@ -28,22 +28,12 @@ const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly",
 
 /**
  * Opens the store in `tasks.db` of a folder. If that file cannot be used for a reason that does not pass, logs it and
- * keeps tasks in memory until the process ends. Rejects when the runtime has no SQLite; Bun and Node have one, and
- * OpenCode itself does not start without.
+ * keeps tasks in memory until the process ends.
+ * @throws Error when the runtime has no SQLite; Bun and Node have one, and OpenCode itself does not start without
  */
-export const openStore = async ({
-  folder,
-  owner,
-  log,
-  clock = systemClock,
-  load = loadSqlite,
-}: StoreOptions): Promise<Store> => {
+export const openStore = ({ folder, owner, log, clock = systemClock, load = loadSqlite }: StoreOptions): Store => {
   const path = join(folder, "tasks.db");
-  const openDatabase = await load().catch((cause: unknown) => {
-    const message = `opencode-taskchart cannot start: this runtime has no SQLite (${errorMessage(cause)}). Use Bun, or Node 22.13 or newer.`;
-    log.error(message);
-    throw new Error(message, { cause });
-  });
+  const openDatabase = loaded(load);
 
   const inMemory = ({ kind, message: reason }: DatabaseError): Store => {
     const message = "Tasks cannot be stored on disk. They are kept in memory, and are gone when OpenCode ends.";
@@ -58,6 +48,14 @@ export const openStore = async ({
   if ("kind" in connected && LASTING.has(connected.kind)) return inMemory(connected);
   const connection = "kind" in connected ? undefined : connected;
   return createResilientStore({ connector, connection, clock, log, path });
+};
+
+const loaded = (load: () => OpenDatabase): OpenDatabase => {
+  try {
+    return load();
+  } catch (cause) {
+    throw new Error(`this runtime has no SQLite (${errorMessage(cause)}). Use Bun, or Node 22.13 or newer.`, { cause });
+  }
 };
 
 const attempt = (connect: () => OpenFile): OpenFile | DatabaseError => {

@@ -10,7 +10,7 @@ import { type ScriptedTaskOptions, scriptTask } from "../../services/store/scrip
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
 import { opencodeTaskchart } from "../command-line.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** A folder with a task in it that is told and resumed, and the process that has it open. */
 const withTask = (id = "ses_counting", options: ScriptedTaskOptions = {}) => {

@@ -8,7 +8,7 @@ import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
-const openDatabase = await loadSqlite({ readonly: true });
+const openDatabase = loadSqlite({ readonly: true });
 
 let disk: Disk;
 let stage: Stage;

@@ -18,7 +18,7 @@ vi.mock("../../../src/services/inspection/stately-adapter.ts", async (original) 
 const log = { info: () => undefined, error: () => undefined };
 const start = async (option: boolean | "stately") => {
   const charts = createLiveCharts(systemClock, () => "");
-  const recording = await charts.record(option, "/project", log);
+  const recording = charts.record(option, "/project", log);
   createStage(recording ? { inspect: recording.inspect } : {});
   const given = vi.mocked(createActor).mock.calls.map(([, options]) => options as ActorOptions<AnyActorLogic>);
   return { charts, given };
@@ -46,6 +46,6 @@ test("on: XState gets an inspector, and only that page is on", async () => {
 test("stately: Stately's package is loaded", async () => {
   const { charts, given } = await start("stately");
   expect(given).toEqual([{ inspect: expect.any(Function) }]);
-  expect(loaded.stately).toBe(1);
+  await vi.waitFor(() => expect(loaded.stately).toBe(1));
   expect(charts.pages.map(({ source }) => source.isOn())).toEqual([false, true]);
 });

@@ -4,10 +4,13 @@ import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
 import { createStatelyRecorder } from "../../../src/services/inspection/recorders.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
 
 const recorded = async () => {
+  // Loaded before, the package is there as soon as a recording asks for it.
+  await import("../../../src/services/inspection/stately-adapter.ts");
   const stately = createStatelyRecorder();
-  const recording = await stately.record();
+  const recording = stately.record(createRecordingLog());
   const stage = createStage({ inspect: recording.inspect });
   // The package sends each message in a timer of 0 ms.
   const messages = async (after = 0) => {
@@ -93,7 +96,7 @@ test("once the directory is closed, nothing is kept", async () => {
 
 test("once one of two directories is closed, its actors are no longer introduced, and those of the other are", async () => {
   const { stately, recording, stage, messages } = await recorded();
-  const other = await stately.record();
+  const other = stately.record(createRecordingLog());
   const otherStage = createStage({ inspect: other.inspect });
   await stage.launch();
   await otherStage.launch();

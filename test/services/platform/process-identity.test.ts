@@ -26,7 +26,7 @@ test("processes of both runtimes begin one file at once and store at the same ti
   }
 
   const log = createRecordingLog();
-  const store = await openStore({ folder, owner: thisProcess("reader", "/project"), log });
+  const store = openStore({ folder, owner: thisProcess("reader", "/project"), log });
   onTestFinished(() => store.close());
   expect(store.list({})).toHaveLength(ids.length * (TASKS + 1));
   expect(store.list({}).filter(({ status }) => status === "completed")).toHaveLength(ids.length * TASKS);

@@ -15,7 +15,7 @@ const owner = thisProcess(id, "/project");
 let ahead = 0;
 const clock = { ...systemClock, now: () => Date.now() + ahead };
 
-const store = await openStore({ folder, owner, log, clock });
+const store = openStore({ folder, owner, log, clock });
 say(owner.machine);
 for await (const line of createInterface({ input: process.stdin })) {
   ahead += Number(line);

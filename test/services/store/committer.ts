@@ -13,7 +13,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const log = { info: () => undefined, error: () => undefined };
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-const store = await openStore({ folder, owner: thisProcess(id, "/project"), log });
+const store = openStore({ folder, owner: thisProcess(id, "/project"), log });
 say("open");
 await input.next();
 for (let index = 0; index < Number(tasks); index += 1) {

@@ -11,7 +11,7 @@ import { openResilient, readFile } from "./resilient/open-resilient.ts";
 import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 const ALL = { limit: 100, offset: 0 };
 
 const pageOf = (store: Store, filter: { search?: string; offset?: number; limit?: number } = {}) => {

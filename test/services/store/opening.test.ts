@@ -9,7 +9,7 @@ test("a file that is no database is set aside as it is, and never written over",
   const folder = temporaryFolder();
   writeFileSync(join(folder, "tasks.db"), "{ this was JSON once");
   const log = createRecordingLog();
-  const store = await openStore({ folder, owner: thisProcess("me", "/project"), log });
+  const store = openStore({ folder, owner: thisProcess("me", "/project"), log });
   store.close();
   const [aside = ""] = readdirSync(folder).filter((name) => name.includes("damaged"));
   expect(readFileSync(join(folder, aside), "utf8")).toBe("{ this was JSON once");

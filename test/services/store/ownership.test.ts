@@ -6,7 +6,7 @@ import { noProgress } from "../../../src/task.ts";
 import { noticePrompt, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 const NOBODY = { tasks: [], prompts: [], launches: [] };
 const all = () => true;
 

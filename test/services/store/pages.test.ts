@@ -16,7 +16,7 @@ import { openResilient, readFile } from "./resilient/open-resilient.ts";
 import { START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** Letters of several alphabets, in several cases and forms, and what SQL's patterns, or lines of text, give a meaning. */
 const letters = [

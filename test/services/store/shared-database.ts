@@ -11,7 +11,7 @@ import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
 import { START } from "./scripted-task.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** Creates a file shared by several simulated processes. `openAs` opens a store for a new one. */
 export const createSharedDatabase = (path = join(temporaryFolder(), "tasks.db")) => {

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { type Database, databaseError, type OpenDatabase, type Statement, type Value } from "./database.ts";
 
 /** The part that both runtimes' statements have in common. */
@@ -111,15 +112,18 @@ const openWith =
     }
   };
 
+const require = createRequire(import.meta.url);
+
 /**
- * Loads the runtime's SQLite: Bun's, or Node's (22.5 or newer). Rejects when it has none. With `readonly`, files are
- * neither created nor changed.
+ * Loads the runtime's SQLite: Bun's, or Node's (22.5 or newer). With `readonly`, files are neither created nor changed.
+ * @throws Error when the runtime has none
  */
-export const loadSqlite = async ({ readonly = false } = {}): Promise<OpenDatabase> => {
+export const loadSqlite = ({ readonly = false } = {}): OpenDatabase => {
+  // Each runtime knows only its own module, so neither can be imported by name.
   if (process.versions.bun) {
-    const { Database: BunDatabase } = await import("bun:sqlite");
+    const { Database: BunDatabase } = require("bun:sqlite") as typeof import("bun:sqlite");
     return openWith((path) => new BunDatabase(path, readonly ? { readonly } : { create: true, readwrite: true }));
   }
-  const { DatabaseSync } = await import("node:sqlite");
+  const { DatabaseSync } = require("node:sqlite") as typeof import("node:sqlite");
   return openWith((path) => new DatabaseSync(path, { readOnly: readonly }));
 };

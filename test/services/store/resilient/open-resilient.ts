@@ -11,7 +11,7 @@ import { ownerOf } from "../owners.ts";
 import { START } from "../scripted-task.ts";
 import { createFaultyDisk, type FaultyDisk } from "./faulty-database.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** A resilient store in its own folder, on a disk that can be made to fail. */
 export interface OpenedStore {
@@ -30,8 +30,8 @@ export const openResilient = async (
   const folder = given.folder ?? temporaryFolder();
   const log = createRecordingLog();
   const clock = given.clock ?? createVirtualClock(START);
-  const parts = { owner: ownerOf("me"), log, load: async () => disk.open, ...given, clock, folder };
-  const store = await openStore(parts);
+  const parts = { owner: ownerOf("me"), log, load: () => disk.open, ...given, clock, folder };
+  const store = openStore(parts);
   onTestFinished(() => store.close());
   return { store, folder, path: join(folder, "tasks.db"), disk, log, clock };
 };

@@ -14,7 +14,7 @@ import { noticePrompt, type ScriptedTask, START, scriptTask } from "../scripted-
 import { createFaultyDisk } from "./faulty-database.ts";
 import { type OpenedStore, openResilient, readFile } from "./open-resilient.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 /** Returns everything that a store has of some tasks. */
 const saysOf = (ids: string[]) => (store: Store) => ({

@@ -5,7 +5,7 @@ import { type Database, DatabaseError, databaseError } from "../../../../src/ser
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 const opened = (path: string): Database => {
   const database = openDatabase(path);

@@ -9,8 +9,8 @@ import { scriptTask } from "../scripted-task.ts";
 import { createSharedDatabase } from "../shared-database.ts";
 
 const KNOWN = migrations.length;
-const writable = await loadSqlite();
-const readonly = await loadSqlite({ readonly: true });
+const writable = loadSqlite();
+const readonly = loadSqlite({ readonly: true });
 
 const opened = (path: string): JournalReader => {
   const journals = openJournalReader(path, readonly);

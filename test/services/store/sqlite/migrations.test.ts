@@ -18,7 +18,7 @@ import { wholeTasks } from "../whole-tasks.ts";
 import versionSix from "./version-6.json" with { type: "json" };
 import versionSeven from "./version-7.json" with { type: "json" };
 
-const openDatabase = await loadSqlite();
+const openDatabase = loadSqlite();
 
 const given = <T>(value: T | null | undefined): T => {
   if (value === null || value === undefined) throw new Error("it is missing");

@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Hooks, PluginInput } from "@opencode-ai/plugin";
+import manifest from "../package.json" with { type: "json" };
+import { type Options, optionsError, readOptions } from "./options.ts";
+import type { EngineOptions } from "./services/engine/services.ts";
+import { createEngine } from "./services/engine.ts";
+import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
+import type { Host } from "./services/host/host.ts";
+import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
+import { createOpencodeHost } from "./services/host/opencode-host.ts";
+import { createDelayedServer } from "./services/http/delayed-server.ts";
+import { createLiveCharts } from "./services/http/live-charts.ts";
+import { createOpenDirectories } from "./services/http/open-directories.ts";
+import type { StatusServer } from "./services/http/server/status-server.ts";
+import { systemClock as clock } from "./services/platform/clock.ts";
+import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
+import { createIds } from "./services/platform/ids.ts";
+import { errorMessage, type Log } from "./services/platform/log.ts";
+import type { DirectoryOpening } from "./services/recovery/reopened-directories.ts";
+import { openStore } from "./services/store/open-store.ts";
+import { thisProcess } from "./services/store/ownership.ts";
+import { dataFolder } from "./services/store/sqlite/database-file.ts";
+import { shellCommand } from "./services/text/user-request.ts";
+import { afterReady } from "./tools/define-tool.ts";
+import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
+
+const SERVICE = "opencode-taskchart";
+
+/** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
+const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
+
+// One of each for the process: OpenCode starts the plugin once for each directory, and the status API shows them all.
+const openDirectories = createOpenDirectories();
+// A page is read only when somebody opens it.
+const liveCharts = createLiveCharts(clock, (name) => readFileSync(built(`${name}.html`), "utf8"));
+/** What the plugin is started with for one directory. */
+export interface PluginDeps {
+  input: PluginInput;
+  /** The options as they stand in `opencode.json`. */
+  given: unknown;
+  opening: DirectoryOpening;
+  /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
+  configuredAgents(): unknown;
+}
+
+/** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
+export type PluginHooks = Required<
+  Pick<Hooks, "tool" | "event" | "dispose" | "experimental.session.compacting" | "experimental.chat.messages.transform">
+>;
+
+/**
+ * Starts the plugin for one directory.
+ * @throws Error when the runtime has no SQLite
+ */
+export const startPlugin = ({ input, given, opening, configuredAgents }: PluginDeps): PluginHooks => {
+  const { options, problems } = readOptions(given);
+  const isHeadless = isOpencodeRun();
+
+  const host = createClosableHost(createOpencodeHost(input));
+  const log = createOpencodeLog(SERVICE, input.client, host);
+  const owner = thisProcess(randomUUID(), input.directory);
+  const visibleLog = withToasts(log, host);
+  const wrongOptions = optionsError(problems);
+  if (wrongOptions !== undefined) visibleLog.error(wrongOptions);
+  const store = openStore({ folder: dataFolder(), owner, log: visibleLog });
+  const recording = liveCharts.record(options.inspect, input.directory, log);
+  const engine = createEngine({
+    host,
+    opening,
+    store,
+    clock,
+    ids: createIds(clock),
+    log,
+    options: engineOptions(options, isHeadless),
+    inspect: recording?.inspect,
+  });
+  const removeDirectory = openDirectories.add({ engine, store, host });
+  const toolDeps = { engine, clock, prefix: options.prefix, isHeadless };
+  const tools = createPluginTools(options, toolDeps, configuredAgents, log);
+
+  const serve = async (): Promise<StatusServer | undefined> => {
+    try {
+      const { serveStatusApi } = await import("./services/http/status-api.ts");
+      const server = await serveStatusApi({
+        directories: openDirectories,
+        folder: dataFolder(),
+        env: process.env,
+        log,
+        clock,
+        version: manifest.version,
+        allowedOrigins: options.api.allowedOrigins,
+        reads: options.api.reads,
+        pages: liveCharts.pages,
+      });
+      if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
+      return server;
+    } catch (error) {
+      log.error("the status API cannot be loaded", { reason: errorMessage(error) });
+      return undefined;
+    }
+  };
+  const statusApi = createDelayedServer(clock, serve);
+  // Not while the process may be ending: it would leave behind the files that say where its server is.
+  opening.whenProcessStays(statusApi.permit);
+
+  /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
+  const guarded =
+    <Args extends unknown[]>(fault: string, work: (...args: Args) => void, about?: (...args: Args) => object) =>
+    async (...args: Args): Promise<void> => {
+      try {
+        work(...args);
+      } catch (error) {
+        log.error(fault, { ...about?.(...args), reason: errorMessage(error) });
+      }
+    };
+
+  return {
+    get tool() {
+      return afterReady(statusApi.ready, tools());
+    },
+    event: guarded(
+      "an event could not be handled",
+      ({ event }) => {
+        const hostEvent = readEvent(event as OpencodeEvent, clock.now());
+        if (hostEvent) engine.onHostEvent(hostEvent);
+      },
+      ({ event }) => ({ type: event.type }),
+    ),
+    "experimental.session.compacting": guarded(
+      "the tasks could not be added to a compaction",
+      ({ sessionID }, { context }) => {
+        const reminder = engine.reminderFor(sessionID);
+        if (reminder !== undefined) context.push(reminder);
+      },
+      ({ sessionID }) => ({ sessionID }),
+    ),
+    "experimental.chat.messages.transform": guarded(
+      "the messages of a model request could not be checked",
+      (_, { messages }) => engine.onModelRequest(messages),
+    ),
+    dispose: async () => {
+      removeDirectory();
+      try {
+        engine.stop();
+        recording?.end();
+      } finally {
+        await statusApi.stop();
+      }
+    },
+  };
+};
+
+const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
+  maxDepth: options.maxDepth,
+  staleAfter: options.staleAfter,
+  fork: options.fork,
+  attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
+  recovery: options.recovery,
+  retention: options.retention,
+  isHeadless,
+  notice: {
+    tools: toolNames(options.toolsets, options.prefix),
+    maxResultChars: options.notice.maxResultChars,
+    development: isDevelopment(),
+  },
+});
+
+/** Shows each error to a person too: an option that has no effect, or tasks that are gone when OpenCode ends. */
+const withToasts = (log: Log, host: Host): Log => ({
+  ...log,
+  error: (message, extra) => {
+    log.error(message, extra);
+    void host.toast({ message, variant: "error" });
+  },
+});
