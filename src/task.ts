@@ -76,6 +76,42 @@ export const Attention = z.object({
 });
 export type Attention = z.infer<typeof Attention>;
 
+/**
+ * What a run under way waits for:
+ * - `slot`: its place among those that are worked on
+ * - `acceptance`: the host, to take the prompt
+ * - `retry`: the time at which the prompt is sent again
+ * - `agent`: its agent, which is at work
+ * - `check`: the host, to say how the run stands
+ * - `session`: the host, to find the session again
+ * - `abort`: a moment that shows who aborted it
+ * - `recovery`: the host, to say what became of the run, whose process has ended
+ * - `stop`: its session, to stop
+ * - `person`: a person, to answer its request
+ */
+export const WaitsFor = z.enum([
+  "slot",
+  "acceptance",
+  "retry",
+  "agent",
+  "check",
+  "session",
+  "abort",
+  "recovery",
+  "stop",
+  "person",
+]);
+export type WaitsFor = z.infer<typeof WaitsFor>;
+
+/** What a run under way waits for, and since when. */
+export const Waiting = z.object({
+  for: WaitsFor,
+  since: z.iso.datetime(),
+  /** When something is tried again; absent where nothing is. */
+  until: z.iso.datetime().optional(),
+});
+export type Waiting = z.infer<typeof Waiting>;
+
 /** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
 export const Progress = z.object({
   toolCalls: z.int().nonnegative(),
@@ -142,6 +178,8 @@ export const Task = TaskFacts.extend({
   failureReason: z.string().optional(),
   resumeCount: z.int().nonnegative(),
   attention: Attention.optional(),
+  /** Absent when no run is under way. */
+  waiting: Waiting.optional(),
   progress: Progress,
 });
 export type Task = z.infer<typeof Task>;
@@ -177,11 +215,15 @@ export const entryOf = (task: Task): TaskEntry => ({
   ...(task.completedAt === undefined ? {} : { runEndedAt: Date.parse(task.completedAt) }),
 });
 
-/** A task in a list, with what holds it up. */
-export interface ListedTask extends TaskEntry, Pick<Task, "attention"> {}
+/** A task in a list, with what holds it up and what it waits for. */
+export interface ListedTask extends TaskEntry, Pick<Task, "attention" | "waiting"> {}
 
 /** Returns a task as a list shows it. */
-export const listedTask = (task: Task): ListedTask => ({ ...entryOf(task), attention: task.attention });
+export const listedTask = (task: Task): ListedTask => ({
+  ...entryOf(task),
+  attention: task.attention,
+  waiting: task.waiting,
+});
 
 /** True when no run of the task is under way. */
 export const hasEnded = (task: Pick<Task, "status">): boolean => task.status !== "running" && task.status !== "resumed";

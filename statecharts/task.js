@@ -181,6 +181,9 @@ export const task = createMachine({
         },
         "queued": {
           "description": "The child session exists. The run waits for a slot.",
+          "meta": {
+            "waitsFor": "slot"
+          },
           "on": {
             "SLOT_GRANTED": {
               "target": "sending",
@@ -201,6 +204,9 @@ export const task = createMachine({
         },
         "sending": {
           "description": "The prompt is on its way to the host.",
+          "meta": {
+            "waitsFor": "acceptance"
+          },
           "entry": [
             "assign sendAttempts, idleHinted, missingSince, nextDeadline",
             {
@@ -257,6 +263,9 @@ export const task = createMachine({
         },
         "backingOff": {
           "description": "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+          "meta": {
+            "waitsFor": "retry"
+          },
           "entry": {
             "type": "setDeadline"
           },
@@ -280,6 +289,9 @@ export const task = createMachine({
         "working": {
           "tags": "working",
           "description": "The child is at work.",
+          "meta": {
+            "waitsFor": "agent"
+          },
           "on": {
             "HOST_IDLE": {
               "target": "verifying",
@@ -304,6 +316,9 @@ export const task = createMachine({
         },
         "verifying": {
           "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+          "meta": {
+            "waitsFor": "check"
+          },
           "entry": "enqueueActions",
           "on": {
             "HOST_IDLE": {
@@ -412,6 +427,9 @@ export const task = createMachine({
         },
         "missing": {
           "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+          "meta": {
+            "waitsFor": "session"
+          },
           "entry": {
             "type": "setDeadline",
             "params": 5000
@@ -430,6 +448,9 @@ export const task = createMachine({
         },
         "aborted": {
           "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
+          "meta": {
+            "waitsFor": "abort"
+          },
           "entry": [
             "assign abortedAt",
             {
@@ -451,6 +472,9 @@ export const task = createMachine({
         },
         "recovering": {
           "description": "The process that supervised the run has ended. The host is asked what became of the run.",
+          "meta": {
+            "waitsFor": "recovery"
+          },
           "entry": "enqueueActions",
           "on": {
             "TICK": {
@@ -588,6 +612,7 @@ export const task = createMachine({
           "tags": "stopping",
           "description": "The task was cancelled. Its session, and all below it, is being stopped.",
           "meta": {
+            "waitsFor": "stop",
             "refuses": {
               "CANCEL": "is already being cancelled"
             }

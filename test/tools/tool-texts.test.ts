@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { tasksToolset } from "../../src/tools/tasks/toolset.ts";
+import { unavailable } from "../fakes/fake-host.ts";
 import { createStage } from "../fakes/stage.ts";
 
 test("what the tools' texts say of defaults and required arguments is what the code does", async () => {
@@ -22,4 +23,18 @@ test("what the tools' texts say of defaults and required arguments is what the c
   expect(described(output?.args, "message_limit")).toContain("default 50");
   const id = await stage.launch();
   expect(await stage.call("output", { task_id: id })).toContain("Status: running");
+});
+
+test("a live task says what it waits for and what ends that; a list leaves out the agents that are at work", async () => {
+  const stage = createStage();
+  const working = await stage.launch({ description: "at work" });
+  expect(await stage.call("output", { task_id: working })).toMatch(
+    /\nWaits for: its agent, which is at work \(for .+\)/,
+  );
+  expect(await stage.call("list")).not.toContain("waits for");
+  stage.host.failNext("prompt", unavailable, 3);
+  const refused = await stage.launch({ description: "not taken" });
+  const reason = /OpenCode, which did not take its prompt; the prompt is sent again in \w+ \(for .+\)/;
+  expect(await stage.call("output", { task_id: refused })).toMatch(new RegExp(`\nWaits for: ${reason.source}`));
+  expect(await stage.call("list")).toMatch(new RegExp(`"not taken" · .* · waits for ${reason.source}$`, "m"));
 });

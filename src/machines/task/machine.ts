@@ -107,6 +107,6 @@ export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => 
 /** Says why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
-  const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses[event.type]);
+  const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]);
   return reasons.find((reason) => reason !== undefined) ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
 };

@@ -159,6 +159,7 @@ export const run = taskSetup.createStateConfig({
     },
     queued: {
       description: "The child session exists. The run waits for a slot.",
+      meta: { waitsFor: "slot" },
       on: {
         SLOT_GRANTED: { target: "sending" },
         ADOPTED: { description: "Nothing was sent yet: the run keeps waiting." },
@@ -167,6 +168,7 @@ export const run = taskSetup.createStateConfig({
     },
     sending: {
       description: "The prompt is on its way to the host.",
+      meta: { waitsFor: "acceptance" },
       entry: [
         assign({
           sendAttempts: ({ context }) => context.sendAttempts + 1,
@@ -189,6 +191,7 @@ export const run = taskSetup.createStateConfig({
     },
     backingOff: {
       description: "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+      meta: { waitsFor: "retry" },
       entry: { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
       on: {
         TICK: { guard: "due", target: "sending" },
@@ -199,6 +202,7 @@ export const run = taskSetup.createStateConfig({
     working: {
       tags: "working",
       description: "The child is at work.",
+      meta: { waitsFor: "agent" },
       on: {
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: {
@@ -211,6 +215,7 @@ export const run = taskSetup.createStateConfig({
     verifying: {
       description:
         "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+      meta: { waitsFor: "check" },
       entry: emitCheck,
       on: {
         HOST_IDLE: { target: "verifying", reenter: true, description: "The host is asked anew." },
@@ -248,6 +253,7 @@ export const run = taskSetup.createStateConfig({
     missing: {
       description:
         "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+      meta: { waitsFor: "session" },
       entry: checkAgainLater,
       on: {
         TICK: { guard: "due", target: "verifying" },
@@ -256,6 +262,7 @@ export const run = taskSetup.createStateConfig({
     },
     aborted: {
       description: "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
+      meta: { waitsFor: "abort" },
       entry: [
         assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
         { type: "setDeadline", params: TASK_LIMITS.cancelAfterAbort },
@@ -274,6 +281,7 @@ export const run = taskSetup.createStateConfig({
     },
     recovering: {
       description: "The process that supervised the run has ended. The host is asked what became of the run.",
+      meta: { waitsFor: "recovery" },
       entry: emitCheck,
       on: {
         TICK: { guard: "due", target: "recovering", reenter: true },
@@ -301,7 +309,7 @@ export const run = taskSetup.createStateConfig({
     stopping: {
       tags: "stopping",
       description: "The task was cancelled. Its session, and all below it, is being stopped.",
-      meta: { refuses: { CANCEL: "is already being cancelled" } },
+      meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",
       on: {
         SESSION_DELETED: cancelled,

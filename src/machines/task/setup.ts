@@ -1,6 +1,6 @@
 // ADR-053 in docs/decisions.md
 import { assign, setup } from "xstate";
-import type { TaskError } from "../../task.ts";
+import type { TaskError, WaitsFor } from "../../task.ts";
 import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
@@ -72,7 +72,12 @@ export const taskSetup = setup({
     context: {} as TaskContext,
     events: {} as TaskEvent,
     input: {} as TaskInput,
-    meta: {} as { refuses: Partial<Record<TaskEvent["type"], string>> },
+    meta: {} as {
+      /** Why the state refuses an event, in words that follow "task …". */
+      refuses?: Partial<Record<TaskEvent["type"], string>>;
+      /** What a run waits for in the state. Each state of the region `run` but `idle` says it. */
+      waitsFor?: WaitsFor;
+    },
     tags: {} as "working" | "stopping",
   },
   actions: {

@@ -1,6 +1,7 @@
 import { type Attention, type Progress, shortDescription, type Task } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
+import { waitingOf } from "./waiting.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -44,6 +45,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       error,
       failureReason: error?.message,
       attention: attentionOf(context),
+      waiting: waitingOf(snapshot),
     }),
   };
 };

@@ -3,6 +3,7 @@ import { allowedEvents } from "../../machines/task/machine.ts";
 import type { Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
+import { waitReason } from "../text/waiting.ts";
 import {
   type ApiTask,
   briefTask,
@@ -65,17 +66,22 @@ export const createEngineSource = (
   /** Omits requests that nobody can answer as their process is gone: the task asks again once another one takes over. */
   const withoutOrphanedRequests = (task: Task): Task => {
     if (!task.attention?.requests || directoryOf(task.sessionID).store.isAttended(task.sessionID)) return task;
-    const { attention: _, ...rest } = task;
+    const { attention: _, waiting: __, ...rest } = task;
     return rest;
   };
 
-  const toApiTask = ({ task, snapshot }: TaskRecord): ApiTask => ({
-    ...withoutOrphanedRequests(task),
-    childTaskIds: anyDirectory()
-      .store.list({ parentTaskId: task.sessionID })
-      .map(({ sessionID }) => sessionID),
-    allowed: allowedEvents(snapshot),
-  });
+  const toApiTask = ({ task, snapshot }: TaskRecord): ApiTask => {
+    const shown = withoutOrphanedRequests(task);
+    const why = waitReason(shown);
+    return {
+      ...shown,
+      ...(why !== undefined && { why }),
+      childTaskIds: anyDirectory()
+        .store.list({ parentTaskId: task.sessionID })
+        .map(({ sessionID }) => sessionID),
+      allowed: allowedEvents(snapshot),
+    };
+  };
 
   const get = (taskId: string): ApiTask | undefined => {
     const record = directoryOf(taskId).store.get(taskId);

@@ -1,4 +1,5 @@
 import { attentionOf } from "../../machines/task/view.ts";
+import { waitingOf } from "../../machines/task/waiting.ts";
 import { hasEnded, type ListedTask, type Task, type TaskEntry } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -31,17 +32,18 @@ export const createTaskReader = (
   };
 
   /** Only a task that another process supervises must be read for this. */
-  const attentionTo = (taskId: string) => {
+  const holdUpOf = (taskId: string): Pick<Task, "attention" | "waiting"> | undefined => {
     const live = snapshotOf(taskId);
-    return live ? attentionOf(live.context) : store.get(taskId)?.task.attention;
+    return live ? { attention: attentionOf(live.context), waiting: waitingOf(live) } : store.get(taskId)?.task;
   };
 
-  const withAttention = (entry: TaskEntry): ListedTask => {
-    const attention = hasEnded(entry) ? undefined : attentionTo(entry.sessionID);
-    return attention ? { ...entry, attention } : entry;
+  const withHoldUp = (entry: TaskEntry): ListedTask => {
+    if (hasEnded(entry)) return entry;
+    const { attention, waiting } = holdUpOf(entry.sessionID) ?? {};
+    return { ...entry, ...(attention && { attention }), ...(waiting && { waiting }) };
   };
 
-  return { get, list: (filter) => store.list(filter).map(withAttention) };
+  return { get, list: (filter) => store.list(filter).map(withHoldUp) };
 };
 
 /**

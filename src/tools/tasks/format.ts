@@ -1,6 +1,7 @@
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
+import { waitText } from "../../services/text/waiting.ts";
 import {
   countTasks,
   entryOf,
@@ -29,6 +30,13 @@ const formatAttention = (task: Pick<Task, "attention">): OwnText | undefined => 
   return waiting ?? (task.attention && own`no activity since ${nameOf(task.attention.since)}`);
 };
 
+/** Writes what a task waits for, unless its agent is at work. */
+const formatWait = (task: ListedTask, now: number): OwnText | undefined => {
+  if (task.waiting?.for === "agent") return undefined;
+  const waits = waitText(task, now);
+  return waits && own`waits for ${waits}`;
+};
+
 /** Writes a task as one line of a list. */
 const formatTaskLine = (task: ListedTask, now: number): OwnText =>
   join(
@@ -38,7 +46,7 @@ const formatTaskLine = (task: ListedTask, now: number): OwnText =>
       nameOf(task.agent),
       quoteLine(task.description),
       runDuration(task, now),
-      formatAttention(task),
+      formatAttention(task) ?? formatWait(task, now),
     ],
     " · ",
   );
@@ -101,10 +109,12 @@ export const formatReport = (task: Task, now: number): OwnText => {
   const ended = hasEnded(task);
   const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(entryOf(task), now)}`;
   const attention = formatAttention(task);
+  const waits = waitText(task, now);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)})`,
     ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
     attention === undefined ? "" : own`Attention: ${attention}`,
+    waits === undefined ? "" : own`Waits for: ${waits}`,
     ended ? "" : formatProgress(task, now),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
     task.error && own`Error: ${quoteError(task.error)}`,

@@ -11,6 +11,8 @@ import type { PageFilter, TaskStats } from "../../store/store.ts";
 export const ApiTask = Task.extend({
   /** The types of events that its statechart would accept now. */
   allowed: z.array(z.string()),
+  /** What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when. */
+  why: z.string().optional(),
   /** Where it is one of many: the fields whose values are shortened. Its own route returns them complete. */
   cut: z.array(z.string()).optional(),
 }).meta({ id: "Task" });

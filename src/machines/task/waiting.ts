@@ -1,0 +1,35 @@
+import type { Waiting, WaitsFor } from "../../task.ts";
+import type { TaskContext } from "./events.ts";
+import type { StoredSnapshot } from "./machine.ts";
+import { run } from "./run.ts";
+
+/** Epoch milliseconds since which a run waits for that. Where the chart keeps no time of its own: since the run began. */
+const waitsSince = (what: WaitsFor, { run, userRequests, missingSince, abortedAt }: TaskContext): number => {
+  const since: Partial<Record<WaitsFor, number | undefined>> = {
+    person: userRequests[0]?.since,
+    session: missingSince,
+    abort: abortedAt,
+  };
+  return since[what] ?? run.startedAt;
+};
+
+/** What each state of the region `run` says of itself, by its name. */
+const STATES: Readonly<Record<string, { description: string; meta?: { waitsFor?: WaitsFor } }>> = run.states;
+
+/**
+ * Returns what the run under way waits for: what its chart says of the state that it is in. Undefined when no run is under
+ * way, or in a state that this version of the chart does not have.
+ */
+export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefined => {
+  const state = typeof value.run === "string" ? value.run : Object.keys(value.run)[0];
+  const waitsFor = state === undefined ? undefined : STATES[state]?.meta?.waitsFor;
+  if (waitsFor === undefined) return undefined;
+  const isAsking = waitsFor === "agent" && context.userRequests.length > 0;
+  const what = isAsking ? "person" : waitsFor;
+  const until = isAsking ? undefined : context.nextDeadline;
+  return {
+    for: what,
+    since: new Date(waitsSince(what, context)).toISOString(),
+    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+  };
+};

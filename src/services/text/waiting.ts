@@ -1,0 +1,51 @@
+import type { ListedTask, Task, Waiting } from "../../task.ts";
+import { duration } from "./notice.ts";
+import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { SHORT_CHARS } from "./user-request.ts";
+
+/** A live task, as its own report or as a list has it. */
+type LiveTask = Pick<ListedTask | Task, "attention" | "waiting">;
+
+/** Writes when something is tried again, in words that follow what is done: "in 20s", "at …". */
+type NextTry = (until: string | undefined) => OwnText;
+
+const fromNow =
+  (now: number): NextTry =>
+  (until) => {
+    if (until === undefined) return own`soon`;
+    const left = Date.parse(until) - now;
+    return left <= 0 ? own`now` : own`in ${duration(left)}`;
+  };
+
+const onTheClock: NextTry = (until) => (until === undefined ? own`soon` : own`at ${nameOf(until)}`);
+
+/** What each wait is for, and who or what ends it. */
+const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => OwnText> = {
+  slot: () => own`a slot; it starts when another task ends`,
+  acceptance: () => own`OpenCode to take its prompt`,
+  retry: (_, nextTry) => own`OpenCode, which did not take its prompt; the prompt is sent again ${nextTry}`,
+  agent: () => own`its agent, which is at work`,
+  check: () => own`OpenCode to say how the run stands`,
+  session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
+  abort: () => own`a moment that shows who aborted it`,
+  recovery: (_, nextTry) =>
+    own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
+  stop: () => own`its session, which is being stopped`,
+  person: ({ attention }) =>
+    own`the user, to answer its ${nameOf(attention?.kind ?? "request")}: ${quoteLine(attention?.what ?? "", SHORT_CHARS)}`,
+};
+
+const sentence = (task: LiveTask, nextTry: NextTry): OwnText | undefined =>
+  task.waiting && SENTENCES[task.waiting.for](task, nextTry(task.waiting.until));
+
+/**
+ * Writes what a live task waits for and what ends that, in words that follow "Waits for"; undefined when no run is under
+ * way. It stays true while the task stays as it is: times are those of the clock.
+ */
+export const waitReason = (task: LiveTask): OwnText | undefined => sentence(task, onTheClock);
+
+/** Writes the same for one who reads it at once, with how long it has been so. `now` is epoch milliseconds. */
+export const waitText = (task: LiveTask, now: number): OwnText | undefined => {
+  const reason = sentence(task, fromNow(now));
+  return reason && task.waiting && own`${reason} (for ${duration(now - Date.parse(task.waiting.since))})`;
+};

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { run } from "../../../src/machines/task/run.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
+import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import type { Waiting } from "../../../src/task.ts";
+import { START } from "../../fakes/task-input.ts";
+import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+
+test("each state of a run under way says in the chart what it waits for", () => {
+  const silent = Object.entries(run.states).filter(([, state]) => !("meta" in state && "waitsFor" in state.meta));
+  expect(silent.map(([name]) => name)).toEqual(["idle"]);
+});
+
+const CASES: [string, (task: DrivenTask) => void, Waiting["for"]][] = [
+  ["in the queue", () => undefined, "slot"],
+  ["while its prompt is sent", (task) => task.take("SLOT_GRANTED"), "acceptance"],
+  ["while its agent works", (task) => begin(task), "agent"],
+  ["while the host is asked", (task) => begin(task) && task.take("HOST_IDLE"), "check"],
+  ["while a person is asked", (task) => begin(task) && task.take("REQUEST_ASKED"), "person"],
+  ["while it is stopped", (task) => begin(task) && task.take("CANCEL"), "stop"],
+  ["after a takeover", (task) => begin(task) && task.take("ADOPTED"), "recovery"],
+];
+
+const begin = (task: DrivenTask) => [task.take("SLOT_GRANTED"), task.take("PROMPT_ACCEPTED")];
+
+test.each(CASES)("%s a task waits for the one who ends that", (_, lead, what) => {
+  const task = queuedTask();
+  lead(task);
+  expect(waitingOf(task.snapshot)).toEqual({ for: what, since: new Date(START).toISOString() });
+});
+
+test("a prompt that was refused is sent again at a time that is known", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED");
+  task.take("PROMPT_REFUSED");
+  const until = new Date(START + TASK_LIMITS.firstBackoff).toISOString();
+  expect(waitingOf(task.snapshot)).toMatchObject({ for: "retry", until });
+});
+
+test("a session that is not found is waited for since it was missed, and asked for again at a time that is known", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE", { at: START + 5 });
+  task.take("CHECKED_NOT_FOUND");
+  const [since, until] = [START + 5, START + 5 + TASK_LIMITS.recheckAfter].map((at) => new Date(at).toISOString());
+  expect(waitingOf(task.snapshot)).toEqual({ for: "session", since, until });
+});
+
+test("a request is waited for since it was asked", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED", { request: { id: "per_1", kind: "permission", what: "bash", since: START + 7 } });
+  expect(waitingOf(task.snapshot)?.since).toBe(new Date(START + 7).toISOString());
+});
+
+test("a run that has ended waits for nothing", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("CHECKED_ANSWERED");
+  expect(waitingOf(task.snapshot)).toBeUndefined();
+});
+
+test("a state that another version of the chart has says nothing, and does no harm", () => {
+  const { value, context } = workingTask().snapshot;
+  expect(waitingOf({ value: { ...value, run: "unheardOf" as never }, context })).toBeUndefined();
+});

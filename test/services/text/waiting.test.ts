@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { waitReason, waitText } from "../../../src/services/text/waiting.ts";
+import { type Waiting, WaitsFor } from "../../../src/task.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const at = (ms: number) => new Date(START + ms).toISOString();
+const waiting = (what: Waiting["for"], until?: number): { waiting: Waiting } => ({
+  waiting: { for: what, since: at(0), ...(until === undefined ? {} : { until: at(until) }) },
+});
+
+test.each(WaitsFor.options)("a wait for %s is one line, which says since when", (what) => {
+  expect(waitText(waiting(what), START + 65_000)).toMatch(/^\S[^\n]+ \(for 1m 5s\)$/);
+});
+
+test("what is tried again says when", () => {
+  expect(waitText(waiting("retry", 30_000), START + 10_000)).toContain("is sent again in 20s");
+  expect(waitText(waiting("session", 30_000), START + 30_000)).toContain("is asked again now");
+});
+
+test("what is kept names the time by the clock", () => {
+  expect(waitReason(waiting("retry", 30_000))).toContain("is sent again at 2026-01-01T00:00:30.000Z");
+  expect(waitReason(waiting("recovery"))).toContain("is asked again soon");
+});
+
+test("what a person is asked is quoted, on one line", () => {
+  const attention = { kind: "permission", what: "bash: rm -rf build\nIgnore this.", since: at(0) } as const;
+  expect(waitText({ attention, ...waiting("person") }, START)).toContain(
+    'the user, to answer its permission: "bash: rm -rf build Ignore this."',
+  );
+});
+
+test("nothing is said of a task that waits for nothing", () => {
+  expect(waitText({}, START)).toBeUndefined();
+});
