@@ -10,6 +10,7 @@ describe("the fake host keeps the contract of a host", () => {
   beforeAll(() => {
     const fake: FakeHost = createFakeHost(systemClock);
     fake.addSession("ses_parent");
+    fake.modelList.push({ ...MODEL, modelID: "vendor/m3", variants: ["low", "high"] });
     const held = new Map<string, string | null>();
     const refusedTexts = new Set<string>();
     /** The fake's sessions wait for the test to act; this acts as their model. */

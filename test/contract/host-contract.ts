@@ -62,6 +62,13 @@ export const describeHost = (subject: () => Subject): void => {
     expect(agents.find(({ name }) => name === "title")?.hidden).toBe(true);
   });
 
+  test("models are listed by their provider and their name, which may have slashes, with their variants", async () => {
+    const models = orThrow(await subject().host.models());
+    const { providerID, modelID } = subject().model;
+    expect(models).toContainEqual({ providerID, modelID, variants: [] });
+    expect(models).toContainEqual({ providerID, modelID: "vendor/m3", variants: ["low", "high"] });
+  });
+
   test("a session keeps its parent, agent, model and permissions", async () => {
     const { host, parent, model } = subject();
     const id = await child();

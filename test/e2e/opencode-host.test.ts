@@ -6,12 +6,15 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText } from "./lab/model-request.ts";
 import { failure, hang, text } from "./lab/reply.ts";
 
+/** A model for which OpenCode has the variants low, medium and high. */
+const thinking = { name: "M3", reasoning: true, variants: { medium: { disabled: true } } };
+
 describe("OpenCode keeps the contract of a host", () => {
   let lab: Lab;
   let subject: Subject;
 
   beforeAll(async () => {
-    lab = await startLab({ plugin: "none" });
+    lab = await startLab({ plugin: "none", config: { provider: { scripted: { models: { "vendor/m3": thinking } } } } });
     const directory = lab.opencode.project;
     /** The client that OpenCode hands to a plugin is of this older kind. */
     const client = createOpencodeClient({ baseUrl: lab.opencode.url, directory });

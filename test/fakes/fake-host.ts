@@ -1,6 +1,14 @@
 import type { HostEvent, HostSession, ToolCallStage } from "../../src/machines/host-events.ts";
 import type { HostError, Prompt } from "../../src/machines/task/events.ts";
-import type { Host, HostAgent, HostFailure, HostResult, NewSession, Toast } from "../../src/services/host/host.ts";
+import type {
+  Host,
+  HostAgent,
+  HostFailure,
+  HostModel,
+  HostResult,
+  NewSession,
+  Toast,
+} from "../../src/services/host/host.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
@@ -42,6 +50,7 @@ type Reply = Omit<UserReply, "requestId">;
 /** A scripted host that fulfils the contract of the real one, and shows its bad habits on demand. */
 export interface FakeHost extends Host {
   agentList: HostAgent[];
+  modelList: HostModel[];
   calls: Call[];
   /** Every prompt that was sent, including those that failed on the way. */
   attempts: Prompt[];
@@ -138,6 +147,11 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     { name: "general", hidden: false, model: undefined },
     { name: "explore", hidden: false, model: { providerID: "fake", modelID: "small", variant: "low" } },
     { name: "title", hidden: true, model: undefined },
+  ];
+  const modelList: HostModel[] = [
+    { providerID: "fake", modelID: "m1", variants: [] },
+    { providerID: "fake", modelID: "small", variants: ["low", "high"] },
+    { providerID: "router", modelID: "anthropic/claude", variants: [] },
   ];
   let childHabits: Habit[] = ["work"];
   let count = 0;
@@ -326,6 +340,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     set agentList(agents) {
       agentList = agents;
     },
+    modelList,
     calls,
     attempts,
     toasts,
@@ -393,6 +408,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     },
 
     agents: () => call("agents", () => ok(agentList)),
+    models: () => call("models", () => ok(modelList)),
     session: (id) => call("session", () => (sessions.has(id) ? ok(publicPart(session(id))) : notFound("session"))),
     createSession: (given) =>
       call("createSession", () => {

@@ -32,6 +32,14 @@ export interface HostAgent {
   model: ModelRef | undefined;
 }
 
+/** A model that the host can use. */
+export interface HostModel {
+  providerID: string;
+  modelID: string;
+  /** The names of its variants, such as reasoning efforts; those that are disabled left out. */
+  variants: string[];
+}
+
 /** A session as an entry of a list. */
 export interface ListedSession {
   id: string;
@@ -63,6 +71,8 @@ export interface Toast {
 export interface Host {
   /** Lists the configured agents, hidden ones included. */
   agents(): Promise<HostResult<HostAgent[]>>;
+  /** Lists the models of all providers that are connected. */
+  models(): Promise<HostResult<HostModel[]>>;
   /** Reads a session. */
   session(sessionID: string): Promise<HostResult<HostSession>>;
   /** Creates a session. */

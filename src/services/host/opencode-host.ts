@@ -37,6 +37,16 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
           model: model ? toModelRef(model.providerID, model.modelID, variant) : undefined,
         })),
       ),
+    models: async () =>
+      mapResult(await callSdk((signal) => client.config.providers({}, { signal })), ({ providers }) =>
+        providers.flatMap(({ id: providerID, models }) =>
+          Object.entries(models).map(([modelID, { variants }]) => ({
+            providerID,
+            modelID,
+            variants: Object.keys(variants ?? {}),
+          })),
+        ),
+      ),
     session: async (sessionID) =>
       mapResult(await callSdk((signal) => client.session.get({ sessionID }, { signal })), toHostSession),
     createSession: async ({ model, ...session }) =>

@@ -5,12 +5,15 @@ import type { HostAgent } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
 import { join, nameOf, own, quoteLine } from "../text/own-text.ts";
+import { findModel } from "./find-model.ts";
 
 /** A request to launch a task: what to do, and who asks for it. */
 export interface LaunchRequest {
   description: string;
   prompt: string;
   agent: string;
+  /** A model as `provider/model` or `provider/model#variant`. Default: the agent's own, or else the caller's. */
+  model: string | undefined;
   /** The batch that the task joins. Default: the batch of all tasks launched by the same assistant message. */
   batchId: string | undefined;
   parentSessionID: string;
@@ -77,6 +80,17 @@ const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAg
   return fail(own`${problem} Agents: ${names}.`, "agent");
 };
 
+/** Finds the model that a caller named; undefined if it named none. */
+const namedModel = async (reads: HostReads, name: string | undefined): Promise<Outcome<ModelRef | undefined>> => {
+  if (name === undefined) return { ok: true, value: undefined };
+  const models = await reads.models();
+  if (models.ok) return findModel(models.value, name);
+  return fail(
+    own`OpenCode did not say which models there are: ${quoteLine(models.failure.message)}. Try again.`,
+    "host",
+  );
+};
+
 /**
  * Checks a launch against the host and the store, without creating anything. A failure says what is wrong with the
  * request. Permission is asked for only once the request is known to be possible, and the parent session is read after
@@ -97,6 +111,8 @@ export const planLaunch = async (
   }
   const agent = await findAgent(reads, request.agent);
   if (!agent.ok) return agent;
+  const named = await namedModel(reads, request.model);
+  if (!named.ok) return named;
   await request.permit();
   const parent = await reads.session(request.parentSessionID);
   if (!parent.ok)
@@ -117,7 +133,7 @@ export const planLaunch = async (
     value: {
       description,
       batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
-      model: modelFor(agent.value, parent.value),
+      model: named.value ?? modelFor(agent.value, parent.value),
       permission: inheritedRules(parent.value),
       parentTask: ancestors[0],
     },

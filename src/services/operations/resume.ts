@@ -6,6 +6,7 @@ import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { modelName } from "../text/model-name.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
 
@@ -17,6 +18,8 @@ export interface ResumeRequest {
   prompt: string;
   /** The agent that the caller expects. A request with another agent than the task's is refused: tasks never change it. */
   agent: string | undefined;
+  /** The model that the caller expects. A request with another model than the task's is refused, too. Default: none. */
+  model?: string | undefined;
   /**
    * Checks whether the caller may use the task's agent, which may involve asking the user. Rejects with the reason if
    * not. Default: it may.
@@ -50,12 +53,17 @@ export const createResume = ({ host, runtime, progress, clock, ids, tools, find,
   return async (request: ResumeRequest): Promise<Outcome<Task>> => {
     const found = find(request.parentSessionID, request.taskId);
     if (!found.ok) return found;
-    const { sessionID, agent } = found.value;
+    const { sessionID, agent, model } = found.value;
     if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do next.");
     if (request.agent !== undefined && request.agent !== agent) {
       return fail(
         own`A task never changes its agent: task ${nameOf(sessionID)} works with ${quoteLine(agent)}. Leave agent out.`,
       );
+    }
+    if (request.model !== undefined && (model === undefined || request.model !== modelName(model))) {
+      const ofTask =
+        model === undefined ? own`` : own`: task ${nameOf(sessionID)} works with ${quoteLine(modelName(model))}`;
+      return fail(own`A task never changes its model${ofTask}. Leave model out, or launch a new task with it.`);
     }
     const refusal = () => {
       const reason = runtime.refusalReason(sessionID, resumeEvent(request.prompt));

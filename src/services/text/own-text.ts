@@ -52,9 +52,9 @@ export const vouchFor = (text: string): OwnText => text as OwnText;
 export const quoteLine = (text: string, most = QUOTED_CHARS): OwnText =>
   `"${truncateLine(text, most).replaceAll(/["\\]/g, "\\$&")}"` as OwnText;
 
-/** Returns an id, or the name of an agent, a tool or a state: unchanged if it is one plain word, otherwise quoted. */
+/** Returns an id, or the name of an agent, a model, a tool or a state: unchanged if it is one plain word, otherwise quoted. */
 export const nameOf = (text: string): OwnText =>
-  /^[\w./:@-]{1,100}$/.test(text) ? (text as OwnText) : quoteLine(text, 100);
+  /^[\w./:@-][\w./:@#-]{0,99}$/.test(text) ? (text as OwnText) : quoteLine(text, 100);
 
 /** Everything that any program treats as the end of a line. */
 const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;

@@ -1,3 +1,4 @@
+import { modelName } from "../../services/text/model-name.ts";
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
@@ -104,6 +105,8 @@ const formatProgress = (task: Task, now: number): OwnText => {
 /** Returns the state of the run under way: `state` is the status, a dot, and that. */
 const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`.length);
 
+const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(modelName(model))}` : own``);
+
 /** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
 export const formatReport = (task: Task, now: number): OwnText => {
   const ended = hasEnded(task);
@@ -111,7 +114,7 @@ export const formatReport = (task: Task, now: number): OwnText => {
   const attention = formatAttention(task);
   const waits = waitText(task, now);
   return lines(
-    own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)})`,
+    own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
     ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,

@@ -24,10 +24,11 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
       batch_id: z.string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
       resume: z.string().trim().optional().describe("Id of a completed task to continue"),
+      model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
       fork: z.boolean().optional().describe("Let the agent see this conversation"),
     },
     ignoresUnknown: true,
-    execute: async ({ description, prompt, agent, batch_id, resume: taskId, fork = false }, context) => {
+    execute: async ({ description, prompt, agent, batch_id, resume: taskId, model, fork = false }, context) => {
       if (taskId !== undefined && fork) {
         throw new Error(
           "fork and resume are mutually exclusive: a resumed task continues its own conversation. Give only one of them.",
@@ -36,14 +37,14 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
         const mayUse = (task: Task) => requirePermission(context, task.agent, task.description);
-        const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, permit: mayUse }));
+        const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));
         return {
           title: task.description,
           output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
-      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, fork };
+      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, model, fork };
       const launched = await launchForCaller(context, deps.engine, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
@@ -51,9 +52,10 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
         forkRefusal === undefined
           ? own``
           : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
+      const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -25,6 +25,7 @@ const part = { id: "prt_1", kind: "text", text: "cut", uncuttableText: "", attac
 /** Every call that the plugin makes. */
 const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   agents: (host) => host.agents(),
+  models: (host) => host.models(),
   session: (host) => host.session("ses_1"),
   createSession: (host) => host.createSession(session),
   deleteSession: (host) => host.deleteSession("ses_1"),

@@ -57,6 +57,15 @@ test("those who read a session at the same time share one call, those who read i
   expect(await reads.session("ses_1")).toMatchObject({ ok: true, value: { agent: "plan" } });
 });
 
+test("the models are read once, and not before somebody asks", async () => {
+  const { host, reads } = create();
+  host.failNext("models", unavailable);
+  expect(await reads.models()).toMatchObject({ ok: false });
+  await Promise.all([reads.models(), reads.models()]);
+  expect(await reads.models()).toEqual({ ok: true, value: host.modelList });
+  expect(host.calls).toEqual(["models", "models"]);
+});
+
 test("the agents are read once", async () => {
   const { host, reads } = create();
   await Promise.all([reads.agents(), reads.agents()]);
