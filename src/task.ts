@@ -13,7 +13,8 @@ import { OpenUserRequest } from "./user-request.ts";
  * - run: one prompt to the child session and the answer to it. Run 0 is the launch, run n is resume n.
  * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
  * - slot: permission for a run to be worked on. A queued run has none; today each run is granted one at once.
- * - batch: the tasks of one parent that were launched by the same message, or under the same batch id.
+ * - turn: the steps in which an agent answers one user message, which may be a notice.
+ * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
  * - fork: a task that begins with a copy of its parent's conversation.
  * - result: the last text of the agent in a run.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.

@@ -61,7 +61,7 @@ export const createScriptedHost = (clock: Clock): ScriptedHost => {
     busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),
     messages: async (id) => (isParent(id) ? never() : ok(scripted)),
     message: async (id, messageID) => {
-      if (isParent(id)) return never();
+      if (isParent(id)) return canRead ? fake.message(id, messageID) : never();
       const prompt = answer("", {
         id: messageID,
         role: "user",

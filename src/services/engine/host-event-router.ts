@@ -12,6 +12,7 @@ import type { ObservedSessions } from "../runtime/observed-sessions.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SessionTree } from "../runtime/session-tree.ts";
+import type { Turns } from "../runtime/turns.ts";
 
 /** The parts that take events of the host, and what routing needs. */
 export interface HostEventReceivers {
@@ -21,6 +22,7 @@ export interface HostEventReceivers {
   progress: ProgressLog;
   observedAnswers: ObservedAnswers;
   observedSessions: ObservedSessions;
+  turns: Turns;
   waits: Waits;
   opening: DirectoryOpening;
   adoption: Adoption;
@@ -42,7 +44,7 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { observedSessions, reminders, notes, sessionTree, userRequests } = receivers;
+  const { observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
 
   const routes: Routes = {
     busy: [],
@@ -72,6 +74,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
   on(["session", "deleted"], observedSessions.onHostEvent);
+  on(["message", "deleted"], turns.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // Whether the process stays decides whether adoption may begin.

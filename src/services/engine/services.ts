@@ -32,6 +32,7 @@ import { createObservedSessions } from "../runtime/observed-sessions.ts";
 import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
+import { createTurns } from "../runtime/turns.ts";
 import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { taskReminder } from "../text/task-reminder.ts";
@@ -92,6 +93,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();
   const reads = createHostReads(host, observedSessions.sessionOf, store.isAlone);
+  const turns = createTurns(host);
   const noticeRepair = createNoticeRepair();
   const sessionTree = createSessionTree(store, host);
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
@@ -144,6 +146,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     maxDepth,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
     loadAncestors,
+    turnOf: turns.turnOf,
     createSession: sessions.create,
     orphanedLaunches,
   });
@@ -191,7 +194,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // What connects them.
   const services = { ...charts, bus, opening, waits, cancellation, launches, adoption, notes, reminders, userRequests };
-  const knowledge = { observedAnswers, observedSessions, noticeRepair, sessionTree, orphanedLaunches };
+  const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge });
 

@@ -14,7 +14,7 @@ export interface LaunchRequest {
   agent: string;
   /** A model as `provider/model` or `provider/model#variant`. Default: the agent's own, or else the caller's. */
   model: string | undefined;
-  /** The batch that the task joins. Default: the batch of all tasks launched by the same assistant message. */
+  /** The batch that the task joins. Default: the batch of all tasks launched in the same turn of the agent. */
   batchId: string | undefined;
   parentSessionID: string;
   parentMessageID: string;
@@ -49,6 +49,8 @@ export interface LaunchRules {
   ancestorTasks(sessionID: string): Task[];
   /** Reads all ancestors of a session from the host, so that `ancestorTasks` knows them. */
   loadAncestors(sessionID: string): Promise<void>;
+  /** Returns the user message that the agent's message answers; undefined where nobody says it. */
+  turnOf(sessionID: string, messageID: string): Promise<string | undefined>;
 }
 
 /** Returns the agent's own model, or the parent's model if the agent has none. */
@@ -60,6 +62,15 @@ const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
 
 /** The names that a batch may have. A name that cannot be displayed is rejected, not changed: batches are found by name. */
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+
+/** Names the batch of all tasks that are launched in one turn. A message of which no turn is known counts as one. */
+const batchOfTurn = async (
+  { turnOf }: LaunchRules,
+  { parentSessionID, parentMessageID }: LaunchRequest,
+): Promise<string> => {
+  const turn = (await turnOf(parentSessionID, parentMessageID)) ?? parentMessageID;
+  return turn.replace(/^msg_/, "batch_");
+};
 
 /** Finds an agent by its name, ignoring the host's own helpers. */
 const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAgent>> => {
@@ -97,10 +108,8 @@ const namedModel = async (reads: HostReads, name: string | undefined): Promise<O
  * that, because a user may take long to reply.
  * @throws whatever `permit` throws
  */
-export const planLaunch = async (
-  { reads, maxDepth, ancestorTasks, loadAncestors }: LaunchRules,
-  request: LaunchRequest,
-): Promise<Outcome<LaunchPlan>> => {
+export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Promise<Outcome<LaunchPlan>> => {
+  const { reads, maxDepth, ancestorTasks, loadAncestors } = rules;
   const description = shortDescription(request.description);
   if (description === "") return fail("The task is not described: say in a few words what it is.");
   if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do.");
@@ -114,7 +123,10 @@ export const planLaunch = async (
   const named = await namedModel(reads, request.model);
   if (!named.ok) return named;
   await request.permit();
-  const parent = await reads.session(request.parentSessionID);
+  const [parent, batchId] = await Promise.all([
+    reads.session(request.parentSessionID),
+    request.batchId ?? batchOfTurn(rules, request),
+  ]);
   if (!parent.ok)
     return fail(
       own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
@@ -132,7 +144,7 @@ export const planLaunch = async (
     ok: true,
     value: {
       description,
-      batchId: request.batchId ?? request.parentMessageID.replace(/^msg_/, "batch_"),
+      batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
       permission: inheritedRules(parent.value),
       parentTask: ancestors[0],

@@ -22,7 +22,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       description: z.string().optional().describe("3-5 words; required for a new task"),
       prompt: z.string().describe("All the agent needs to know"),
       agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
-      batch_id: z.string().trim().optional().describe("Join this batch; default: tasks of one message form one"),
+      batch_id: z.string().trim().optional().describe("Join this batch; default: one per turn"),
       resume: z.string().trim().optional().describe("Id of a completed task to continue"),
       model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
       fork: z.boolean().optional().describe("Let the agent see this conversation"),

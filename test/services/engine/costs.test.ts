@@ -19,14 +19,24 @@ const callsOf = async (stage: Stage, work: () => Promise<unknown>): Promise<Reco
   return counted(stage.host.calls.slice(before));
 };
 
-test("a launch costs the host one call for the session, one for the prompt, and one read of the caller", async () => {
+/** A stage whose parent is in the step that launches, as the host's events tell before its tools are called. */
+const createStageInStep = (): Stage => {
   const stage = createStage();
+  stage.host.beginStep(PARENT, STEP);
+  return stage;
+};
+
+/** The message that launches, where a test does not name another. */
+const STEP = "msg_turn";
+
+test("a launch costs the host one call for the session, one for the prompt, and one read of the caller", async () => {
+  const stage = createStageInStep();
   expect(await callsOf(stage, () => stage.launch())).toEqual({ agents: 1, session: 1, createSession: 1, prompt: 1 });
   expect(await callsOf(stage, () => stage.launch())).toEqual({ session: 1, createSession: 1, prompt: 1 });
 });
 
 test("of a parent that the host's events have described, a launch and an end read nothing", async () => {
-  const stage = createStage();
+  const stage = createStageInStep();
   stage.host.emitSession(PARENT);
   await stage.launch();
   let id = "";
@@ -43,7 +53,7 @@ test("of a parent that the host's events have described, a launch and an end rea
 });
 
 test("twenty launches of one message read the caller once", async () => {
-  const stage = createStage();
+  const stage = createStageInStep();
   const launchAll = () => Promise.all(Array.from({ length: 20 }, () => stage.launch()));
   expect(await callsOf(stage, launchAll)).toEqual({ agents: 1, session: 1, createSession: 20, prompt: 20 });
 });
@@ -51,9 +61,16 @@ test("twenty launches of one message read the caller once", async () => {
 test("a launch below a session that is a child itself reads the sessions above it once", async () => {
   const stage = createStage();
   const lead = await stage.launch();
+  stage.host.beginStep(lead, STEP);
   const launchBelow = () => stage.launch({}, { sessionID: lead });
   expect(await callsOf(stage, launchBelow)).toEqual({ session: 1, createSession: 1, prompt: 1 });
   expect(await callsOf(stage, launchBelow)).toEqual({ createSession: 1, prompt: 1 });
+});
+
+test("a launch in a step that no event told of reads that step, once for all launches in it", async () => {
+  const stage = createStage();
+  const launchAll = () => Promise.all(Array.from({ length: 20 }, () => stage.launch()));
+  expect(await callsOf(stage, launchAll)).toMatchObject({ session: 1, message: 1, createSession: 20, prompt: 20 });
 });
 
 test("an end costs the host one read of the parent, one prompt and one toast", async () => {

@@ -48,6 +48,7 @@ describe.each(Object.entries(forms))("the preamble of %s", (_, prepare) => {
     const { message } = stage.host;
     Object.assign(stage.host, {
       message: async (...asked: [string, string]) => {
+        if (asked[0] === PARENT) return message(...asked);
         Object.assign(stage.host, { message });
         const found = await message(...asked);
         return found.ok ? { ok: true, value: { ...found.value, partIDs: [] } } : found;

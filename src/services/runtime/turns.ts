@@ -1,0 +1,51 @@
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { Host } from "../host/host.ts";
+
+/** Knows which turn a message of an agent belongs to. A turn is all that answers one user message, and is named after it. */
+export interface Turns {
+  onHostEvent(event: HostEvent): void;
+  /**
+   * Returns the user message that the agent's message answers. The host's events tell it before the agent's tools are
+   * called; where they have not, the host is asked. Undefined where it does not say either.
+   */
+  turnOf(sessionID: string, messageID: string): Promise<string | undefined>;
+}
+
+/** Number of sessions whose newest message is remembered, those that spoke last: about 200 kB. */
+const MAX_REMEMBERED = 1_000;
+
+/** Creates a record of turns in which no event has come yet. */
+export const createTurns = (host: Pick<Host, "message">): Turns => {
+  /** The newest message of each session's agent, and the user message that it answers. */
+  const newest = new Map<string, { messageID: string; turn: string }>();
+  /** Calls that are under way, so that all launches of one message share one. */
+  const asked = new Map<string, Promise<string | undefined>>();
+
+  const remember = (sessionID: string, messageID: string, turn: string) => {
+    newest.delete(sessionID);
+    newest.set(sessionID, { messageID, turn });
+    const [oldest] = newest.keys();
+    if (newest.size > MAX_REMEMBERED && oldest !== undefined) newest.delete(oldest);
+  };
+
+  const ask = async (sessionID: string, messageID: string): Promise<string | undefined> => {
+    const message = await host.message(sessionID, messageID);
+    return message.ok ? message.value.promptID : undefined;
+  };
+
+  return {
+    onHostEvent: (event) => {
+      if (event.type === "deleted") newest.delete(event.sessionID);
+      if (event.type !== "message" || event.message.promptID === undefined) return;
+      remember(event.sessionID, event.message.id, event.message.promptID);
+    },
+    turnOf: async (sessionID, messageID) => {
+      const known = newest.get(sessionID);
+      if (known?.messageID === messageID) return known.turn;
+      const key = `${sessionID}/${messageID}`;
+      const shared = asked.get(key) ?? ask(sessionID, messageID).finally(() => asked.delete(key));
+      asked.set(key, shared);
+      return shared;
+    },
+  };
+};
