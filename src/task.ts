@@ -57,11 +57,22 @@ export type ModelRef = z.infer<typeof ModelRef>;
  * - `unanswered`: the host accepted the prompt and never answered it
  * - `host`: the host refused or could not be reached
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
+ * - `budget`, `loop`, `timeout`: the run went beyond a limit of the options, and was stopped; `message` says which
  * - `internal`: a fault in this plugin
  */
 export const TaskError = z.object({
   name: z.string(),
-  kind: z.enum(["provider", "sessionGone", "unanswered", "host", "interrupted", "internal"]),
+  kind: z.enum([
+    "provider",
+    "sessionGone",
+    "unanswered",
+    "host",
+    "interrupted",
+    "internal",
+    "budget",
+    "loop",
+    "timeout",
+  ]),
   message: z.string(),
 });
 export type TaskError = z.infer<typeof TaskError>;
@@ -171,7 +182,7 @@ export const Task = TaskFacts.extend({
   runStartedAt: z.iso.datetime(),
   completedAt: z.iso.datetime().optional(),
   resultRetrievedAt: z.iso.datetime().optional(),
-  /** The child's last assistant text. */
+  /** The child's last assistant text; of a run that was stopped at a limit, what it had said so far. */
   result: z.string().optional(),
   /** The first paragraph of `result`. */
   summary: z.string().optional(),
@@ -228,6 +239,12 @@ export const listedTask = (task: Task): ListedTask => ({
 
 /** True when no run of the task is under way. */
 export const hasEnded = (task: Pick<Task, "status">): boolean => task.status !== "running" && task.status !== "resumed";
+
+const LIMITS: readonly TaskError["kind"][] = ["budget", "loop", "timeout"];
+
+/** True for a run that was stopped at a limit: its result is what the child had said so far. */
+export const hasPartialResult = ({ error, result }: Pick<Task, "error" | "result">): boolean =>
+  result !== undefined && error !== undefined && LIMITS.includes(error.kind);
 
 /** How many tasks of a batch or a session have ended, and how many there are. */
 export interface TaskCounts {

@@ -126,6 +126,12 @@ export const task = createMachine({
           "target": ".stopping",
           "description": "The agent or a person cancels the task."
         },
+        "LIMIT_EXCEEDED": {
+          "guard": "live and notStopping and not in #queued",
+          "target": ".stopping",
+          "actions": "recordLimit",
+          "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
+        },
         "SESSION_DELETED": {
           "guard": "live",
           "target": "#idle",
@@ -180,6 +186,7 @@ export const task = createMachine({
           }
         },
         "queued": {
+          "id": "queued",
           "description": "The child session exists. The run waits for a slot.",
           "meta": {
             "waitsFor": "slot"
@@ -187,6 +194,7 @@ export const task = createMachine({
           "on": {
             "SLOT_GRANTED": {
               "target": "sending",
+              "actions": "assign queuedUntil",
               "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
@@ -610,7 +618,7 @@ export const task = createMachine({
         },
         "stopping": {
           "tags": "stopping",
-          "description": "The task was cancelled. Its session, and all below it, is being stopped.",
+          "description": "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
           "meta": {
             "waitsFor": "stop",
             "refuses": {
@@ -619,14 +627,28 @@ export const task = createMachine({
           },
           "initial": "aborting",
           "on": {
-            "SESSION_DELETED": {
-              "target": "#idle",
-              "actions": [
-                "recordEnd",
-                "raise RUN_ENDED (cancelled)"
-              ],
-              "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
-            },
+            "SESSION_DELETED": [
+              {
+                "guard": "isBeyondLimit",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  "raise RUN_ENDED (error)"
+                ],
+                "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
+              },
+              {
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "raise RUN_ENDED (cancelled)"
+                ],
+                "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+              }
+            ],
             "ADOPTED": {
               "target": ".aborting",
               "description": "The process that supervised the task has ended, and this one takes over. The session is still to be stopped."
@@ -642,19 +664,45 @@ export const task = createMachine({
                 }
               ],
               "on": {
-                "STOPPED": {
-                  "target": "#idle",
-                  "actions": [
-                    "recordEnd",
-                    "raise RUN_ENDED (cancelled)"
-                  ],
-                  "description": "The child session and all sessions below it have stopped."
-                },
+                "STOPPED": [
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The child session and all sessions below it have stopped. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      "raise RUN_ENDED (cancelled)"
+                    ],
+                    "description": "The child session and all sessions below it have stopped."
+                  }
+                ],
                 "NOT_STOPPED": [
                   {
                     "guard": "stopAttemptsLeft",
                     "target": "pausing",
                     "description": "The child session has not stopped."
+                  },
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The child session has not stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -844,7 +892,7 @@ export const task = createMachine({
             "BECAME_STALE": {
               "guard": "live",
               "target": "stale",
-              "description": "The host has reported nothing of the child for `staleAfter` milliseconds."
+              "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }
           }
         },

@@ -61,6 +61,8 @@ export type HostEvent =
       callID: string;
       tool: string;
       stage: ToolCallStage;
+      /** A digest of the arguments: equal for equal ones. Absent while the model still writes them, and no tool runs. */
+      input?: string;
     }
   /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };

@@ -33,6 +33,7 @@ const pool = (say: Say, checkId: number): TaskEvent[] => {
     { type: "CANCEL", at },
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
+    { type: "LIMIT_EXCEEDED", at, error: { ...fault, kind: "budget" }, said: say() },
     { type: "RESUME", at, messageID: say(), partID: say(), prompt: say() },
     { type: "TICK", at },
     { type: "RESULT_READ", at },

@@ -77,6 +77,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     { type: "CANCEL", at },
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
+    { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
     ...(context.run.index === 0
       ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]
       : []),

@@ -53,6 +53,7 @@ const SLICES: Slice[] = [
   slice("continue", "SESSION_NOT_FOUND", "CHECKED_NOT_FOUND", "TICK", "HOST_ERROR", "ADOPTED"),
   slice("continue", "TICK", "CANCEL", "STOPPED", "NOT_STOPPED", "SESSION_DELETED", "RESULT_READ"),
   slice("continue", "CANCEL", "STOPPED", "ADOPTED"),
+  slice("continue", "LIMIT_EXCEEDED", "TICK", "STOPPED", "NOT_STOPPED", "SESSION_DELETED", "ADOPTED"),
   slice("continue", "ADOPTED", "CHECKED_BUSY", "CHECKED_FAILED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("fail", "ADOPTED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
@@ -73,8 +74,15 @@ const key = ({ value, context }: TaskSnapshot): string => {
     waiters,
     interruptions,
     recovery,
+    limitError,
   } = context;
-  const flags = [idleHinted, nextDeadline !== undefined, hostError !== undefined, context.missingSince !== undefined];
+  const flags = [
+    limitError !== undefined,
+    idleHinted,
+    nextDeadline !== undefined,
+    hostError !== undefined,
+    context.missingSince !== undefined,
+  ];
   const counts = [run.index, sendAttempts, stopAttempts, failedChecks, interruptions, recovery];
   return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
 };

@@ -44,6 +44,7 @@ export interface RunResult {
   startedAt: number;
   /** Epoch milliseconds. */
   endedAt: number;
+  /** With the outcome `error`, what the child had said before the run was stopped at a limit. */
   result?: string;
   error?: TaskError;
 }
@@ -117,6 +118,8 @@ export type TaskEvent =
   | { type: "CANCEL"; at: number }
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
+  /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
+  | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
   | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
   | { type: "TICK"; at: number }
   | { type: "RESULT_READ"; at: number }
@@ -156,6 +159,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CANCEL: "The agent or a person cancels the task.",
   STOPPED: "The child session and all sessions below it have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
+  LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   TICK: "Time has passed.",
   RESULT_READ: "The result was read.",
@@ -171,7 +175,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   NOTICE_DROPPED: "The notice cannot be delivered: the parent is gone, or the host keeps refusing it.",
   REQUEST_ASKED: "The child asks for a permission, or asks a question.",
   REQUEST_ANSWERED: "A permission or question was answered, or withdrawn.",
-  BECAME_STALE: "The host has reported nothing of the child for `staleAfter` milliseconds.",
+  BECAME_STALE: "The host has reported nothing of the child for `timeouts.stale` milliseconds.",
   ACTIVITY_SEEN: "The host reports something of the child again.",
 };
 
@@ -202,6 +206,10 @@ export interface TaskContext {
   hostError: HostError | undefined;
   /** When the run was aborted, by the host's record, epoch milliseconds. */
   abortedAt: number | undefined;
+  /** When the run got its first slot, epoch milliseconds; undefined where it did not wait for one. Its time counts from then on. */
+  queuedUntil: number | undefined;
+  /** Why the run is being stopped, or was: it is beyond a limit. Undefined for a run that is stopped by a cancellation. */
+  limitError: TaskError | undefined;
   completedAt: number | undefined;
   resultRetrievedAt: number | undefined;
   result: string | undefined;

@@ -56,6 +56,7 @@ export const lifecycle = taskSetup.createStateConfig({
             interruptions: 0,
             lastStepAt: undefined,
             hostError: undefined,
+            queuedUntil: undefined,
             completedAt: undefined,
           })),
         },

@@ -26,6 +26,8 @@ export const taskMachine = taskSetup.createMachine(
       nextDeadline: undefined,
       hostError: undefined,
       abortedAt: undefined,
+      queuedUntil: undefined,
+      limitError: undefined,
       completedAt: undefined,
       resultRetrievedAt: undefined,
       result: undefined,

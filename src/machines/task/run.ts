@@ -1,5 +1,5 @@
 // ADR-006, ADR-113 in docs/decisions.md
-import { and, assign } from "xstate";
+import { and, assign, not, stateIn } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
@@ -36,7 +36,9 @@ const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
   model: facts.model,
 });
 
-function eventError({ event }: { event: TaskEvent }): TaskError {
+/** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
+function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
+  if (context.limitError) return context.limitError;
   return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
 }
 
@@ -68,7 +70,7 @@ const endCompleted = endRun("completed");
 const endFailed = endRun("error");
 const endCancelled = endRun("cancelled");
 
-const recordEventError = { type: "recordError", params: eventError } as const;
+const recordEventError = { type: "recordError", params: endError } as const;
 
 const complete = {
   guard: "isCurrentCheck",
@@ -93,6 +95,12 @@ const failAndStop = {
 } as const;
 
 const cancelled = { target: "#idle", actions: ["recordEnd", endCancelled] } as const;
+
+const stoppedAtLimit = {
+  guard: "isBeyondLimit",
+  ...fail,
+  description: "The run was stopped at a limit, which is its error.",
+} as const;
 
 const keepWorking = {
   guard: "isCurrentCheck",
@@ -132,6 +140,11 @@ export const run = taskSetup.createStateConfig({
   initial: "idle",
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
+    LIMIT_EXCEEDED: {
+      guard: and(["live", "notStopping", not(stateIn("#queued"))]),
+      target: ".stopping",
+      actions: "recordLimit",
+    },
     SESSION_DELETED: {
       guard: "live",
       target: "#idle",
@@ -158,10 +171,17 @@ export const run = taskSetup.createStateConfig({
       on: { RUN_BEGAN: { target: "queued" } },
     },
     queued: {
+      id: "queued",
       description: "The child session exists. The run waits for a slot.",
       meta: { waitsFor: "slot" },
       on: {
-        SLOT_GRANTED: { target: "sending" },
+        SLOT_GRANTED: {
+          target: "sending",
+          actions: taskSetup.assign({
+            queuedUntil: ({ context: { queuedUntil, run }, event }) =>
+              queuedUntil ?? (event.at > run.startedAt ? event.at : undefined),
+          }),
+        },
         ADOPTED: { description: "Nothing was sent yet: the run keeps waiting." },
         CANCEL: { ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
@@ -308,11 +328,11 @@ export const run = taskSetup.createStateConfig({
     },
     stopping: {
       tags: "stopping",
-      description: "The task was cancelled. Its session, and all below it, is being stopped.",
+      description: "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
       meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
       initial: "aborting",
       on: {
-        SESSION_DELETED: cancelled,
+        SESSION_DELETED: [stoppedAtLimit, cancelled],
         ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },
       },
       states: {
@@ -323,9 +343,10 @@ export const run = taskSetup.createStateConfig({
             emitStop,
           ],
           on: {
-            STOPPED: cancelled,
+            STOPPED: [stoppedAtLimit, cancelled],
             NOT_STOPPED: [
               { guard: "stopAttemptsLeft", target: "pausing" },
+              stoppedAtLimit,
               {
                 target: "#idle",
                 description: "It was tried often enough; the task says why.",

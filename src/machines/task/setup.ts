@@ -51,7 +51,7 @@ export const interruptionsWith = (context: TaskContext, event: TaskEvent): numbe
 
 /** Collects what the notice of a run will say. */
 const runResult = (
-  { facts, run, completedAt, result, error }: TaskContext,
+  { facts, run, completedAt, result, error, limitError }: TaskContext,
   outcome: RunResult["outcome"],
 ): RunResult => ({
   taskId: facts.sessionID,
@@ -62,7 +62,7 @@ const runResult = (
   outcome,
   startedAt: run.startedAt,
   endedAt: completedAt ?? run.startedAt,
-  ...(outcome === "completed" && result !== undefined ? { result } : {}),
+  ...((outcome === "completed" || limitError) && result !== undefined ? { result } : {}),
   ...(outcome !== "completed" && error ? { error } : {}),
 });
 
@@ -96,6 +96,12 @@ export const taskSetup = setup({
     }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
+    /** What the child said so far becomes the result. It may have said something in an earlier run only: that is no part of it. */
+    recordLimit: assign(({ context, event }) =>
+      event.type === "LIMIT_EXCEEDED"
+        ? { limitError: event.error, result: event.said, resultRetrievedAt: undefined }
+        : { limitError: context.limitError },
+    ),
     recordRunResult: assign({
       lastRunResult: ({ context, event }) =>
         event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult,
@@ -131,6 +137,7 @@ export const taskSetup = setup({
     sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
     failedChecksLeft: ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     notStopping: ({ context }) => context.stopAttempts === 0,
+    isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
     waitedFor: ({ context }) => context.waiters.length > 0,

@@ -7,6 +7,7 @@ import {
   countTasks,
   entryOf,
   hasEnded,
+  hasPartialResult,
   type ListedTask,
   listedTask,
   type Progress,
@@ -106,6 +107,13 @@ const formatProgress = (task: Task, now: number): OwnText => {
 const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`.length);
 
 const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(modelName(model))}` : own``);
+/** Says what the result is where it is not the answer of the newest run. */
+const resultHeading = (task: Task): OwnText | "" => {
+  if (task.result === undefined || task.status === "completed") return "";
+  return hasPartialResult(task)
+    ? own`Partial result, written before the run was stopped:`
+    : own`Result of the previous run:`;
+};
 
 /** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
 export const formatReport = (task: Task, now: number): OwnText => {
@@ -121,7 +129,7 @@ export const formatReport = (task: Task, now: number): OwnText => {
     ended ? "" : formatProgress(task, now),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
     task.error && own`Error: ${quoteError(task.error)}`,
-    task.result !== undefined && task.status !== "completed" ? "Result of the previous run:" : "",
+    resultHeading(task),
     task.result === undefined ? "" : fenceResult(task.result, task.sessionID),
   );
 };

@@ -38,7 +38,17 @@ const count = fc.nat({ max: 8 });
 const timed = fc.record({ at });
 const error: Arbitrary<TaskError> = fc.record({
   name: text,
-  kind: fc.constantFrom("host", "provider", "unanswered", "sessionGone", "internal", "interrupted"),
+  kind: fc.constantFrom(
+    "host",
+    "provider",
+    "unanswered",
+    "sessionGone",
+    "internal",
+    "interrupted",
+    "budget",
+    "loop",
+    "timeout",
+  ),
   message: text,
 }) as Arbitrary<TaskError>;
 const request: Arbitrary<UserRequest> = fc.record({
@@ -89,6 +99,7 @@ const taskEvents: Events<TaskEvent> = {
   CANCEL: timed,
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
+  LIMIT_EXCEEDED: fc.record({ at, error, said: fc.option(text, { nil: undefined }) }),
   RESUME: fc.record({ at, messageID: id, partID: id, prompt: text }),
   TICK: timed,
   RESULT_READ: timed,

@@ -14,6 +14,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   CHECKED_ABORTED: { completedAt: START },
   CHECK_FAILED: { error: fault },
   NOT_STOPPED: { error: fault },
+  LIMIT_EXCEEDED: { error: { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } },
   SUPERVISION_FAILED: { error: fault },
   RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },
   ADOPTED: { recovery: "continue", isNoticePending: false },

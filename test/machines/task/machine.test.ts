@@ -48,6 +48,12 @@ const POOL: TaskEvent[] = [
   { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: false },
   { type: "SUPERVISION_FAILED", at: 0, error: fault },
   { type: "NOT_STOPPED", at: 0, error: fault },
+  {
+    type: "LIMIT_EXCEEDED",
+    at: 0,
+    error: { name: "BudgetExceeded", kind: "budget", message: "41 of 40" },
+    said: "so far",
+  },
   { type: "HOST_ERROR", at: 0, error: { name: "APIError", message: "401" } },
   ...CHECK_IDS.flatMap((checkId): TaskEvent[] => [
     { type: "CHECKED_BUSY", at: 0, checkId },
@@ -258,8 +264,23 @@ always("what has ended asks nothing of the host any more, unless it is resumed",
 always("a run that is given up is stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
+    // A run beyond a limit is stopped before it ends.
+    if (before.hasTag("stopping")) continue;
     if (!givenUp || event.type === "CHECKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
     expect(effects.map(({ type }) => type)).toContain("stopSession");
+  }
+});
+
+always("a run beyond a limit ends in that limit's error, after it was stopped", (steps) => {
+  for (const { event, before, after, effects } of steps) {
+    if (event.type === "LIMIT_EXCEEDED" && before !== after) {
+      expect(effects.map(({ type }) => type)).toEqual(["stopSession"]);
+    }
+    const { limitError } = before.context;
+    if (limitError && after.context.completedAt !== undefined) {
+      expect(statusOf(after)).toBe("error");
+      expect(after.context.error).toEqual(limitError);
+    }
   }
 });
 
