@@ -60,11 +60,65 @@ export const Options = z.strictObject({
     .max(10)
     .default(3)
     .describe("How many levels deep tasks may nest. 1: a task cannot launch tasks of its own. At most 10."),
-  staleAfter: z
-    .int()
-    .min(1_000)
-    .default(600_000)
-    .describe("Milliseconds without any activity after which a running task is shown as stale. At least 1000."),
+  timeouts: z
+    .strictObject({
+      stale: z
+        .int()
+        .min(1_000)
+        .default(600_000)
+        .describe(
+          "Milliseconds without any activity after which a running task is shown as stale, and the user and the agent are told so, once. The task goes on. At least 1000.",
+        ),
+      run: z
+        .int()
+        .min(1_000)
+        .optional()
+        .describe(
+          "Milliseconds that a run of a task may take, from the end of its wait for a slot; after that it ends with status `error`. It is never ended while a tool runs or the user is waited for. Time in which OpenCode does not run counts. At least 1000. Not set: any time.",
+        ),
+    })
+    .prefault({}),
+  budget: z
+    .strictObject({
+      toolCalls: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          "Tool calls that a task may make, in all its runs, and with the tasks that it launches; with one more its run ends with status `error`. Not set: any number.",
+        ),
+      tokens: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          "Input, output and reasoning tokens that a task may use, counted in the same way. Not set: any number.",
+        ),
+      cost: z
+        .number()
+        .positive()
+        .optional()
+        .describe(
+          "US dollars that a task may cost, as OpenCode counts them, counted in the same way. Not set: any cost.",
+        ),
+      tasksPerParent: z
+        .int()
+        .min(1)
+        .default(200)
+        .describe("Tasks that one session may have, ended ones included; further launches are refused."),
+    })
+    .prefault({}),
+  loop: z
+    .strictObject({
+      repeat: z
+        .int()
+        .min(2)
+        .default(20)
+        .describe(
+          "How often in a row a task may call the same tool with the same arguments: at this number its run ends with status `error`. At least 2.",
+        ),
+    })
+    .prefault({}),
   attention: z
     .strictObject({
       timeout: z

@@ -154,7 +154,14 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
 
 const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
   maxDepth: options.maxDepth,
-  staleAfter: options.staleAfter,
+  timeouts: { stale: options.timeouts.stale, run: options.timeouts.run },
+  budget: {
+    toolCalls: options.budget.toolCalls,
+    tokens: options.budget.tokens,
+    cost: options.budget.cost,
+    tasksPerParent: options.budget.tasksPerParent,
+  },
+  loop: options.loop,
   fork: options.fork,
   attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
   recovery: options.recovery,

@@ -76,7 +76,7 @@ const runEach = (works: (() => void)[]): void => {
 export const createEngine = (deps: EngineDeps): Engine => {
   const { host, opening, store, clock, log } = deps;
   const services = createServices(deps);
-  const { runtime, progress, launches, waits, cancellation, adoption, orphanedLaunches } = services;
+  const { runtime, progress, launches, waits, cancellation, budgets, adoption, orphanedLaunches } = services;
   const { notes, reminders, userRequests, noticeRepair } = services;
   return {
     launch: launches.launch,
@@ -111,6 +111,8 @@ export const createEngine = (deps: EngineDeps): Engine => {
         opening.close,
         launches.stop,
         userRequests.stop,
+        budgets.stop,
+        services.stopTellingOfStaleTasks,
         notes.stop,
         cancellation.stop,
         waits.stop,

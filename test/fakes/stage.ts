@@ -1,4 +1,5 @@
 import type { Toolset } from "../../src/options.ts";
+import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
@@ -71,6 +72,8 @@ export interface StageOptions {
   attentionTimeout?: number;
   recovery?: "continue" | "fail";
   retention?: Retention;
+  timeouts?: { run?: number };
+  budget?: Partial<EngineOptions["budget"]>;
   /** Opens the store of a process. Default: one in memory that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
   life?: FakeProcess;
@@ -95,6 +98,8 @@ export const createStage = ({
   attentionTimeout,
   recovery = "continue",
   retention = {},
+  timeouts = {},
+  budget = {},
   openStore = createMemory().boot,
   life = createFakeProcess(),
   clock = createVirtualClock(),
@@ -120,7 +125,9 @@ export const createStage = ({
       log,
       options: {
         maxDepth,
-        staleAfter: 600_000,
+        timeouts: { stale: 600_000, run: timeouts.run },
+        budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
+        loop: { repeat: 20 },
         fork,
         isHeadless,
         attention: { timeout: attentionTimeout, command: "opencode-taskchart" },

@@ -41,6 +41,8 @@ export interface TaskDriver {
 }
 
 const STALE = 600_000;
+/** The stage's `loop.repeat`. */
+const REPEAT = 20;
 const ok = <T>(value: T) => ({ ok: true, value }) as const;
 const failed = { ok: false, failure: unavailable } as const;
 
@@ -61,6 +63,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
   const stage = createStage({ clock, host, recovery, openStore });
   await clock.advance(ODD);
   let id = "";
+  let toolCalls = 0;
   /** The tool calls of this life that wait, and those whose answer is on its way into the conversation. */
   let calls = new Map<string, AbortController>();
 
@@ -118,6 +121,14 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       host.gates.open(`stop ${id}`, failed);
       await settled();
       host.letStop(false);
+    },
+    // As often as a loop takes. The one before may have ended another run.
+    LIMIT_EXCEEDED: () => {
+      for (let call = 0; call < REPEAT; call += 1) {
+        toolCalls += 1;
+        const callID = `call_loop_${toolCalls}`;
+        host.emit({ type: "toolCall", sessionID: id, callID, tool: "bash", stage: "begun", input: "ls" });
+      }
     },
     RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
     TICK: (_, before) => {

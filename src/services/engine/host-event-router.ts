@@ -2,6 +2,7 @@ import type { HostEvent } from "../../machines/host-events.ts";
 import type { Reminders } from "../delivery/reminders.ts";
 import type { SessionNotes } from "../delivery/session-notes.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
+import type { Budgets } from "../limits/budgets.ts";
 import type { Waits } from "../operations/wait.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Adoption } from "../recovery/adoption.ts";
@@ -24,6 +25,7 @@ export interface HostEventReceivers {
   observedSessions: ObservedSessions;
   turns: Turns;
   waits: Waits;
+  budgets: Budgets;
   opening: DirectoryOpening;
   adoption: Adoption;
   reminders: Reminders;
@@ -44,7 +46,7 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
+  const { budgets, observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
 
   const routes: Routes = {
     busy: [],
@@ -77,6 +79,8 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["message", "deleted"], turns.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
+  // What is used counts towards the budgets once progress has it.
+  on(["toolCall", "step", "idle"], budgets.onHostEvent);
   // Whether the process stays decides whether adoption may begin.
   on(["busy", "idle", "deleted"], opening.onHostEvent);
   on(["busy"], ({ sessionID }) => adoption.onSessionBusy(sessionID));

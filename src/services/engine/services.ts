@@ -3,6 +3,7 @@ import type { Recovery } from "../../machines/task/events.ts";
 import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
+import { tellOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
@@ -11,8 +12,12 @@ import type { ForkLimits } from "../launch/fork-plan.ts";
 import { createForkSources } from "../launch/fork-session.ts";
 import { createLaunches } from "../launch/launch.ts";
 import { createOrphanedLaunches } from "../launch/orphaned-launches.ts";
+import { createBudgets } from "../limits/budgets.ts";
+import { createEndRun } from "../limits/end-run.ts";
+import { createRunTimeCheck } from "../limits/run-time.ts";
+import { createToolCallLog } from "../limits/tool-calls.ts";
 import { createCancellation } from "../operations/cancel.ts";
-import { createTaskFinder, createTaskReader } from "../operations/read-task.ts";
+import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";
 import { createRemoteCommands } from "../operations/remote-commands.ts";
 import { createResume } from "../operations/resume.ts";
 import { createWaits } from "../operations/wait.ts";
@@ -34,6 +39,7 @@ import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
 import { createTurns } from "../runtime/turns.ts";
 import type { PendingLaunch, Retention, Store } from "../store/store.ts";
+import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { taskReminder } from "../text/task-reminder.ts";
 import { createHostEventRouter } from "./host-event-router.ts";
@@ -59,8 +65,18 @@ export interface EngineDeps {
 export interface EngineOptions {
   /** How many tasks deep a task may launch tasks. */
   maxDepth: number;
-  /** Milliseconds of silence after which a running task is stale. */
-  staleAfter: number;
+  timeouts: {
+    /** Milliseconds of silence after which a running task is stale. */
+    stale: number;
+    /** Milliseconds that a run may take; undefined: any time. */
+    run: number | undefined;
+  };
+  /** What a task may use, the tasks below it included, and how many tasks a parent session may have. */
+  budget: TaskBudget & { tasksPerParent: number };
+  loop: {
+    /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
+    repeat: number;
+  };
   notice: NoticeStyle;
   fork: ForkLimits;
   recovery: Recovery;
@@ -81,7 +97,7 @@ export interface EngineOptions {
  * event on the bus. Adoption and housekeeping start their timers here.
  */
 export const createServices = ({ host, opening, store, clock, ids, log, options, inspect }: EngineDeps) => {
-  const { isHeadless, recovery, retention, staleAfter, maxDepth } = options;
+  const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
   const platform = { host, store, clock, ids, log };
   const bus = createEventBus<EngineEvents>(log);
@@ -124,6 +140,17 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
   const cancellation = createCancellation({ ...charts, waitForEnd, stopSession });
+  const toolCalls = createToolCallLog();
+  const endRun = createEndRun({
+    ...charts,
+    lastWords: createLastWords(host, clock),
+    cancelChildren: cancellation.cancelChildren,
+  });
+  const budgets = createBudgets({ ...charts, toolCalls, endRun, budget, repeat: options.loop.repeat });
+  const checkRunTime =
+    timeouts.run === undefined
+      ? undefined
+      : { limit: timeouts.run, check: createRunTimeCheck({ ...charts, toolCalls, endRun, limit: timeouts.run }) };
   const resume = createResume({
     ...charts,
     tools,
@@ -144,6 +171,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     ...charts,
     reads,
     maxDepth,
+    tasksPerParent: budget.tasksPerParent,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
     loadAncestors,
     turnOf: turns.turnOf,
@@ -158,6 +186,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const launchedBefore = (parentSessionID: string, time: number) =>
     store.list({ parentSessionID }).some(({ launchedAt }) => launchedAt < time);
   const reminders = createReminders({ notes, log, reminderFor, launchedBefore });
+  const stopTellingOfStaleTasks = tellOfStaleTasks({ ...charts, notes, tools, staleAfter: timeouts.stale });
   const userRequests = createUserRequests({
     ...charts,
     ...options.attention,
@@ -190,10 +219,28 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const { cancel } = cancellation;
   const { answer } = userRequests;
   const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, answer });
-  const stopHousekeeping = startHousekeeping({ ...charts, staleAfter, retention, runRemoteCommands });
+  const stopHousekeeping = startHousekeeping({
+    ...charts,
+    staleAfter: timeouts.stale,
+    checkRunTime,
+    retention,
+    runRemoteCommands,
+  });
 
   // What connects them.
-  const services = { ...charts, bus, opening, waits, cancellation, launches, adoption, notes, reminders, userRequests };
+  const services = {
+    ...charts,
+    bus,
+    opening,
+    waits,
+    cancellation,
+    budgets,
+    launches,
+    adoption,
+    notes,
+    reminders,
+    userRequests,
+  };
   const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge });
@@ -207,6 +254,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     reminderFor,
     runRemoteCommands,
     stopHousekeeping,
+    stopTellingOfStaleTasks,
     onHostEvent,
   };
 };

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../user-request.ts";
@@ -10,9 +11,24 @@ export type OpencodeEvent = Event;
 type AskedQuestion = Extract<OpencodeEvent, { type: "question.asked" }>["properties"]["questions"][number];
 type PartEvent = Extract<OpencodeEvent, { type: "message.part.updated" }>;
 
+/** Objects with the same fields are equal, in whatever order these come. */
+const sortFields = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+/** Returns a short text that is equal for equal arguments: they may be as long as a file that is written. */
+const digest = (input: unknown): string =>
+  createHash("sha256")
+    .update(JSON.stringify(input, sortFields) ?? "")
+    .digest("base64url")
+    .slice(0, 22);
+
 const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
   if (part.type === "tool") {
-    return { type: "toolCall", sessionID, callID: part.callID, tool: part.tool, stage: toolCallStage(part) };
+    const { callID, tool, state } = part;
+    const call = { type: "toolCall", sessionID, callID, tool, stage: toolCallStage(part) } as const;
+    return state.status === "pending" ? call : { ...call, input: digest(state.input) };
   }
   if (part.type === "step-finish") {
     const { input, output, reasoning } = part.tokens;

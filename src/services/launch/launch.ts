@@ -5,6 +5,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import { tooManyTasks } from "../text/limits.ts";
 import type { SessionFactory } from "./create-session.ts";
 import { type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
 import type { OrphanedLaunches } from "./orphaned-launches.ts";
@@ -20,6 +21,8 @@ export interface Launched {
 export interface LaunchDeps extends LaunchRules {
   store: Store;
   runtime: Runtime;
+  /** How many tasks a parent session may have, ended ones included. */
+  tasksPerParent: number;
   progress: ProgressLog;
   clock: Clock;
   ids: Ids;
@@ -43,16 +46,25 @@ export interface Launches {
 
 /** Creates the registry of pending launches. */
 export const createLaunches = (deps: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, orphanedLaunches } = deps;
+  const { store, runtime, progress, clock, ids, orphanedLaunches, tasksPerParent } = deps;
   /** Launches whose session is being created. */
   const pendingLaunches = new Set<{ parentSessionID: string; isCancelled: boolean }>();
 
+  /** True when the session has as many tasks as it may have. Launches under way count: an agent may start many at once. */
+  const hasAllTasks = (parentSessionID: string): boolean => {
+    const pending = [...pendingLaunches].filter((other) => other.parentSessionID === parentSessionID);
+    return store.list({ parentSessionID }).length + pending.length >= tasksPerParent;
+  };
+
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
+    // Before anything else, since a person may be asked for a permission; and again once that is done.
+    if (hasAllTasks(request.parentSessionID)) return fail(tooManyTasks(tasksPerParent));
     const plan = await planLaunch(deps, request);
     if (!plan.ok) return plan;
     const { description, batchId, model, permission, parentTask } = plan.value;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
+    if (hasAllTasks(parentSessionID)) return fail(tooManyTasks(tasksPerParent));
     const pending = { parentSessionID, isCancelled: false };
     const isWanted = () => !pending.isCancelled && !request.signal.aborted;
     pendingLaunches.add(pending);

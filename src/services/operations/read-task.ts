@@ -95,19 +95,22 @@ const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Creates a function that reads what an agent said last in a session, finished or not: the store has no result of a run
- * that failed. It returns undefined when the agent said nothing or the host does not respond in time.
+ * that failed. It returns undefined when the agent said nothing or the host does not respond in time. With `messageID`,
+ * only what was said after that message counts.
  */
 export const createLastWords =
   (host: Host, clock: Clock) =>
-  (sessionID: string): Promise<string | undefined> =>
+  (sessionID: string, messageID?: string): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       const cancelTimeout = clock.after(READ_TIMEOUT_MS, () => resolve(undefined));
       const read = async () => {
         const result = await host.messages(sessionID, SEARCHED_MESSAGES);
         const messages = result.ok ? result.value : [];
-        return messages.findLast(
-          ({ role, isSummary, text }) => role === "assistant" && !isSummary && text.trim() !== "",
-        )?.text;
+        // Older than all that are read, it is not found: all of them come after it.
+        const since = messages.findIndex(({ id }) => id === messageID);
+        return messages
+          .slice(since + 1)
+          .findLast(({ role, isSummary, text }) => role === "assistant" && !isSummary && text.trim() !== "")?.text;
       };
       read().then(resolve, reject).finally(cancelTimeout);
     });

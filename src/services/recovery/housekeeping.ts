@@ -11,6 +11,9 @@ import type { Retention, Store } from "../store/store.ts";
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
 const IDLE_POLL_INTERVAL_MS = 5_000;
 
+/** Longest interval (ms) at which the time of runs is checked. */
+const RUN_TIME_INTERVAL_MS = 5_000;
+
 /** Interval (ms) at which progress is stored: it changes often, and nothing depends on it. */
 const PROGRESS_STORE_INTERVAL_MS = 1_000;
 
@@ -33,6 +36,8 @@ export interface HousekeepingDeps {
   log: Log;
   /** Milliseconds of silence after which a running task is stale. */
   staleAfter: number;
+  /** Ends the runs that have taken longer than `limit` milliseconds; undefined where they may take any time. */
+  checkRunTime: { limit: number; check(): void } | undefined;
   /** Which ended tasks are kept. */
   retention: Retention;
   runRemoteCommands(): void;
@@ -43,7 +48,7 @@ export interface HousekeepingDeps {
  * and tried again at its next turn. Returns how to stop it all.
  */
 export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
-  const { runtime, host, store, progress, clock, log, staleAfter, retention, runRemoteCommands } = deps;
+  const { runtime, host, store, progress, clock, log, staleAfter, checkRunTime, retention, runRemoteCommands } = deps;
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
   const workingTasks = (): string[] =>
@@ -78,7 +83,19 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     }
   };
 
+  /** A run that takes too long is noticed within a quarter of its time, and within `RUN_TIME_INTERVAL_MS`. */
+  const runTime: RepeatOptions[] = checkRunTime
+    ? [
+        {
+          every: Math.min(RUN_TIME_INTERVAL_MS, checkRunTime.limit / 4),
+          work: checkRunTime.check,
+          fault: "the time of runs could not be checked",
+        },
+      ]
+    : [];
+
   const recurring: RepeatOptions[] = [
+    ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
     // Staleness is noticed to within a quarter of `staleAfter`.
     { every: staleAfter / 4, work: checkStaleness, fault: "staleness could not be checked" },

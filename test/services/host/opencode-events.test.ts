@@ -143,13 +143,30 @@ test.each([
   ["error", "failed"],
 ])("a tool part that is %s is %s", (status, stage) => {
   const part = { type: "tool", callID: "c", tool: "read", state: { status } };
-  expect(read("message.part.updated", { sessionID: "s", part })).toEqual({
+  expect(read("message.part.updated", { sessionID: "s", part })).toMatchObject({
     type: "toolCall",
     sessionID: "s",
     callID: "c",
     tool: "read",
     stage,
   });
+});
+
+const inputOf = (input: unknown, status = "running") => {
+  const part = { type: "tool", callID: "c", tool: "read", state: { status, input } };
+  const event = read("message.part.updated", { sessionID: "s", part });
+  return event?.type === "toolCall" ? event.input : "none";
+};
+
+test("a tool call has a short digest of its arguments, equal for equal ones, once the model has written them", () => {
+  expect(inputOf({}, "pending")).toBeUndefined();
+  const [path, lines] = ["a.ts", [1, { from: 2, to: 3 }]];
+  expect(inputOf({ path, lines })).toBe(inputOf({ lines: [1, { to: 3, from: 2 }], path }, "completed"));
+  expect(inputOf({ path: "x".repeat(100_000) })).toHaveLength(22);
+  const others = [{ path }, { path, lines: [] }, { path, lines: [{ from: 2, to: 3 }, 1] }, {}].map((args) =>
+    inputOf(args),
+  );
+  expect(new Set([inputOf({ path, lines }), ...others]).size).toBe(5);
 });
 
 test.each([

@@ -1,0 +1,73 @@
+import type { HostEvent } from "../../machines/host-events.ts";
+import { hasEnded, noProgress, type Task } from "../../task.ts";
+import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Store } from "../store/store.ts";
+import { beyondBudget, type TaskBudget, tooManyRepeats } from "../text/limits.ts";
+import type { EndRun } from "./end-run.ts";
+import type { ToolCallLog } from "./tool-calls.ts";
+import { createUsageSums } from "./usage.ts";
+
+/** What budgets are kept with. */
+export interface BudgetDeps {
+  runtime: Runtime;
+  store: Store;
+  progress: ProgressLog;
+  toolCalls: ToolCallLog;
+  endRun: EndRun;
+  budget: TaskBudget;
+  /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
+  repeat: number;
+}
+
+/** Watches what tasks use, and ends those that are beyond a budget or go round in circles. */
+export interface Budgets {
+  /** Takes an event of the host, after progress has counted it. */
+  onHostEvent(event: HostEvent): void;
+  stop(): void;
+}
+
+/** Creates the watch over budgets and loops. */
+export const createBudgets = (deps: BudgetDeps): Budgets => {
+  const { runtime, store, progress, toolCalls, endRun, budget, repeat } = deps;
+  const isLimited = [budget.toolCalls, budget.tokens, budget.cost].some((limit) => limit !== undefined);
+  const ownUsage = (taskId: string) => progress.of(taskId) ?? store.get(taskId)?.task.progress ?? noProgress("");
+  const sums = createUsageSums({
+    ownUsage,
+    childTasks: (parentTaskId) => store.list({ parentTaskId }).map(({ sessionID }) => sessionID),
+  });
+
+  /** Ends the topmost task of a lineage that is beyond its budget: all below it stop with it. */
+  const check = (taskId: string) => {
+    for (const id of sums.lineage(taskId)) {
+      const used = sums.of(id);
+      const error = used && beyondBudget(used, budget);
+      if (error && runtime.snapshotOf(id)?.context.completedAt === undefined) return endRun(id, error);
+    }
+  };
+
+  const measure = (taskId: string, parentTaskId: string | undefined) => {
+    if (!isLimited) return;
+    sums.set(taskId, parentTaskId, ownUsage(taskId));
+    check(taskId);
+  };
+
+  const onTaskChanged = (task: Task) => {
+    const { sessionID, parentTaskId } = task;
+    if (!hasEnded(task)) return measure(sessionID, parentTaskId);
+    toolCalls.forget(sessionID);
+    sums.release(sessionID);
+  };
+
+  return {
+    onHostEvent: (event) => {
+      const { sessionID } = event;
+      const task = runtime.snapshotOf(sessionID)?.context;
+      if (!task || task.completedAt !== undefined) return;
+      const repeated = toolCalls.onHostEvent(event);
+      if (repeated && repeated.times >= repeat) endRun(sessionID, tooManyRepeats(repeated));
+      if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
+    },
+    stop: runtime.subscribe(onTaskChanged),
+  };
+};

@@ -1,0 +1,119 @@
+/** What a task has used. Tokens of input, output and reasoning; cost in US dollars. */
+export interface Usage {
+  toolCalls: number;
+  tokens: number;
+  cost: number;
+}
+
+/** What a task and all tasks below it have used. */
+export interface TreeUsage extends Usage {
+  /** How many tasks are below it. */
+  tasks: number;
+}
+
+/** Where tasks that are not known yet are read from. */
+export interface UsageSource {
+  /** What a task has used itself, in all its runs. */
+  ownUsage(taskId: string): Usage;
+  /** The tasks that a task launched, ended ones included. */
+  childTasks(taskId: string): string[];
+}
+
+/**
+ * Sums what trees of tasks have used. A task is read from its source once, with all below it; from then on each change
+ * costs an addition for every task above it, and no query.
+ */
+export interface UsageSums {
+  /** Takes what a task has used itself by now. `parentTaskId` names the task above it. */
+  set(taskId: string, parentTaskId: string | undefined, own: Usage): void;
+  /** The known tasks above a task and the task itself, topmost first; none when it is not known. */
+  lineage(taskId: string): string[];
+  of(taskId: string): TreeUsage | undefined;
+  /** Forgets a task that has ended, with all below it. One below a known task is kept, for it counts there. */
+  release(taskId: string): void;
+}
+
+interface Node {
+  parent: string | undefined;
+  children: Set<string>;
+  own: Usage;
+  sum: TreeUsage;
+}
+
+const NOTHING: TreeUsage = { toolCalls: 0, tokens: 0, cost: 0, tasks: 0 };
+
+const add = (sum: TreeUsage, more: TreeUsage): TreeUsage => ({
+  toolCalls: sum.toolCalls + more.toolCalls,
+  tokens: sum.tokens + more.tokens,
+  cost: sum.cost + more.cost,
+  tasks: sum.tasks + more.tasks,
+});
+
+const difference = (now: Usage, before: Usage): TreeUsage => ({
+  toolCalls: now.toolCalls - before.toolCalls,
+  tokens: now.tokens - before.tokens,
+  cost: now.cost - before.cost,
+  tasks: 0,
+});
+
+/** Creates sums of no task. */
+export const createUsageSums = ({ ownUsage, childTasks }: UsageSource): UsageSums => {
+  const nodes = new Map<string, Node>();
+
+  /** The task and the known ones above it, nearest first. */
+  const upwards = (taskId: string): string[] => {
+    const chain: string[] = [];
+    for (let id: string | undefined = taskId; id !== undefined; id = nodes.get(id)?.parent) {
+      if (!nodes.has(id) || chain.includes(id)) break;
+      chain.push(id);
+    }
+    return chain;
+  };
+
+  const addUpwards = (taskId: string | undefined, more: TreeUsage) => {
+    for (const id of taskId === undefined ? [] : upwards(taskId)) {
+      const node = nodes.get(id);
+      if (node) node.sum = add(node.sum, more);
+    }
+  };
+
+  /** Reads a task with all below it. Those that are known already are taken as they are. */
+  const load = (taskId: string, parent: string | undefined, own: Usage): Node => {
+    const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING, ...own } };
+    nodes.set(taskId, node);
+    for (const childId of childTasks(taskId)) {
+      const child = nodes.get(childId) ?? load(childId, taskId, ownUsage(childId));
+      node.children.add(childId);
+      node.sum = add(node.sum, { ...child.sum, tasks: child.sum.tasks + 1 });
+    }
+    return node;
+  };
+
+  const remove = (taskId: string) => {
+    const node = nodes.get(taskId);
+    nodes.delete(taskId);
+    for (const childId of node?.children ?? []) remove(childId);
+  };
+
+  return {
+    set: (taskId, parentTaskId, own) => {
+      const node = nodes.get(taskId);
+      if (node) {
+        addUpwards(taskId, difference(own, node.own));
+        node.own = own;
+        return;
+      }
+      const { sum } = load(taskId, parentTaskId, { toolCalls: own.toolCalls, tokens: own.tokens, cost: own.cost });
+      const parent = parentTaskId === undefined ? undefined : nodes.get(parentTaskId);
+      if (!parent || parent.children.has(taskId)) return;
+      parent.children.add(taskId);
+      addUpwards(parentTaskId, { ...sum, tasks: sum.tasks + 1 });
+    },
+    lineage: (taskId) => upwards(taskId).reverse(),
+    of: (taskId) => nodes.get(taskId)?.sum,
+    release: (taskId) => {
+      const parent = nodes.get(taskId)?.parent;
+      if (parent === undefined || !nodes.has(parent)) remove(taskId);
+    },
+  };
+};

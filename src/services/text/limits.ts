@@ -1,0 +1,61 @@
+import type { TaskError } from "../../task.ts";
+import { duration } from "./notice.ts";
+
+/** What a task may use, the tasks below it included; undefined: without a limit. Cost in US dollars. */
+export interface TaskBudget {
+  toolCalls: number | undefined;
+  tokens: number | undefined;
+  cost: number | undefined;
+}
+
+/** What a task has used, and the number of tasks below it, whose usage is included. */
+type Used = { [Kind in keyof TaskBudget]: number } & { tasks: number };
+
+/** Costs are sums of floating-point numbers: two that differ by less are the same. In US dollars. */
+const SAME_COST = 1e-9;
+
+const count = (amount: number): string => amount.toLocaleString("en-US");
+
+/** Dollars with two digits after the point, or with as many as a small amount needs. */
+const dollars = (amount: number): string => `$${amount.toFixed(amount >= 1 ? 2 : 4)}`;
+
+const NO_RESUME = "It cannot be resumed";
+
+/** Says which budget a task is beyond, by how much, and what to do; undefined when it is within all. */
+export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefined => {
+  const { toolCalls, tokens, cost } = budget;
+  const [figures, option] =
+    toolCalls !== undefined && used.toolCalls > toolCalls
+      ? [`${count(used.toolCalls)} of ${count(toolCalls)} tool calls`, "budget.toolCalls"]
+      : tokens !== undefined && used.tokens > tokens
+        ? [`${count(used.tokens)} of ${count(tokens)} tokens`, "budget.tokens"]
+        : cost !== undefined && used.cost > cost + SAME_COST
+          ? [`${dollars(used.cost)} of ${dollars(cost)}`, "budget.cost"]
+          : [];
+  if (figures === undefined) return undefined;
+  const below =
+    used.tasks === 0 ? "" : used.tasks === 1 ? ", its 1 task included" : `, its ${used.tasks} tasks included`;
+  return {
+    name: "BudgetExceeded",
+    kind: "budget",
+    message: `It used ${figures}${below}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option "${option}".`,
+  };
+};
+
+/** Refuses a launch by a session that has as many tasks as it may have. */
+export const tooManyTasks = (limit: number): string =>
+  `This session has ${count(limit)} tasks, and that is the limit (option "budget.tasksPerParent"); nothing was launched. Do the work here, or resume a completed task; the user can raise the option.`;
+
+/** Says that a task called one tool again and again with the same arguments, and what to do. */
+export const tooManyRepeats = ({ tool, times }: { tool: string; times: number }): TaskError => ({
+  name: "LoopDetected",
+  kind: "loop",
+  message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option "loop.repeat".`,
+});
+
+/** Says that a run took longer than it may, and what to do. Both in milliseconds. */
+export const tookTooLong = (taken: number, limit: number): TaskError => ({
+  name: "RunTimeout",
+  kind: "timeout",
+  message: `It ran for ${duration(taken)} of at most ${duration(limit)}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option "timeouts.run".`,
+});
