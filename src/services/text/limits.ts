@@ -38,7 +38,7 @@ export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefi
   return {
     name: "BudgetExceeded",
     kind: "budget",
-    message: `It used ${figures}${below}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option "${option}".`,
+    message: `It used ${figures}${below}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option ${option}.`,
   };
 };
 
@@ -50,12 +50,12 @@ export const tooManyTasks = (limit: number): string =>
 export const tooManyRepeats = ({ tool, times }: { tool: string; times: number }): TaskError => ({
   name: "LoopDetected",
   kind: "loop",
-  message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option "loop.repeat".`,
+  message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option loop.repeat.`,
 });
 
 /** Says that a run took longer than it may, and what to do. Both in milliseconds. */
 export const tookTooLong = (taken: number, limit: number): TaskError => ({
   name: "RunTimeout",
   kind: "timeout",
-  message: `It ran for ${duration(taken)} of at most ${duration(limit)}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option "timeouts.run".`,
+  message: `It ran for ${duration(taken)} of at most ${duration(limit)}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option timeouts.run.`,
 });

@@ -17,5 +17,5 @@ export const staleNote = ({ sessionID, description }: NamedTask, silentFor: numb
     own`Automated. Task ${nameOf(sessionID)} ${quoteLine(description, SHOWN_CHARS)} has shown no sign of life for ${duration(silentFor)}. It may be stuck, or wait for its model.`,
     output === undefined
       ? ""
-      : own`${nameOf(output)}(task_id=${quoteLine(sessionID)}, full_session=true) shows what it did last. Cancel it if it is stuck; if not, it needs nothing from you.`,
+      : own`${nameOf(output)}(task_id=${quoteLine(sessionID)}) shows how far it has come. Cancel it if it is stuck; if not, it needs nothing from you.`,
   );

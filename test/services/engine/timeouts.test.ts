@@ -1,0 +1,162 @@
+import { expect, test } from "vitest";
+import { isTaskReminder } from "../../../src/services/text/task-reminder.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+const RUN = 60_000;
+const STALE = 600_000;
+/** Longer than it takes to notice that a run is over its time, and to stop it. */
+const MOMENT = 10_000;
+
+const tool = (stage: Stage, sessionID: string, stageOfCall: "begun" | "stored", input?: string) =>
+  stage.host.emit({
+    type: "toolCall",
+    sessionID,
+    callID: "call_long",
+    tool: "bash",
+    stage: stageOfCall,
+    ...(input === undefined ? {} : { input }),
+  });
+
+const isTimedOut = (stage: Stage, id: string) => stage.task(id).error?.kind === "timeout";
+
+test("a run that takes longer than `timeouts.run` is stopped, and its parent is told what to do", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const id = await stage.launch();
+  await stage.clock.advance(RUN - 1_000);
+  expect(stage.task(id).status).toBe("running");
+  await stage.clock.advance(MOMENT);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "RunTimeout", kind: "timeout" } });
+  expect(stage.host.at(id).busy).toBe(false);
+  const told = stage
+    .notices()
+    .flat()
+    .map(({ text }) => text)
+    .join();
+  expect(told).toMatch(/It ran for 1m.* of at most 1m, and was stopped\. It cannot be resumed.*timeouts\.run/);
+});
+
+test("without the option a run may take any time", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.clock.advance(2 * 3_600_000);
+  expect(stage.task(id).status).toBe("running");
+});
+
+test("each run has its own time", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const id = await stage.launch();
+  await stage.clock.advance(RUN - MOMENT);
+  stage.host.finish(id, "done");
+  await stage.clock.advance(RUN);
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  await stage.clock.advance(RUN - MOMENT);
+  expect(stage.task(id).status).toBe("resumed");
+  await stage.clock.advance(2 * MOMENT);
+  expect(isTimedOut(stage, id)).toBe(true);
+});
+
+test("nothing is stopped while a tool runs: not its task, and not the one above, which would take it along", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  tool(stage, own, "begun", "npm test");
+  await stage.clock.advance(10 * RUN);
+  expect([lead, own].map((id) => stage.task(id).status)).toEqual(["running", "running"]);
+  tool(stage, own, "stored", "npm test");
+  await stage.clock.advance(MOMENT);
+  expect([lead, own].map((id) => isTimedOut(stage, id))).toContain(true);
+  expect([lead, own].map((id) => stage.task(id).status)).not.toContain("running");
+});
+
+test("a call whose arguments the model still writes is no tool that runs, nor is one of an idle session", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const [writing, idle] = [await stage.launch(), await stage.launch()];
+  tool(stage, writing, "begun");
+  tool(stage, idle, "begun", "sleep");
+  stage.host.emit({ type: "idle", sessionID: idle });
+  await stage.clock.advance(RUN + MOMENT);
+  expect([writing, idle].map((id) => isTimedOut(stage, id))).toEqual([true, true]);
+});
+
+test("nothing is stopped while a person is waited for; then it is", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const id = await stage.launch();
+  const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 0 } as const;
+  stage.host.emit({ type: "asked", sessionID: id, request });
+  await stage.clock.advance(10 * RUN);
+  expect(stage.task(id).status).toBe("running");
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  await stage.clock.advance(MOMENT);
+  expect(isTimedOut(stage, id)).toBe(true);
+});
+
+test("the time goes on through a restart", async () => {
+  const stage = createStage({ timeouts: { run: RUN } });
+  const id = await stage.launch();
+  await stage.clock.advance(RUN - MOMENT);
+  await stage.restart();
+  await stage.clock.advance(3 * MOMENT);
+  expect(isTimedOut(stage, id)).toBe(true);
+});
+
+const notes = (stage: Stage) =>
+  stage.host.attempts
+    .filter(({ sessionID, noReply, parts }) => sessionID === PARENT && noReply && !isTaskReminder(parts[0]?.text))
+    .flatMap(({ parts }) => parts);
+
+const toasts = (stage: Stage) => stage.host.toasts.filter(({ message }) => message.includes("no sign of life"));
+
+test("a silent task is told of once: the person in a toast, the agent in a note that starts no turn", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.clock.advance(3 * STALE);
+  expect(stage.task(id).attention?.kind).toBe("stale");
+  expect(toasts(stage)).toEqual([
+    { message: 'Task "find it" has shown no sign of life for 10m. It goes on, and may be stuck.', variant: "info" },
+  ]);
+  const [note, ...others] = notes(stage);
+  expect(others).toEqual([]);
+  expect(note).toMatchObject({ synthetic: true });
+  expect(note?.text).toContain(`Task ${id} "find it" has shown no sign of life for 10m`);
+  expect(note?.text).toContain(`asyncagents_output(task_id="${id}")`);
+  expect(stage.host.at(PARENT).busy).toBe(false);
+});
+
+test("it is told again only after the task has shown life", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.clock.advance(1.5 * STALE);
+  stage.host.emit({ type: "busy", sessionID: id });
+  await stage.clock.advance(STALE / 2);
+  expect(stage.task(id).attention).toBeUndefined();
+  expect(toasts(stage)).toHaveLength(1);
+  await stage.clock.advance(STALE);
+  expect([toasts(stage).length, notes(stage).length]).toEqual([2, 2]);
+});
+
+test("a note that could not be stored while the agent was at work is dropped when the task shows life", async () => {
+  const stage = createStage();
+  stage.host.habits(PARENT, "work");
+  const id = await stage.launch();
+  stage.host.beginStep(PARENT, "msg_turn");
+  stage.host.at(PARENT).busy = true;
+  await stage.clock.advance(1.5 * STALE);
+  expect([toasts(stage).length, notes(stage).length]).toEqual([1, 0]);
+  stage.host.emit({ type: "busy", sessionID: id });
+  await stage.clock.advance(STALE / 2);
+  stage.host.at(PARENT).busy = false;
+  stage.host.emit({ type: "idle", sessionID: PARENT });
+  await settled();
+  await stage.clock.advance(MOMENT);
+  expect(notes(stage)).toEqual([]);
+});
+
+test("a task that ends is not stale any more, and nothing more is told of it", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.clock.advance(STALE - 1_000);
+  stage.host.finish(id, "done");
+  await stage.clock.advance(STALE);
+  expect([toasts(stage).length, notes(stage).length]).toEqual([0, 0]);
+});
