@@ -8,7 +8,6 @@ import type { Log } from "../../src/services/platform/log.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
-import { isTaskReminder } from "../../src/services/text/task-reminder.ts";
 import type { Task } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, toolNames } from "../../src/tools/plugin-tools.ts";
@@ -227,7 +226,10 @@ export const createStage = ({
       await settled();
       process = begin(next);
     },
-    notices: (parent = PARENT) =>
-      [...host.at(parent).parts.values()].filter((parts) => !parts.some(({ text }) => isTaskReminder(text))),
+    notices: (parent = PARENT) => {
+      const { parts, prompts } = host.at(parent);
+      const notes = new Set(prompts.flatMap(({ messageID, noReply }) => (noReply ? messageID : [])));
+      return [...parts].flatMap(([messageID, of]) => (notes.has(messageID) ? [] : [of]));
+    },
   };
 };

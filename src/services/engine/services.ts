@@ -146,7 +146,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     lastWords: createLastWords(host, clock),
     cancelChildren: cancellation.cancelChildren,
   });
-  const budgets = createBudgets({ ...charts, toolCalls, endRun, budget, repeat: options.loop.repeat });
+  const budgets = createBudgets({ ...charts, bus, toolCalls, endRun, budget, repeat: options.loop.repeat });
   const checkRunTime =
     timeouts.run === undefined
       ? undefined

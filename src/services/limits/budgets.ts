@@ -1,5 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import { hasEnded, noProgress, type Task } from "../../task.ts";
+import type { EngineBus } from "../runtime/engine-events.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
@@ -11,6 +12,7 @@ import { createUsageSums } from "./usage.ts";
 /** What budgets are kept with. */
 export interface BudgetDeps {
   runtime: Runtime;
+  bus: EngineBus;
   store: Store;
   progress: ProgressLog;
   toolCalls: ToolCallLog;
@@ -29,7 +31,7 @@ export interface Budgets {
 
 /** Creates the watch over budgets and loops. */
 export const createBudgets = (deps: BudgetDeps): Budgets => {
-  const { runtime, store, progress, toolCalls, endRun, budget, repeat } = deps;
+  const { runtime, bus, store, progress, toolCalls, endRun, budget, repeat } = deps;
   const isLimited = [budget.toolCalls, budget.tokens, budget.cost].some((limit) => limit !== undefined);
   const ownUsage = (taskId: string) => progress.of(taskId) ?? store.get(taskId)?.task.progress ?? noProgress("");
   const sums = createUsageSums({
@@ -52,12 +54,23 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
     check(taskId);
   };
 
+  const forget = (taskId: string) => {
+    toolCalls.forget(taskId);
+    sums.release(taskId);
+  };
+
   const onTaskChanged = (task: Task) => {
     const { sessionID, parentTaskId } = task;
     if (!hasEnded(task)) return measure(sessionID, parentTaskId);
-    toolCalls.forget(sessionID);
-    sums.release(sessionID);
+    forget(sessionID);
   };
+
+  const stops = [
+    runtime.subscribe(onTaskChanged),
+    bus.on("tasksLost", (lost) => {
+      for (const { sessionID } of lost) forget(sessionID);
+    }),
+  ];
 
   return {
     onHostEvent: (event) => {
@@ -68,6 +81,8 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
       if (repeated && repeated.times >= repeat) endRun(sessionID, tooManyRepeats(repeated));
       if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
     },
-    stop: runtime.subscribe(onTaskChanged),
+    stop: () => {
+      for (const stop of stops) stop();
+    },
   };
 };

@@ -67,17 +67,25 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     }
   };
 
+  /** Staleness is noticed to within a quarter of `staleAfter`. Times are epoch milliseconds. */
+  const staleness = { every: staleAfter / 4, checkedAt: clock.now(), awakeSince: 0 };
+
   /**
    * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
-   * they show one. A task that waits for tasks of its own is not stale: those show the signs.
+   * they show one. A task that waits for tasks of its own is not stale: those show the signs. Where this comes late, the
+   * machine has slept, and nothing could be heard: then the silence is counted from now on.
    */
   const checkStaleness = (): void => {
+    const now = clock.now();
+    if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;
+    staleness.checkedAt = now;
     const live = runtime.liveTasks();
     const parents = new Set(live.map(({ context }) => context.facts.parentTaskId));
     for (const { context, value } of live) {
       const { sessionID } = context.facts;
       const at = clock.now();
-      const isSilent = !parents.has(sessionID) && at - (progress.heardAt(sessionID) ?? at) >= staleAfter;
+      const isSilent =
+        !parents.has(sessionID) && at - Math.max(progress.heardAt(sessionID) ?? at, staleness.awakeSince) >= staleAfter;
       if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
       if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
     }
@@ -97,8 +105,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   const recurring: RepeatOptions[] = [
     ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
-    // Staleness is noticed to within a quarter of `staleAfter`.
-    { every: staleAfter / 4, work: checkStaleness, fault: "staleness could not be checked" },
+    { every: staleness.every, work: checkStaleness, fault: "staleness could not be checked" },
     {
       every: PROGRESS_STORE_INTERVAL_MS,
       work: () => store.storeProgress(progress.takeChanged()),

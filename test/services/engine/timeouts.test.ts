@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { isTaskReminder } from "../../../src/services/text/task-reminder.ts";
+import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -150,6 +151,20 @@ test("a note that could not be stored while the agent was at work is dropped whe
   await settled();
   await stage.clock.advance(MOMENT);
   expect(notes(stage)).toEqual([]);
+});
+
+test("a machine that slept tells of no silence: nothing could be heard", async () => {
+  const life = createFakeProcess();
+  const stage = createStage({ life });
+  const id = await stage.launch();
+  await stage.clock.advance(STALE / 2);
+  life.pause();
+  await stage.clock.advance(10 * STALE);
+  life.wake();
+  await stage.clock.advance(STALE / 2);
+  expect([stage.task(id).attention, toasts(stage).length]).toEqual([undefined, 0]);
+  await stage.clock.advance(STALE);
+  expect(toasts(stage)).toHaveLength(1);
 });
 
 test("a task that ends is not stale any more, and nothing more is told of it", async () => {
