@@ -11,6 +11,7 @@ interface Schema {
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
+  additionalProperties?: Schema | false;
   minimum?: number;
   exclusiveMinimum?: number;
   maximum?: number;
@@ -62,6 +63,9 @@ const valuesOf = (schema: Schema): string => {
   if (type === "boolean") return "`true`, `false`";
   if (type === "array" && items) return items.enum ? `list of ${valuesOf(items)}` : `list of ${valuesOf(items)}s`;
   if (type === "string") return "string";
+  if (type === "object" && schema.additionalProperties) {
+    return `object with a value for each name: ${valuesOf(schema.additionalProperties)}`;
+  }
   const kind = type === "integer" ? "whole number" : "number";
   const most = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? "" : ` to ${maximum}`;
   if (exclusiveMinimum !== undefined) return `${kind} above ${exclusiveMinimum}`;

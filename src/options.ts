@@ -22,6 +22,9 @@ const originError = (text: string): string => {
 
 const Origin = z.string().refine(isOrigin, { error: ({ input }) => originError(String(input)) });
 
+/** A number of tasks that may be at work at once. */
+const Slots = z.int().min(1);
+
 /**
  * Every option of the plugin. Each has a default or may be left out, and a description for users from which the list
  * of options is generated.
@@ -117,6 +120,27 @@ export const Options = z.strictObject({
         .describe(
           "How often in a row a task may call the same tool with the same arguments: at this number its run ends with status `error`. At least 2.",
         ),
+    })
+    .prefault({}),
+  concurrency: z
+    .strictObject({
+      default: Slots.default(10).describe(
+        "How many tasks may be at work at once, in all processes and directories together. Others wait in a queue, in the order of their priority, then of their age. At least 1.",
+      ),
+      providers: z
+        .record(z.string(), Slots)
+        .default({})
+        .describe(
+          'How many tasks of a provider may be at work at once, such as `{ "anthropic": 3 }`. All limits that concern a task hold.',
+        ),
+      models: z
+        .record(z.string().regex(/^[^/]+\/./, 'must be written "provider/model"'), Slots)
+        .default({})
+        .describe('How many tasks of a model may be at work at once, such as `{ "anthropic/claude-opus-4-5": 1 }`.'),
+      agents: z
+        .record(z.string(), Slots)
+        .default({})
+        .describe('How many tasks of an agent may be at work at once, such as `{ "explore": 4 }`.'),
     })
     .prefault({}),
   attention: z

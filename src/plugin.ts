@@ -162,6 +162,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
     tasksPerParent: options.budget.tasksPerParent,
   },
   loop: options.loop,
+  concurrency: options.concurrency,
   fork: options.fork,
   attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
   recovery: options.recovery,

@@ -12,7 +12,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - task: a background job, bound to one agent and one child session for as long as it is stored.
  * - run: one prompt to the child session and the answer to it. Run 0 is the launch, run n is resume n.
  * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
- * - slot: permission for a run to be worked on. A queued run has none; today each run is granted one at once.
+ * - slot: permission for a run to be worked on. A queued run waits for one; all processes share them.
  * - turn: the steps in which an agent answers one user message, which may be a notice.
  * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
  * - fork: a task that begins with a copy of its parent's conversation.
@@ -100,6 +100,7 @@ export type Attention = z.infer<typeof Attention>;
  * - `recovery`: the host, to say what became of the run, whose process has ended
  * - `stop`: its session, to stop
  * - `person`: a person, to answer its request
+ * - `tasks`: the tasks that it launched
  */
 export const WaitsFor = z.enum([
   "slot",
@@ -112,6 +113,7 @@ export const WaitsFor = z.enum([
   "recovery",
   "stop",
   "person",
+  "tasks",
 ]);
 export type WaitsFor = z.infer<typeof WaitsFor>;
 

@@ -15,7 +15,7 @@ export const supervisor = createMachine({
         "LAUNCH": {
           "guard": "notLive",
           "actions": "enqueueActions",
-          "description": "A task is launched: it gets an actor and a slot, and its parent an outbox."
+          "description": "A task is launched: it gets an actor, and its parent an outbox."
         },
         "RESTORE": {
           "guard": "notLive",

@@ -172,6 +172,21 @@ export const task = createMachine({
           "target": ".recovering",
           "actions": "assign",
           "description": "The process that supervised the task has ended, and this one takes over."
+        },
+        "CALL_BLOCKED": {
+          "guard": "live",
+          "actions": "addBlockedCall",
+          "description": "A tool call of the child's agent waits for tasks that the child launched."
+        },
+        "CALL_RETURNED": {
+          "guard": "isBlockedCall",
+          "actions": "removeBlockedCall",
+          "description": "That tool call waits no longer."
+        },
+        "OWN_TASK_ENDED": {
+          "guard": "blockedByTask",
+          "description": "A run of a task that the child launched has ended. A tool call waited for it.",
+          "actions": "removeBlockingTask"
         }
       },
       "states": {
@@ -191,6 +206,9 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "slot"
           },
+          "entry": {
+            "type": "emitEffect"
+          },
           "on": {
             "SLOT_GRANTED": {
               "target": "sending",
@@ -198,7 +216,10 @@ export const task = createMachine({
               "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
-              "description": "The process that supervised the task has ended, and this one takes over. Nothing was sent yet: the run keeps waiting."
+              "description": "The process that supervised the task has ended, and this one takes over. Nothing was sent yet: the run asks for a slot here.",
+              "actions": {
+                "type": "emitEffect"
+              }
             },
             "CANCEL": {
               "target": "#idle",
@@ -322,6 +343,39 @@ export const task = createMachine({
             }
           }
         },
+        "awaitingTasks": {
+          "tags": "awaitingTasks",
+          "description": "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+          "meta": {
+            "waitsFor": "tasks"
+          },
+          "entry": "assign nextDeadline",
+          "on": {
+            "OWN_TASK_ENDED": {
+              "target": "working",
+              "description": "A run of a task that the child launched has ended. Its result is on the way to the child."
+            },
+            "HOST_BUSY": {
+              "target": "working",
+              "description": "The host reports that a model works in the child session."
+            },
+            "HOST_IDLE": {
+              "target": "verifying",
+              "description": "The host reports that the child session is idle."
+            },
+            "HOST_ERROR": {
+              "target": "working",
+              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
+              "actions": [
+                "recordIdleHint",
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                }
+              ]
+            }
+          }
+        },
         "verifying": {
           "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
           "meta": {
@@ -345,6 +399,12 @@ export const task = createMachine({
               "target": "working",
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
               "description": "The check shows that the child is at work."
+            },
+            "CHECKED_AWAITING_TASKS": {
+              "guard": "isCurrentCheck",
+              "target": "awaitingTasks",
+              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": {
               "guard": "isCurrentCheck",
@@ -496,6 +556,12 @@ export const task = createMachine({
               "target": "working",
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
               "description": "The check shows that the child is at work."
+            },
+            "CHECKED_AWAITING_TASKS": {
+              "guard": "isCurrentCheck",
+              "target": "awaitingTasks",
+              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": {
               "guard": "isCurrentCheck",
@@ -765,11 +831,17 @@ export const task = createMachine({
                 "guard": "waitedFor",
                 "target": "held",
                 "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
-                "actions": "recordRunResult"
+                "actions": [
+                  "recordRunResult",
+                  "enqueueActions"
+                ]
               },
               {
                 "target": "due",
-                "actions": "recordRunResult",
+                "actions": [
+                  "recordRunResult",
+                  "enqueueActions"
+                ],
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ]

@@ -12,6 +12,7 @@ test("without options every one has its default", () => {
     timeouts: { stale: 600_000 },
     budget: { tasksPerParent: 200 },
     loop: { repeat: 20 },
+    concurrency: { default: 10, providers: {}, models: {}, agents: {} },
     notice: { maxResultChars: 10_000 },
     api: { allowedOrigins: [], reads: "user" },
     attention: {},
@@ -48,6 +49,11 @@ test.each([
   [{ api: { allowedOrigins: ["https://x.example:443"] } }, /such as "https:\/\/x\.example"/],
   [{ api: { allowedOrigins: ["x.example"] } }, /must be an origin/],
   [{ api: { allowedOrigins: ["*"] } }, /must be an origin/],
+  [{ concurrency: { default: 0 } }, /option "concurrency\.default": .*>=1; the default is used/],
+  [{ concurrency: { providers: { anthropic: 1.5 } } }, /option "concurrency\.providers\.anthropic": .*int/],
+  [{ concurrency: { models: { opus: 1 } } }, /option "concurrency\.models\.opus": .*Invalid key/],
+  [{ concurrency: { agents: 3 } }, /option "concurrency\.agents": .*expected record/],
+  [{ concurrency: { total: 3 } }, /option "concurrency\.total": there is no such option/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
 ])("%j is a clear error that names the option, which gets its default", (given, message) => {
   const { options, problems } = readOptions(given);
@@ -78,4 +84,15 @@ test.each([[["maxDepth"]], ["maxDepth"], [7]])(
 
 test("without a problem there is no error", () => {
   expect(optionsError(readOptions({ maxDepth: 2 }).problems)).toBeUndefined();
+});
+
+test("limits are set by name, beside the one of all tasks", () => {
+  const concurrency = {
+    default: 4,
+    providers: { anthropic: 2 },
+    models: { "anthropic/claude/opus": 1 },
+    agents: { explore: 3 },
+  };
+  expect(readOptions({ concurrency })).toMatchObject({ options: { concurrency }, problems: [] });
+  expect(readOptions({ concurrency: { agents: { explore: 3 } } }).options.concurrency.default).toBe(10);
 });

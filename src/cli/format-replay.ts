@@ -47,12 +47,16 @@ const payloadOf = (event: TaskEvent): string =>
 
 const describeEffect = (effect: TaskEffect): string => {
   switch (effect.type) {
+    case "requestSlot":
+      return "ask for a slot";
     case "sendPrompt":
       return `prompt ${effect.prompt.messageID}`;
     case "checkRun":
       return `check ${effect.checkId}`;
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
+    case "reportEnd":
+      return `tell ${effect.parentTaskId} of the end`;
     case "queueNotice":
       return `queue the notice of run ${effect.end.run}, ${effect.end.outcome}`;
     case "withdrawNotice":

@@ -118,6 +118,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
         waits.stop,
         adoption.stop,
         orphanedLaunches.stop,
+        services.slots.stop,
         services.stopHousekeeping,
         runtime.stop,
         () => store.storeProgress(progress.takeChanged()),

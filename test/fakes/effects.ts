@@ -17,6 +17,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     bus: createEventBus<EngineEvents>(log),
     observedAnswers: { answerOf: () => undefined },
     reads: host,
+    takeSlot: () => true,
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     reportUndelivered: async () => undefined,
   });

@@ -3,6 +3,7 @@ import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
+import type { Concurrency } from "../../src/services/limits/slots.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
@@ -65,6 +66,8 @@ export interface StageOptions {
   onParentCancel?: OnParentCancel;
   development?: boolean;
   maxDepth?: number;
+  /** Default: no limit that a test could come to. */
+  concurrency?: Partial<Concurrency>;
   maxResultChars?: number;
   fork?: ForkLimits;
   isHeadless?: boolean;
@@ -91,6 +94,7 @@ export const createStage = ({
   onParentCancel = "cancel",
   development = false,
   maxDepth = 3,
+  concurrency = {},
   maxResultChars = 10_000,
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
   isHeadless = false,
@@ -127,6 +131,7 @@ export const createStage = ({
         timeouts: { stale: 600_000, run: timeouts.run },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
         loop: { repeat: 20 },
+        concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },
         fork,
         isHeadless,
         attention: { timeout: attentionTimeout, command: "opencode-taskchart" },

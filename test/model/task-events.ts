@@ -16,6 +16,9 @@ const calls = ["call_1", "call_2"];
 
 const at = START;
 
+/** A task that the child launched. */
+const OWN_TASK = "ses_own";
+
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
 const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
 
@@ -31,6 +34,7 @@ const answersTo = ({ context: { checkId, hostError, nextDeadline, missingSince }
 
 const answersOf = (checkId: number, hasError: boolean): TaskEvent[] => [
   { type: "CHECKED_BUSY", at, checkId },
+  { type: "CHECKED_AWAITING_TASKS", at, checkId },
   { type: "CHECKED_ANSWERED", at, checkId, completedAt: at, result: "12" },
   { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider" } },
   { type: "CHECKED_ABORTED", at, checkId, completedAt: at },
@@ -56,8 +60,20 @@ const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
 /** What the outside can bring about in a state: what the host may say or do, a person or an agent ask for, or time do. */
 export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
-  // There is a slot for each run, and it is given at once.
-  if (snapshot.matches({ run: "queued" })) return [{ type: "SLOT_GRANTED", at }];
+  if (snapshot.matches({ run: "queued" })) {
+    return [
+      { type: "SLOT_GRANTED", at },
+      { type: "CANCEL", at },
+      { type: "ADOPTED", at, recovery, isNoticePending: false },
+    ];
+  }
+  // The child's turn goes on when the call that it waits for returns.
+  if (context.blockedCalls) {
+    return [
+      { type: "CALL_RETURNED", at, call: "call_own" },
+      { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
+    ];
+  }
   const isSending = snapshot.matches({ run: "sending" });
   const isQuiet = snapshot.matches({ run: "working" }) && context.nextDeadline === undefined;
   const possible: TaskEvent[] = [
@@ -70,6 +86,11 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
           { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),
+    ...(snapshot.matches({ run: "working" })
+      ? [{ type: "CALL_BLOCKED" as const, at, call: "call_own", taskIds: [OWN_TASK] }]
+      : []),
+    { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
+    { type: "HOST_BUSY", at },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error },
     { type: "SESSION_DELETED", at },

@@ -57,6 +57,8 @@ const SLICES: Slice[] = [
   slice("continue", "ADOPTED", "CHECKED_BUSY", "CHECKED_FAILED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("fail", "ADOPTED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
+  slice("continue", "CHECKED_AWAITING_TASKS", "OWN_TASK_ENDED", "HOST_BUSY", "HOST_ERROR", "ADOPTED"),
+  slice("continue", "CALL_BLOCKED", "CALL_RETURNED", "OWN_TASK_ENDED"),
   slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
@@ -73,6 +75,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     userRequests: requests,
     waiters,
     interruptions,
+    blockedCalls,
     recovery,
     limitError,
   } = context;
@@ -84,7 +87,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     context.missingSince !== undefined,
   ];
   const counts = [run.index, sendAttempts, stopAttempts, failedChecks, interruptions, recovery];
-  return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters]);
+  return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters, blockedCalls]);
 };
 
 const optionsOf = ({ recovery, types }: Slice) => ({

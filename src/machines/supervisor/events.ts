@@ -5,7 +5,13 @@ import type { StoredSnapshot } from "../task/machine.ts";
 import type { SortedIds } from "./sorted-ids.ts";
 
 /** What tasks and outboxes want of each other: the supervisor passes it on itself. */
-type ForwardedEffect = "queueNotice" | "withdrawNotice" | "noticeComposed" | "noticeAcknowledged" | "noticeDropped";
+type ForwardedEffect =
+  | "reportEnd"
+  | "queueNotice"
+  | "withdrawNotice"
+  | "noticeComposed"
+  | "noticeAcknowledged"
+  | "noticeDropped";
 
 /** Everything that the services are asked to do. `actorFailed`: an actor threw and was removed. */
 export type Effect =
@@ -27,7 +33,7 @@ export type SupervisorEvent =
 
 /** What each event of the supervisor means; the last is XState's own. The chart shows it at each transition. */
 export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
-  LAUNCH: "A task is launched: it gets an actor and a slot, and its parent an outbox.",
+  LAUNCH: "A task is launched: it gets an actor, and its parent an outbox.",
   RESTORE: "A stored task is needed again: its actor starts from its snapshot.",
   ADOPT_PROMPTS: "The parent's outbox takes over the prompts of a process that has ended.",
   TASK: "An event for a task is passed on to its actor.",
@@ -51,6 +57,8 @@ export interface SupervisorContext {
 /** Translates a host event for the task that runs in its session; undefined when it means nothing to it. */
 export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined => {
   switch (event.type) {
+    case "busy":
+      return { type: "HOST_BUSY", at };
     case "idle":
       return { type: "HOST_IDLE", at };
     case "error":

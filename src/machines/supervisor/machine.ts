@@ -71,11 +71,7 @@ const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) =
   const stored = event.type === "RESTORE" ? event.snapshot : {};
   enqueue({ type: "startTask", params: { ...input, ...stored } });
   enqueue.assign({ tasks: withId(context.tasks, sessionID) });
-  if (event.type === "LAUNCH") tell(enqueue, sessionID, { type: "SLOT_GRANTED", at: event.at });
 });
-
-/** The events after which a run may be queued: it is granted a slot at once. */
-const TAKES_SLOT: ReadonlySet<TaskEvent["type"]> = new Set(["RESUME", "ADOPTED"]);
 
 const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "ADOPT_PROMPTS") return;
@@ -85,10 +81,7 @@ const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }
 });
 
 const forward = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type === "TASK" && hasId(context.tasks, event.id)) {
-    tell(enqueue, event.id, event.event);
-    if (TAKES_SLOT.has(event.event.type)) tell(enqueue, event.id, { type: "SLOT_GRANTED", at: event.event.at });
-  }
+  if (event.type === "TASK" && hasId(context.tasks, event.id)) tell(enqueue, event.id, event.event);
   if (event.type === "OUTBOX" && hasId(context.outboxes, event.id)) tell(enqueue, outboxId(event.id), event.event);
 });
 
@@ -110,6 +103,11 @@ const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue })
     for (const { taskId } of runs) if (hasId(context.tasks, taskId)) tell(enqueue, taskId, { type, at });
   };
   switch (effect.type) {
+    case "reportEnd": {
+      const { parentTaskId, taskId } = effect;
+      if (hasId(context.tasks, parentTaskId)) tell(enqueue, parentTaskId, { type: "OWN_TASK_ENDED", at, taskId });
+      break;
+    }
     case "queueNotice":
       openOutbox(effect.end.parentSessionID, context, enqueue);
       tell(enqueue, outboxId(effect.end.parentSessionID), { type: "NOTICE_DUE", at, end: effect.end });

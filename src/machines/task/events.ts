@@ -32,6 +32,26 @@ export interface UserRequest {
   always?: string[] | undefined;
 }
 
+/** A run that needs a slot, and all that limits and the order of the queue ask of it. */
+export interface SlotRequest {
+  taskId: string;
+  agent: string;
+  /** Undefined where the task has no model of its own; `model` is written "provider/model". */
+  provider: string | undefined;
+  model: string | undefined;
+  /** Runs with a higher priority come first. */
+  priority: number;
+  /** When the run began, epoch milliseconds: of runs with the same priority, the oldest comes first. */
+  since: number;
+}
+
+/** A tool call of the child's agent that waits for tasks which the child launched. */
+export interface BlockedCall {
+  call: string;
+  /** Those of them that have not ended. */
+  taskIds: string[];
+}
+
 /** How a run ended: everything that its notice says. Fixed when the run ends, so that a later run cannot change it. */
 export interface RunResult {
   taskId: string;
@@ -64,6 +84,8 @@ export interface Prompt {
 
 /** What a task wants done outside, as data. A service performs it and reports back with an event. */
 export type TaskEffect =
+  /** Ask for a slot. Reported by `SLOT_GRANTED`, at once or when one is free. */
+  | { type: "requestSlot"; request: SlotRequest }
   /** Send the run's prompt. Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`. */
   | { type: "sendPrompt"; prompt: Prompt }
   /**
@@ -85,6 +107,8 @@ export type TaskEffect =
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
    */
   | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
+  /** A run has ended: the task that launched this one goes on. */
+  | { type: "reportEnd"; taskId: string; parentTaskId: string }
   /** The parent is owed the notice of a run. */
   | { type: "queueNotice"; end: RunResult }
   /** The parent learns of the end in another way: drop the notice, unless it is composed already. */
@@ -104,17 +128,22 @@ export type TaskEvent =
   | { type: "SLOT_GRANTED"; at: number }
   | { type: "PROMPT_ACCEPTED"; at: number }
   | { type: "PROMPT_REFUSED"; at: number; error: TaskError; retryable: boolean }
+  | { type: "HOST_BUSY"; at: number }
   | { type: "HOST_IDLE"; at: number }
   | { type: "HOST_ERROR"; at: number; error: HostError }
   | { type: "SESSION_NOT_FOUND"; at: number }
   | { type: "SESSION_DELETED"; at: number }
   | ({ type: "CHECKED_BUSY" } & CheckResult)
+  | ({ type: "CHECKED_AWAITING_TASKS" } & CheckResult)
   | ({ type: "CHECKED_ANSWERED"; completedAt: number; result: string } & CheckResult)
   | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError } & CheckResult)
   | ({ type: "CHECKED_ABORTED"; completedAt: number } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNANSWERED" } & CheckResult & LastStep)
   | ({ type: "CHECKED_NOT_FOUND" } & CheckResult)
   | ({ type: "CHECK_FAILED"; error: TaskError } & CheckResult)
+  | { type: "CALL_BLOCKED"; at: number; call: string; taskIds: string[] }
+  | { type: "CALL_RETURNED"; at: number; call: string }
+  | { type: "OWN_TASK_ENDED"; at: number; taskId: string }
   | { type: "CANCEL"; at: number }
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
@@ -145,17 +174,22 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   SLOT_GRANTED: "The run has a slot: it may be worked on.",
   PROMPT_ACCEPTED: "The host accepted the prompt.",
   PROMPT_REFUSED: "The host refused the prompt.",
+  HOST_BUSY: "The host reports that a model works in the child session.",
   HOST_IDLE: "The host reports that the child session is idle.",
   HOST_ERROR: "The host reports an error in the child session.",
   SESSION_NOT_FOUND: "The prompt was sent, and the host did not find the child session.",
   SESSION_DELETED: "The child session was deleted: the host reports it, or did not find it when asked twice.",
   CHECKED_BUSY: "The check shows that the child is at work.",
+  CHECKED_AWAITING_TASKS: "The check shows that the child's turn has ended, and that tasks which it launched run.",
   CHECKED_ANSWERED: "The check shows that the run is answered.",
   CHECKED_FAILED: "The check shows that the run failed.",
   CHECKED_ABORTED: "The check shows that the run was aborted.",
   CHECKED_UNANSWERED: "The check shows that the run has no answer, and that no model works on it.",
   CHECKED_NOT_FOUND: "The host was asked, and did not find the child session.",
   CHECK_FAILED: "The host was asked, and did not answer.",
+  CALL_BLOCKED: "A tool call of the child's agent waits for tasks that the child launched.",
+  CALL_RETURNED: "That tool call waits no longer.",
+  OWN_TASK_ENDED: "A run of a task that the child launched has ended.",
   CANCEL: "The agent or a person cancels the task.",
   STOPPED: "The child session and all sessions below it have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
@@ -223,6 +257,8 @@ export interface TaskContext {
   waiters: string[];
   /** How often in a row the run was interrupted and continued without finishing a step in between. */
   interruptions: number;
+  /** Tool calls of the child's agent that wait for the child's own tasks; undefined while there are none. */
+  blockedCalls?: BlockedCall[] | undefined;
   /** When the run finished its newest step before it was last interrupted, epoch milliseconds. */
   lastStepAt: number | undefined;
   recovery: Recovery;

@@ -55,6 +55,7 @@ export const lifecycle = taskSetup.createStateConfig({
             failedChecks: 0,
             interruptions: 0,
             lastStepAt: undefined,
+            blockedCalls: undefined,
             hostError: undefined,
             queuedUntil: undefined,
             completedAt: undefined,

@@ -4,6 +4,12 @@ import { taskSetup } from "./setup.ts";
 
 const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
 
+/** Has the task that launched this one learn of the end, in the same step: from then on it is at work again. */
+const reportEnd = taskSetup.enqueueActions(({ context: { facts }, enqueue }) => {
+  const { sessionID: taskId, parentTaskId } = facts;
+  if (parentTaskId) enqueue({ type: "emitEffect", params: { type: "reportEnd", taskId, parentTaskId } });
+});
+
 /** Whether the parent is owed the notice of the newest run, and how far its delivery has come. */
 export const notice = taskSetup.createStateConfig({
   description: "Whether the parent is owed the notice of the newest run, and how far its delivery has come.",
@@ -23,9 +29,9 @@ export const notice = taskSetup.createStateConfig({
             guard: "waitedFor",
             target: "held",
             description: "A tool call waits for its result.",
-            actions: "recordRunResult",
+            actions: ["recordRunResult", reportEnd],
           },
-          { target: "due", actions: "recordRunResult" },
+          { target: "due", actions: ["recordRunResult", reportEnd] },
         ],
       },
     },

@@ -3,6 +3,7 @@ import { and, assign, not, stateIn } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
+import { slotRequestOf } from "./slot.ts";
 
 const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
 
@@ -49,6 +50,14 @@ const emitStop = {
     sessionID: context.facts.sessionID,
     messageID: context.run.messageID,
     requests: context.userRequests,
+  }),
+} as const;
+
+const requestSlot = {
+  type: "emitEffect",
+  params: ({ context }: { context: TaskContext }) => ({
+    type: "requestSlot" as const,
+    request: slotRequestOf(context),
   }),
 } as const;
 
@@ -108,6 +117,17 @@ const keepWorking = {
   actions: taskSetup.assign({ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined }),
 } as const;
 
+const awaitTasks = {
+  ...keepWorking,
+  target: "awaitingTasks",
+  description: "It receives their results, and goes on.",
+} as const;
+
+const expectIdle = {
+  description: "Idle should follow; if it does not, the host is asked after a moment.",
+  actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
+} as const;
+
 const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
 
 const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
@@ -161,7 +181,15 @@ export const run = taskSetup.createStateConfig({
         idleHinted: false,
         failedChecks: 0,
         missingSince: undefined,
+        blockedCalls: undefined,
       })),
+    },
+    CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
+    CALL_RETURNED: { guard: "isBlockedCall", actions: "removeBlockedCall" },
+    OWN_TASK_ENDED: {
+      guard: "blockedByTask",
+      description: "A tool call waited for it.",
+      actions: "removeBlockingTask",
     },
   },
   states: {
@@ -174,6 +202,7 @@ export const run = taskSetup.createStateConfig({
       id: "queued",
       description: "The child session exists. The run waits for a slot.",
       meta: { waitsFor: "slot" },
+      entry: requestSlot,
       on: {
         SLOT_GRANTED: {
           target: "sending",
@@ -182,7 +211,7 @@ export const run = taskSetup.createStateConfig({
               queuedUntil ?? (event.at > run.startedAt ? event.at : undefined),
           }),
         },
-        ADOPTED: { description: "Nothing was sent yet: the run keeps waiting." },
+        ADOPTED: { description: "Nothing was sent yet: the run asks for a slot here.", actions: requestSlot },
         CANCEL: { ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
     },
@@ -225,11 +254,20 @@ export const run = taskSetup.createStateConfig({
       meta: { waitsFor: "agent" },
       on: {
         HOST_IDLE: { target: "verifying" },
-        HOST_ERROR: {
-          description: "Idle should follow; if it does not, the host is asked after a moment.",
-          actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
-        },
+        HOST_ERROR: expectIdle,
         TICK: { guard: "due", target: "verifying" },
+      },
+    },
+    awaitingTasks: {
+      tags: "awaitingTasks",
+      description: "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+      meta: { waitsFor: "tasks" },
+      entry: assign({ nextDeadline: undefined }),
+      on: {
+        OWN_TASK_ENDED: { target: "working", description: "Its result is on the way to the child." },
+        HOST_BUSY: { target: "working" },
+        HOST_IDLE: { target: "verifying" },
+        HOST_ERROR: { target: "working", ...expectIdle },
       },
     },
     verifying: {
@@ -246,6 +284,7 @@ export const run = taskSetup.createStateConfig({
           actions: "recordIdleHint",
         },
         CHECKED_BUSY: keepWorking,
+        CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
         CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
@@ -306,6 +345,7 @@ export const run = taskSetup.createStateConfig({
       on: {
         TICK: { guard: "due", target: "recovering", reenter: true },
         CHECKED_BUSY: keepWorking,
+        CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
         // An abort came with the end of the process: nobody was there to cancel the run.

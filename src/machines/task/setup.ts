@@ -49,6 +49,13 @@ export const newestStepAt = (context: TaskContext, event: TaskEvent): number | u
 export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
+/** True for the end of a run of that task. */
+const isAbout = (event: TaskEvent, taskId: string): boolean =>
+  event.type === "OWN_TASK_ENDED" && event.taskId === taskId;
+
+/** Contexts have no list where it would be empty: so did those of versions without it. */
+const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
+
 /** Collects what the notice of a run will say. */
 const runResult = (
   { facts, run, completedAt, result, error, limitError }: TaskContext,
@@ -78,7 +85,7 @@ export const taskSetup = setup({
       /** What a run waits for in the state. Each state of the region `run` but `idle` says it. */
       waitsFor?: WaitsFor;
     },
-    tags: {} as "working" | "stopping",
+    tags: {} as "working" | "awaitingTasks" | "stopping",
   },
   actions: {
     /** The only way out of the chart. It does nothing here: the supervisor provides what really happens. */
@@ -118,6 +125,24 @@ export const taskSetup = setup({
           ? context.userRequests.filter(({ id }) => id !== event.id)
           : context.userRequests,
     }),
+    addBlockedCall: assign({
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
+        event.type === "CALL_BLOCKED"
+          ? [...blockedCalls.filter(({ call }) => call !== event.call), { call: event.call, taskIds: event.taskIds }]
+          : blockedCalls,
+    }),
+    removeBlockedCall: assign({
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
+        orUndefined(blockedCalls.filter(({ call }) => event.type !== "CALL_RETURNED" || call !== event.call)),
+    }),
+    removeBlockingTask: assign({
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
+        orUndefined(
+          blockedCalls
+            .map(({ call, taskIds }) => ({ call, taskIds: taskIds.filter((taskId) => !isAbout(event, taskId)) }))
+            .filter(({ taskIds }) => taskIds.length > 0),
+        ),
+    }),
     addWaiter: assign({
       waiters: ({ context, event }) => ("call" in event ? [...context.waiters, event.call] : context.waiters),
     }),
@@ -140,6 +165,10 @@ export const taskSetup = setup({
     isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
+    isBlockedCall: ({ context: { blockedCalls = [] }, event }) =>
+      event.type === "CALL_RETURNED" && blockedCalls.some(({ call }) => call === event.call),
+    blockedByTask: ({ context: { blockedCalls = [] }, event }) =>
+      blockedCalls.some(({ taskIds }) => taskIds.some((taskId) => isAbout(event, taskId))),
     waitedFor: ({ context }) => context.waiters.length > 0,
     isWaiter: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
     isOnlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),

@@ -16,6 +16,12 @@ const waitsSince = (what: WaitsFor, { run, userRequests, missingSince, abortedAt
 /** What each state of the region `run` says of itself, by its name. */
 const STATES: Readonly<Record<string, { description: string; meta?: { waitsFor?: WaitsFor } }>> = run.states;
 
+/** An agent at work may be in the middle of a tool call that waits for somebody else. */
+const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFor => {
+  if (userRequests.length > 0) return "person";
+  return blockedCalls === undefined ? "agent" : "tasks";
+};
+
 /**
  * Returns what the run under way waits for: what its chart says of the state that it is in. Undefined when no run is under
  * way, or in a state that this version of the chart does not have.
@@ -24,9 +30,8 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
   const state = typeof value.run === "string" ? value.run : Object.keys(value.run)[0];
   const waitsFor = state === undefined ? undefined : STATES[state]?.meta?.waitsFor;
   if (waitsFor === undefined) return undefined;
-  const isAsking = waitsFor === "agent" && context.userRequests.length > 0;
-  const what = isAsking ? "person" : waitsFor;
-  const until = isAsking ? undefined : context.nextDeadline;
+  const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
+  const until = what === waitsFor ? context.nextDeadline : undefined;
   return {
     for: what,
     since: new Date(waitsSince(what, context)).toISOString(),

@@ -15,6 +15,7 @@ import { createOrphanedLaunches } from "../launch/orphaned-launches.ts";
 import { createBudgets } from "../limits/budgets.ts";
 import { createEndRun } from "../limits/end-run.ts";
 import { createRunTimeCheck } from "../limits/run-time.ts";
+import { type Concurrency, createSlots } from "../limits/slots.ts";
 import { createToolCallLog } from "../limits/tool-calls.ts";
 import { createCancellation } from "../operations/cancel.ts";
 import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";
@@ -77,6 +78,7 @@ export interface EngineOptions {
     /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
     repeat: number;
   };
+  concurrency: Concurrency;
   notice: NoticeStyle;
   fork: ForkLimits;
   recovery: Recovery;
@@ -115,11 +117,13 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
 
   // The charts, and what they ask for.
+  const slots = createSlots({ ...platform, concurrency: options.concurrency });
   const effects = createEffects({
     ...platform,
     bus,
     observedAnswers,
     reads,
+    takeSlot: slots.take,
     composeNotice: ({ parentSessionID, queue }) => {
       const prompt = composeNotice(queue, store, ids, options.notice);
       noticeRepair.expect(parentSessionID, prompt);
@@ -128,6 +132,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     reportUndelivered: createUndeliveredReport(host, log, taskOf),
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
+  slots.serve(runtime, bus);
   const { get, list } = createTaskReader(store, progress, runtime);
   const charts = { ...platform, runtime, progress, get };
 
@@ -248,6 +253,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   return {
     ...services,
     ...knowledge,
+    slots,
     list,
     find,
     resume,

@@ -1,5 +1,6 @@
 // ADR-013 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
+import type { TaskEvent } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -121,6 +122,25 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
     unstoredOutputs.set(call, { resolve, cancelTimeout });
   };
 
+  /** Tells the task that calls, if one does, that it is blocked: it needs no slot meanwhile. Returns how to end that. */
+  const block = (sessionID: string, call: string, taskIds: string[]): (() => void) => {
+    const open = taskIds.filter((taskId) => !isEnded(taskId));
+    const caller = open.length > 0 ? callingTask(sessionID, open) : undefined;
+    if (caller === undefined) return () => undefined;
+    const send = (event: TaskEvent) => {
+      if (runtime.snapshotOf(caller)) runtime.send(caller, event);
+    };
+    send({ type: "CALL_BLOCKED", at: clock.now(), call, taskIds: open });
+    return () => send({ type: "CALL_RETURNED", at: clock.now(), call });
+  };
+
+  /** Returns the task in whose session, or below it, a call waits for these tasks. */
+  const callingTask = (sessionID: string, taskIds: string[]): string | undefined => {
+    if (runtime.snapshotOf(sessionID)) return sessionID;
+    const ofTasks = taskIds.flatMap((taskId) => runtime.snapshotOf(taskId)?.context.facts.parentTaskId ?? []);
+    return ofTasks.find((taskId) => runtime.snapshotOf(taskId));
+  };
+
   return {
     wait: async (request) => {
       const { taskIds, sessionID, callID } = request;
@@ -135,7 +155,9 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       };
       const unsubscribe = runtime.subscribe(({ sessionID }) => register(sessionID));
       taskIds.forEach(register);
+      const unblock = block(sessionID, call, taskIds);
       const outcome = await waitForEnd(request);
+      unblock();
       unsubscribe();
       const returnsOutput = outcome === "ended" || outcome === "timedOut";
       const delivered = [...waitedFor].filter((taskId) => returnsOutput && isEnded(taskId));

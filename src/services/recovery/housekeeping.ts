@@ -54,7 +54,8 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   const workingTasks = (): string[] =>
     runtime.liveTasks().flatMap((snapshot) => {
       const { sessionID } = snapshot.context.facts;
-      return snapshot.hasTag("working") && !runtime.awaitsTasks(sessionID) ? sessionID : [];
+      const isPolled = snapshot.hasTag("awaitingTasks") ? !runtime.awaitsTasks(sessionID) : snapshot.hasTag("working");
+      return isPolled ? sessionID : [];
     });
 
   /** Makes up for missed events: one call for all working tasks, and each that is idle gets the event that it missed. */

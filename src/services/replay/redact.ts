@@ -59,6 +59,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   batchId: ID,
   id: ID,
   call: ID,
+  taskIds: ID,
   waiters: ID,
 
   agent: NAME,
@@ -101,6 +102,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   limitError: PRIVATE,
   request: PRIVATE,
   userRequests: PRIVATE,
+  blockedCalls: PRIVATE,
   questions: PRIVATE,
   lastRunResult: PRIVATE,
   index: PRIVATE,

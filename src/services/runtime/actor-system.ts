@@ -14,6 +14,8 @@ import { createLiveTasks, type LiveTasks } from "./live-tasks.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
+  /** The tasks that were launched, as they began: that is no step of theirs. */
+  launched: TaskSnapshot[];
   /** Each event that a task accepted, with the snapshot that followed. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   /** The outboxes that took a step, by parent, with their newest snapshots. */
@@ -95,7 +97,7 @@ const guarded = (inspect: Inspect, log: Log): Inspect => {
 const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || (other !== undefined && other < one) ? other : one;
 
-const noTransitions = (): Transitions => ({ steps: [], outboxes: new Map(), idleOutboxes: [] });
+const noTransitions = (): Transitions => ({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [] });
 
 /** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
 export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
@@ -174,15 +176,19 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     queueNoticesAgain(snapshots);
   };
 
-  /** Records the snapshot of a restored task, which no step reports. */
-  const recordRestored = (taskId: string) => {
+  /** Records the first snapshot of a task, which no step reports, and returns it; undefined when the task is known. */
+  const recordFirst = (taskId: string): TaskSnapshot | undefined => {
     const actor = supervisor.actors.get(taskId);
-    if (actor && !tasks.has(taskId)) recordTask(actor.getSnapshot() as TaskSnapshot);
+    if (!actor || tasks.has(taskId)) return undefined;
+    const snapshot = actor.getSnapshot() as TaskSnapshot;
+    recordTask(snapshot);
+    return snapshot;
   };
 
   const feed = (event: SupervisorEvent) => {
     supervisor.ref.send(event);
-    if (event.type === "RESTORE") recordRestored(event.snapshot.context.facts.sessionID);
+    if (event.type === "RESTORE") recordFirst(event.snapshot.context.facts.sessionID);
+    if (event.type === "LAUNCH") transitions.launched.push(...[recordFirst(event.task.facts.sessionID) ?? []].flat());
     if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
   };
 

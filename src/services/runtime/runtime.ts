@@ -93,10 +93,12 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
 
   /** Stores the steps. Returns the tasks as they are now, and the ids of those that another process owns. */
   const commit = ({
+    launched,
     steps,
     outboxes,
-  }: Pick<Transitions, "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
-    const newest = new Map(steps.map(({ taskId, snapshot }) => [taskId, snapshot]));
+  }: Pick<Transitions, "launched" | "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
+    const snapshots = [...launched, ...steps.map(({ snapshot }) => snapshot)];
+    const newest = new Map(snapshots.map((snapshot) => [snapshot.context.facts.sessionID, snapshot]));
     const changed: Task[] = [];
     try {
       const records = [...newest.values()].map((snapshot) => ({
@@ -171,7 +173,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return taskId !== undefined && taskIds.includes(taskId);
   };
 
-  /** Gives the charts the answer to an effect where it is known without asking or doing anything. False where it is not. */
+  /** Gives the charts the answer to an effect where it is known without the host. False where it is not. */
   const answerIfKnown = (effect: Effect): boolean => {
     try {
       const answer = effects.know(effect, charts);
@@ -279,7 +281,17 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return false;
   };
 
-  const charts: Charts = { awaitsTasks: actors.awaitsTasks, hasRunningTasks, restartActor };
+  const awaitsRuns = (sessionID: string): boolean => {
+    if (!actors.awaitsTasks(sessionID)) return false;
+    for (const { context } of tasks.values()) {
+      const { parentSessionID, parentTaskId } = context.facts;
+      const isOwn = parentSessionID === sessionID || parentTaskId === sessionID;
+      if (isOwn && context.completedAt === undefined) return true;
+    }
+    return false;
+  };
+
+  const charts: Charts = { awaitsTasks: actors.awaitsTasks, awaitsRuns, hasRunningTasks, restartActor };
 
   return {
     dispatch,
@@ -296,7 +308,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     liveTasks: () => [...tasks.values()],
     concerns: ({ type, sessionID }) => {
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
-      if (tasks.has(sessionID) && (type === "idle" || type === "asked" || type === "replied")) return true;
+      const task = tasks.get(sessionID);
+      if (task && type === "busy" && task.hasTag("awaitingTasks")) return true;
+      if (task && (type === "idle" || type === "asked" || type === "replied")) return true;
       const outbox = outboxes.get(sessionID);
       const isOfParent = type === "busy" || type === "idle" || type === "message";
       return isOfParent && outbox !== undefined && watchesParent(outbox);
@@ -319,5 +333,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   };
 };
 
-const isEmpty = ({ steps, effects, outboxes, idleOutboxes }: Transitions & { effects: Effect[] }): boolean =>
-  steps.length === 0 && effects.length === 0 && outboxes.size === 0 && idleOutboxes.length === 0;
+const isEmpty = ({ launched, steps, effects, outboxes, idleOutboxes }: Transitions & { effects: Effect[] }): boolean =>
+  launched.length === 0 &&
+  steps.length === 0 &&
+  effects.length === 0 &&
+  outboxes.size === 0 &&
+  idleOutboxes.length === 0;

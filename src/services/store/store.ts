@@ -4,6 +4,7 @@ import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Progress, Task, TaskEntry, TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
+import type { LimitedRequest, QueuePlace } from "./slot-queue.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
 export interface JournalEntry {
@@ -211,6 +212,15 @@ export interface Store extends TaskHistory {
   claim(taskId: string): boolean;
   /** Gives up ownership of a claimed task to which nothing happened. */
   release(taskId: string): void;
+
+  /**
+   * Notes that these runs of this process ask for slots, and gives slots to those that can start, see `queuePlaces`. Returns
+   * those of them that hold one. A slot is taken before the task's next change is stored, and from then on follows from
+   * the task's snapshot, see `slotOf`: `commit` frees it. Tasks of dead processes count neither as held nor as waiting.
+   */
+  grantSlots(requests: readonly LimitedRequest[]): string[];
+  /** Returns the places of all waiting runs, of all living processes, by task. */
+  queue(): ReadonlyMap<string, QueuePlace>;
 
   beginLaunch(launch: PendingLaunch): void;
   /** Ends a launch that failed, or whose task is stored. */

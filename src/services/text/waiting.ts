@@ -31,6 +31,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   recovery: (_, nextTry) =>
     own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
   stop: () => own`its session, which is being stopped`,
+  tasks: () => own`the tasks that it launched; it goes on when they end`,
   person: ({ attention }) =>
     own`the user, to answer its ${nameOf(attention?.kind ?? "request")}: ${quoteLine(attention?.what ?? "", SHORT_CHARS)}`,
 };

@@ -7,6 +7,7 @@ import type { Effect } from "../../../src/machines/supervisor/events.ts";
 import { outboxId } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
+import { slotOf } from "../../../src/machines/task/slot.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { promptOf } from "../outbox/driven-outbox.ts";
 
@@ -24,8 +25,12 @@ const supervise = () => {
   const child = (id: string): unknown => actors.get(id)?.getSnapshot();
   const tell = (id: string, event: TaskEvent) => actor.send({ type: "TASK", id, event });
   return {
-    launch: (sessionID: string, parentSessionID: string) =>
-      actor.send({ type: "LAUNCH", at, task: taskInput(sessionID, { parentSessionID }) }),
+    /** A task of that parent is launched, and gets its slot. */
+    launch: (sessionID: string, parentSessionID: string) => {
+      const lead = parentSessionID === PERSON ? {} : { parentTaskId: parentSessionID };
+      actor.send({ type: "LAUNCH", at, task: taskInput(sessionID, { parentSessionID, ...lead }) });
+      tell(sessionID, { type: "SLOT_GRANTED", at });
+    },
     /** The task's run is answered, so that its end is owed to its parent. */
     answer: (id: string) => {
       tell(id, { type: "PROMPT_ACCEPTED", at });
@@ -35,6 +40,7 @@ const supervise = () => {
     adopt: (parentSessionID: string, prompt: NoticePrompt) =>
       actor.send({ type: "ADOPT_PROMPTS", at, parentSessionID, prompts: [prompt] }),
     host: (event: HostEvent) => actor.send({ type: "HOST", at, event }),
+    tell,
     tellOutbox: (id: string, event: OutboxEvent) => actor.send({ type: "OUTBOX", id, event }),
     task: (id: string) => child(id) as TaskSnapshot,
     outbox: (parentSessionID: string) => child(outboxId(parentSessionID)) as OutboxSnapshot | undefined,
@@ -138,4 +144,29 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   supervisor.answer(HELP);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
   expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.sending");
+});
+
+test("a task that waits for its own tasks is at work from the very step in which one of them ends", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.tell(LEAD, { type: "PROMPT_ACCEPTED", at });
+  supervisor.launch(HELP, LEAD);
+  supervisor.tell(LEAD, { type: "HOST_IDLE", at });
+  supervisor.tell(LEAD, { type: "CHECKED_AWAITING_TASKS", at, checkId: 1 });
+  expect(supervisor.task(LEAD).value.run).toBe("awaitingTasks");
+  supervisor.answer(HELP);
+  expect(supervisor.task(LEAD).value.run).toBe("working");
+});
+
+test("a task whose tool call waits for its own tasks goes on from the step in which the last of them ends", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  supervisor.tell(LEAD, { type: "PROMPT_ACCEPTED", at });
+  supervisor.launch(HELP, LEAD);
+  supervisor.launch("ses_helper", LEAD);
+  supervisor.tell(LEAD, { type: "CALL_BLOCKED", at, call: "call_1", taskIds: [HELP, "ses_helper"] });
+  supervisor.answer(HELP);
+  expect(slotOf(supervisor.task(LEAD))).toBe("none");
+  supervisor.answer("ses_helper");
+  expect(slotOf(supervisor.task(LEAD))).toBe("held");
 });

@@ -85,17 +85,22 @@ const taskEvents: Events<TaskEvent> = {
   SLOT_GRANTED: timed,
   PROMPT_ACCEPTED: timed,
   PROMPT_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
+  HOST_BUSY: timed,
   HOST_IDLE: timed,
   HOST_ERROR: fc.record({ at, error: fc.record({ name: text, message: text }) }),
   SESSION_NOT_FOUND: timed,
   SESSION_DELETED: timed,
   CHECKED_BUSY: fc.record(looked),
+  CHECKED_AWAITING_TASKS: fc.record(looked),
   CHECKED_ANSWERED: fc.record({ ...looked, completedAt: at, result: text }),
   CHECKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
   CHECKED_ABORTED: fc.record({ ...looked, completedAt: at }),
   CHECKED_UNANSWERED: fc.record(looked),
   CHECKED_NOT_FOUND: fc.record(looked),
   CHECK_FAILED: fc.record({ ...looked, error }),
+  CALL_BLOCKED: fc.record({ at, call: id, taskIds: fc.array(id, { minLength: 1, maxLength: 2 }) }),
+  CALL_RETURNED: call,
+  OWN_TASK_ENDED: fc.record({ at, taskId: id }),
   CANCEL: timed,
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
@@ -176,10 +181,10 @@ type Snapshot = ReturnType<AnyStateMachine["transition"]>;
 
 /** What an event of the outside would carry: the numbers and ids that the machine knows. */
 const fitted = (event: { type: string }, { context }: Snapshot): { type: string } => {
-  const { checkId, nextDeadline, parentReadyAt, waiters = [], userRequests = [], prompt } = context;
+  const { checkId, nextDeadline, parentReadyAt, waiters = [], blockedCalls = [], userRequests = [], prompt } = context;
   const known = {
     checkId,
-    call: waiters[0],
+    call: event.type === "CALL_RETURNED" ? blockedCalls[0]?.call : waiters[0],
     id: userRequests[0]?.id,
     messageID: prompt?.messageID,
     promptID: prompt?.messageID,

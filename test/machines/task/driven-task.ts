@@ -1,6 +1,7 @@
 import { initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import type { TaskFacts } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { type Driven, drive } from "../drive.ts";
 
@@ -29,8 +30,8 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
 export type DrivenTask = Driven<TaskEvent, TaskSnapshot, TaskEffect>;
 
 /** A task that was launched, and waits for a slot. */
-export const queuedTask = (): DrivenTask => {
-  const [begin] = initialTransition(taskMachine, taskInput("ses_child"));
+export const queuedTask = (facts: Partial<TaskFacts> = {}): DrivenTask => {
+  const [begin] = initialTransition(taskMachine, taskInput("ses_child", facts));
   return drive<TaskEvent, TaskSnapshot, TaskEffect>({
     begin,
     step: (before, event) => {

@@ -25,6 +25,7 @@ const POOL: TaskEvent[] = [
     [
       "SLOT_GRANTED",
       "PROMPT_ACCEPTED",
+      "HOST_BUSY",
       "HOST_IDLE",
       "SESSION_NOT_FOUND",
       "SESSION_DELETED",
@@ -42,6 +43,9 @@ const POOL: TaskEvent[] = [
     { type, at: 0, call: "call_1" },
     { type, at: 0, call: "call_2" },
   ]),
+  { type: "CALL_BLOCKED", at: 0, call: "call_1", taskIds: ["ses_own"] },
+  { type: "CALL_RETURNED", at: 0, call: "call_1" },
+  { type: "OWN_TASK_ENDED", at: 0, taskId: "ses_own" },
   { type: "ADOPTED", at: 0, recovery: "continue", isNoticePending: true },
   { type: "ADOPTED", at: 0, recovery: "fail", isNoticePending: false },
   { type: "PROMPT_REFUSED", at: 0, error: fault, retryable: true },
@@ -57,6 +61,7 @@ const POOL: TaskEvent[] = [
   { type: "HOST_ERROR", at: 0, error: { name: "APIError", message: "401" } },
   ...CHECK_IDS.flatMap((checkId): TaskEvent[] => [
     { type: "CHECKED_BUSY", at: 0, checkId },
+    { type: "CHECKED_AWAITING_TASKS", at: 0, checkId },
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "12" },
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "" },
     { type: "CHECKED_FAILED", at: 0, checkId, completedAt: START, error: fault },
@@ -118,6 +123,7 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "PROMPT_ACCEPTED",
   "HOST_IDLE",
   "CHECKED_BUSY",
+  "CHECKED_AWAITING_TASKS",
   "CHECKED_ABORTED",
   "CHECKED_UNANSWERED",
   "TICK",

@@ -15,6 +15,8 @@ export type EffectOf<Type extends Effect["type"] = Effect["type"]> = {
 export interface Charts {
   /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
   awaitsTasks(sessionID: string): boolean;
+  /** True while runs of such tasks are under way. */
+  awaitsRuns(sessionID: string): boolean;
   /** True while runs of this parent's tasks are under way. */
   hasRunningTasks(parentSessionID: string): boolean;
   /** Replaces the actor of a task or an outbox that threw. */
@@ -28,7 +30,10 @@ export type EffectAnswer = SupervisorEvent | Promise<SupervisorEvent | undefined
 export interface EffectHandler<Type extends Effect["type"]> {
   /** The task that wants it done; absent where an outbox or the supervisor does. */
   taskId?(effect: EffectOf<Type>): string;
-  /** The answer, where it is known without asking or doing anything: then the effect is not carried out. */
+  /**
+   * The answer, where it is known without the host: then the effect is not carried out. Asked before the step is stored,
+   * together with which the answer's own step is stored.
+   */
   know?(effect: EffectOf<Type>, charts: Charts): SupervisorEvent | undefined;
   /** Carries the effect out. */
   perform(effect: EffectOf<Type>, charts: Charts): EffectAnswer;

@@ -11,7 +11,7 @@ export type EffectDeps = TaskEffectDeps & OutboxEffectDeps;
 export interface Effects {
   /** The task that wants it done; undefined where an outbox or the supervisor does. */
   taskIdOf(effect: Effect): string | undefined;
-  /** The answer to an effect, where it is known without asking or doing anything. */
+  /** The answer to an effect, where it is known without the host. */
   know(effect: Effect, charts: Charts): SupervisorEvent | undefined;
   /** Carries an effect out. What it returns, now or later, goes back to the charts. */
   perform(effect: Effect, charts: Charts): EffectAnswer;

@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../../machines/task/events.ts";
+import type { SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
 import type { TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
@@ -13,6 +13,7 @@ import {
   type EffectOf,
   firstFailure,
   okIfNotFound,
+  supervisionFailed,
   taskEffect,
 } from "./effect-handler.ts";
 
@@ -55,15 +56,18 @@ export interface TaskEffectDeps {
   clock: Clock;
   log: Log;
   observedAnswers: Pick<ObservedAnswers, "answerOf">;
+  /** Takes a slot for a run. False when none is free: then the run is told when it has one. */
+  takeSlot(request: SlotRequest): boolean;
 }
 
-/** Creates the handlers of the effects that a task asks for: to send its prompt, to check its run, to stop its session. */
+/** Creates the handlers of the effects that a task asks for: a slot, to send its prompt, to check its run, to stop its session. */
 export const createTaskEffects = ({
   host,
   clock,
   log,
   observedAnswers,
-}: TaskEffectDeps): EffectHandlers<"sendPrompt" | "checkRun" | "stopSession"> => {
+  takeSlot,
+}: TaskEffectDeps): EffectHandlers<"requestSlot" | "sendPrompt" | "checkRun" | "stopSession"> => {
   const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
@@ -113,20 +117,25 @@ export const createTaskEffects = ({
     return { type: "CHECK_FAILED", at, checkId, error: toTaskError(deleted.ok ? failure : deleted.failure) };
   };
 
-  /** An agent that waits for tasks of its own has not finished: it will receive their results, and go on. */
+  /**
+   * An agent that waits for tasks of its own has not finished: it will receive their results, and go on. Where all of them
+   * have ended, that is about to happen.
+   */
   const answered = (
-    { checkId }: EffectOf<"checkRun">,
+    { sessionID, checkId }: EffectOf<"checkRun">,
     { completedAt, result }: { completedAt: number; result: string },
     awaitsTasks: boolean,
-  ): TaskEvent =>
-    awaitsTasks
-      ? { type: "CHECKED_BUSY", at: clock.now(), checkId }
-      : { type: "CHECKED_ANSWERED", at: clock.now(), checkId, completedAt, result };
+    charts: Charts,
+  ): TaskEvent => {
+    const at = clock.now();
+    if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result };
+    return { type: charts.awaitsRuns(sessionID) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
+  };
 
   /** A plain answer is known from the host's events. */
   const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
     const observed = observedAnswers.answerOf(effect.sessionID, effect.messageID);
-    return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID));
+    return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID), charts);
   };
 
   const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
@@ -136,7 +145,9 @@ export const createTaskEffects = ({
     const read = await readRunOutcome(effect);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
-    if (outcome.is === "answered") return answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID));
+    if (outcome.is === "answered") {
+      return answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID), charts);
+    }
     const at = clock.now();
     const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;
     switch (outcome.is) {
@@ -179,6 +190,20 @@ export const createTaskEffects = ({
   };
 
   return {
+    requestSlot: {
+      taskId: ({ request }) => request.taskId,
+      know: ({ request }) =>
+        takeSlot(request)
+          ? { type: "TASK", id: request.taskId, event: { type: "SLOT_GRANTED", at: clock.now() } }
+          : undefined,
+      // It waits in the queue.
+      perform: () => undefined,
+      onFault: ({ request }, at, reason) => ({
+        type: "TASK",
+        id: request.taskId,
+        event: supervisionFailed(at, reason),
+      }),
+    },
     sendPrompt: taskEffect(log, {
       taskId: ({ prompt }) => prompt.sessionID,
       perform: sendPrompt,

@@ -1,6 +1,8 @@
+import { queuePlaces } from "../slot-queue.ts";
 import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
 import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
 import { createResilientHistory } from "./resilient-history.ts";
+import { createSlotsInMemory } from "./slots-in-memory.ts";
 import { createWriteBuffer } from "./write-buffer.ts";
 
 const nothing = (): AbandonedWork => ({ tasks: [], prompts: [], launches: [] });
@@ -13,6 +15,7 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
   const buffer = createWriteBuffer();
   const reconnection = createReconnection({ ...deps, buffer });
   const { flush, readOr, reopenIfMoved, isConnected, close } = reconnection;
+  const slots = createSlotsInMemory();
   let isClosed = false;
 
   /** Wraps a method of the buffer so that what it notes is written at once, if possible. */
@@ -57,6 +60,7 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
   return {
     ...createResilientHistory({ buffer, reconnection, get, isClosed: () => isClosed }),
     commit: (change) => {
+      slots.follow(change.records);
       buffered(buffer.commit)(change);
       return buffer.takeDisowned();
     },
@@ -106,6 +110,17 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
       return true;
     },
     release: buffered(buffer.release),
+
+    grantSlots: (requests) => {
+      if (isClosed) return [];
+      const inMemory = () => slots.grant(requests, buffer.records("any"));
+      return flush() ? readOr((store) => store.grantSlots(requests), inMemory) : inMemory();
+    },
+    queue: () =>
+      readOr(
+        (store) => store.queue(),
+        () => queuePlaces(slots.rows(buffer.records("any"))),
+      ),
 
     beginLaunch: buffered(buffer.beginLaunch),
     endLaunch: buffered(buffer.endLaunch),

@@ -3,6 +3,7 @@ import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
 import { addPages } from "./page-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
+import { addSlots } from "./slot-table.ts";
 import { storeTextsOnce } from "./store-texts-once.ts";
 
 /** One step from a version to the next. */
@@ -143,6 +144,7 @@ export const migrations: readonly Migration[] = [
   storeTextsOnce,
   (database) => database.exec(addListColumns),
   addPages,
+  addSlots,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

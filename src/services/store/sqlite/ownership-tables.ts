@@ -45,7 +45,7 @@ const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingP
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
- * `hasOrphans`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
+ * `livingOwners`, `hasOrphans`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
   database: Database,
@@ -112,6 +112,8 @@ export const createOwnershipTables = (
   ];
 
   return {
+    /** Returns the ids of the owners that live, this one included. */
+    livingOwners,
     /** Stores that this owner is alive at `now`, epoch milliseconds. */
     heartbeat: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
     deleteOwner: () => void deleteMe.run(me.id),

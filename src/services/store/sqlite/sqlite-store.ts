@@ -1,11 +1,13 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
+import { queuePlaces } from "../slot-queue.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
 import { refuseNewer } from "./migrations.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
+import { createSlotTable } from "./slot-table.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
 import { createTaskList } from "./task-list.ts";
@@ -60,6 +62,7 @@ export const createSqliteStore = ({
   const summaries = createSummaryTables(database, rows);
   const list = createTaskList(database);
   const ownership = createOwnershipTables(database, me, rows, running);
+  const slots = createSlotTable(database, me);
   /** The tasks that this owner supervises. */
   const owned = new Set<string>();
   /** Tasks that this store has written or removed. If the file does not have one, it was removed, and is not inserted again. */
@@ -87,6 +90,7 @@ export const createSqliteStore = ({
     } catch (error) {
       // What it stored was rolled back.
       texts.forget();
+      slots.forget();
       throw error;
     }
   };
@@ -94,6 +98,7 @@ export const createSqliteStore = ({
   const disown = (taskId: string) => {
     owned.delete(taskId);
     texts.forget(taskId);
+    slots.forget(taskId);
   };
 
   const write = <T>(work: () => T, otherwise: T): T => {
@@ -130,9 +135,11 @@ export const createSqliteStore = ({
         // A task may have several records, but has one journal.
         const more = changed.has(id) ? [] : eventsOf(id);
         changed.add(id);
-        if (!store(record, more, origin === undefined ? originOf(record) : origin)) refused.add(id);
+        if (store(record, more, origin === undefined ? originOf(record) : origin)) slots.follow(record);
+        else refused.add(id);
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
+      for (const id of refused) slots.drop(id);
       for (const list of prompts) ownership.replacePrompts(list);
       summaries.updateTextsIfDue();
       return refused;
@@ -149,6 +156,8 @@ export const createSqliteStore = ({
     owned.add(taskId);
     known.add(taskId);
   };
+
+  const livingOwners = (): string[] => ownership.livingOwners({ now: now(), since: steadySince });
 
   withHeartbeat(() => undefined, now());
   return {
@@ -208,13 +217,25 @@ export const createSqliteStore = ({
       disown(taskId);
     },
 
+    grantSlots: (requests) => {
+      if (isClosed) return [];
+      const alive = livingOwners();
+      return slots.maySucceed(requests, alive) ? write(() => slots.grant(requests, alive), []) : [];
+    },
+    queue: () => (isClosed ? new Map() : queuePlaces(slots.read(livingOwners()))),
+
     beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
     endLaunch: (messageID) => write(() => ownership.endLaunch(messageID), undefined),
 
     heartbeat: (at) => {
       if (isClosed) return [];
       // Even if a newer version has the file by now: other processes must not take over tasks that are alive here.
-      const mine = new Set(withHeartbeat(tasks.ownedByMe, at));
+      const mine = new Set(
+        withHeartbeat(() => {
+          slots.removeLost();
+          return tasks.ownedByMe();
+        }, at),
+      );
       const lost = [...owned].filter((id) => !mine.has(id));
       lost.forEach(disown);
       return lost;
@@ -223,7 +244,11 @@ export const createSqliteStore = ({
       const check = { now: at, since: steadySince };
       const nothing: AbandonedWork = { tasks: [], prompts: [], launches: [] };
       if (isClosed || !ownership.hasOrphans(check)) return nothing;
-      const adopted = write(() => ownership.takeOver(check, wants), nothing);
+      const adopted = write(() => {
+        const work = ownership.takeOver(check, wants);
+        slots.takeOver(work.tasks, ownership.livingOwners(check));
+        return work;
+      }, nothing);
       for (const { task } of adopted.tasks) own(task.sessionID);
       return adopted;
     },

@@ -1,0 +1,36 @@
+import type { SlotRequest, TaskContext } from "./events.ts";
+
+/** Whether a task is counted against the limits: its run waits to be, it is, or it is not. */
+export type SlotState = "waiting" | "held" | "none";
+
+/** The part of a snapshot that slots follow from. */
+export interface SlotHolder {
+  value: { run: unknown; attention: unknown };
+  context: TaskContext;
+}
+
+const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof attention === "object";
+
+const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
+  run === "awaitingTasks" || blockedCalls.length > 0;
+
+/**
+ * Returns whether a task waits for a slot, holds one, or needs none. This alone decides it: nothing else takes or frees one.
+ * A run that waits for a person, or for tasks of its own, holds none. Otherwise parents could hold all slots while the tasks
+ * that they wait for queue for one.
+ */
+export const slotOf = (task: SlotHolder): SlotState => {
+  if (task.value.run === "idle") return "none";
+  if (task.value.run === "queued") return "waiting";
+  return isAwaitingUser(task) || isAwaitingTasks(task) ? "none" : "held";
+};
+
+/** Returns what a task's newest run asks for. */
+export const slotRequestOf = ({ facts, run }: TaskContext): SlotRequest => ({
+  taskId: facts.sessionID,
+  agent: facts.agent,
+  provider: facts.model?.providerID,
+  model: facts.model && `${facts.model.providerID}/${facts.model.modelID}`,
+  priority: facts.priority,
+  since: run.startedAt,
+});

@@ -1,0 +1,116 @@
+// ADR-150 in docs/decisions.md
+import type { SlotRequest } from "../../machines/task/events.ts";
+import { slotOf } from "../../machines/task/slot.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import type { EngineBus } from "../runtime/engine-events.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { LimitedRequest, SlotLimits } from "../store/slot-queue.ts";
+import type { Store } from "../store/store.ts";
+
+/** How many tasks may be at work at once. All limits that concern a task hold. */
+export interface Concurrency {
+  /** Of all tasks. */
+  default: number;
+  /** By the name of a provider. */
+  providers: Readonly<Record<string, number>>;
+  /** By "provider/model". */
+  models: Readonly<Record<string, number>>;
+  /** By the name of an agent. */
+  agents: Readonly<Record<string, number>>;
+}
+
+/** Milliseconds after which those that wait ask again: slots that other processes free are noticed no sooner. */
+const ASK_AGAIN_MS = 1_000;
+
+const ownEntry = (record: Readonly<Record<string, number>>, name: string | undefined): number | undefined =>
+  name !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Returns the limits that concern a run. */
+export const limitsFor = (
+  { provider, model, agent }: Pick<SlotRequest, "provider" | "model" | "agent">,
+  { default: total, providers, models, agents }: Concurrency,
+): SlotLimits => ({
+  total,
+  provider: ownEntry(providers, provider),
+  model: ownEntry(models, model),
+  agent: ownEntry(agents, agent),
+});
+
+/** What slots are given out with. */
+export interface SlotDeps {
+  store: Pick<Store, "grantSlots">;
+  clock: Clock;
+  log: Log;
+  concurrency: Concurrency;
+}
+
+/** Gives slots to the runs of this process, within limits that all processes of the store share. */
+export interface Slots {
+  /** Takes a slot for a run. False when none is free: then it waits, and gets `SLOT_GRANTED` once it has one. */
+  take(request: SlotRequest): boolean;
+  /** Begins to serve those that wait. */
+  serve(runtime: Pick<Runtime, "send" | "snapshotOf">, bus: EngineBus): void;
+  stop(): void;
+}
+
+/** Creates the queue of this process, in which nobody waits. */
+export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots => {
+  /** Runs of this process that wait, by task. */
+  const waiting = new Map<string, LimitedRequest>();
+  /** Tasks of this process that hold a slot, so that it is noticed when they free it. */
+  const holding = new Set<string>();
+  let runtime: Pick<Runtime, "send" | "snapshotOf"> | undefined;
+  let cancelTimer: (() => void) | undefined;
+  let isStopped = false;
+
+  const stillWaits = (taskId: string): boolean => {
+    const snapshot = runtime?.snapshotOf(taskId);
+    return snapshot !== undefined && slotOf(snapshot) === "waiting";
+  };
+
+  const ask = () => {
+    for (const taskId of waiting.keys()) if (!stillWaits(taskId)) waiting.delete(taskId);
+    if (waiting.size === 0) return;
+    const granted = store.grantSlots([...waiting.values()]);
+    for (const taskId of granted) waiting.delete(taskId);
+    for (const taskId of granted) runtime?.send(taskId, { type: "SLOT_GRANTED", at: clock.now() });
+  };
+
+  /** Has those that wait ask again after a pause, for as long as there are any. */
+  const askLater = () => {
+    if (cancelTimer || isStopped || waiting.size === 0) return;
+    cancelTimer = clock.after(ASK_AGAIN_MS, () => {
+      cancelTimer = undefined;
+      try {
+        ask();
+      } catch (error) {
+        log.error("the queue could not be served", { reason: errorMessage(error) });
+      }
+      askLater();
+    });
+  };
+
+  return {
+    take: (request) => {
+      const limited = { ...request, limits: limitsFor(request, concurrency) };
+      if (store.grantSlots([limited]).length > 0) return true;
+      waiting.set(request.taskId, limited);
+      askLater();
+      return false;
+    },
+    serve: (of, bus) => {
+      runtime = of;
+      bus.on("taskChanged", ({ sessionID }) => {
+        const snapshot = of.snapshotOf(sessionID);
+        const state = snapshot ? slotOf(snapshot) : "none";
+        if (state === "held") holding.add(sessionID);
+        else if (holding.delete(sessionID) && waiting.size > 0) ask();
+      });
+    },
+    stop: () => {
+      isStopped = true;
+      cancelTimer?.();
+    },
+  };
+};

@@ -1,0 +1,137 @@
+import { slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
+import type { Owner } from "../ownership.ts";
+import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../slot-queue.ts";
+import type { TaskRecord } from "../store.ts";
+import type { Database } from "./database.ts";
+import { parseStored } from "./rows.ts";
+
+interface Row {
+  task: string;
+  is_held: 0 | 1;
+  agent: string;
+  provider: string | null;
+  model: string | null;
+  priority: number;
+  since: number;
+  limits: string;
+}
+
+/**
+ * - A row for each run that holds a slot or waits for one: no task at rest has one, so the table stays small.
+ * - `owner` is the task's. It has a column of its own, since a slot is taken before its task is stored for the first time.
+ * - `limits` are those that the owner has for the run, as JSON: other processes may have other limits.
+ * - `seq` is the order in which runs asked.
+ */
+export const addSlots = (database: Database): void =>
+  database.exec(`
+    CREATE TABLE slot (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      task TEXT NOT NULL UNIQUE,
+      owner TEXT NOT NULL,
+      is_held INTEGER NOT NULL,
+      agent TEXT NOT NULL,
+      provider TEXT,
+      model TEXT,
+      priority INTEGER NOT NULL,
+      since INTEGER NOT NULL,
+      limits TEXT NOT NULL
+    ) STRICT;
+    CREATE TRIGGER slot_of_deleted_task AFTER DELETE ON task BEGIN
+      DELETE FROM slot WHERE task = old.id;
+    END;
+  `);
+
+const toSlotRow = ({ task, is_held, agent, provider, model, priority, since, limits }: Row): SlotRow => ({
+  taskId: task,
+  isHeld: is_held === 1,
+  agent,
+  provider: provider ?? undefined,
+  model: model ?? undefined,
+  priority,
+  since,
+  limits: parseStored<SlotLimits>(limits),
+});
+
+/** Reads and writes the table `slot`. All methods but `read` and `maySucceed` need a transaction. */
+export const createSlotTable = (database: Database, me: Owner) => {
+  const select = database.prepare<Row>(
+    "SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq",
+  );
+  const upsert = database.prepare(
+    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
+       limits = excluded.limits`,
+  );
+  const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
+  const remove = database.prepare("DELETE FROM slot WHERE task = ?");
+  const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
+  const removeMineWithoutTask = database.prepare(
+    "DELETE FROM slot WHERE owner = ? AND task NOT IN (SELECT id FROM task)",
+  );
+  const removeUnowned = database.prepare(
+    `DELETE FROM slot WHERE owner NOT IN (SELECT value FROM json_each(?)) AND task NOT IN (SELECT id FROM task)`,
+  );
+  const take = database.prepare("UPDATE slot SET owner = ?, is_held = ? WHERE task = ?");
+  /** Tasks whose row says what their snapshot does, so that most commits write none. */
+  const settled = new Map<string, "held" | "none">();
+
+  const write = (request: LimitedRequest, isHeld: boolean) => {
+    const { taskId, agent, provider = null, model = null, priority, since, limits } = request;
+    upsert.run(taskId, me.id, isHeld ? 1 : 0, agent, provider, model, priority, since, JSON.stringify(limits));
+  };
+
+  const read = (alive: readonly string[]): SlotRow[] => select.all(JSON.stringify(alive)).map(toSlotRow);
+
+  const held = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): string[] => {
+    const ids = new Set(rows.filter(({ isHeld }) => isHeld).map(({ taskId }) => taskId));
+    return requests.flatMap(({ taskId }) => (ids.has(taskId) ? taskId : []));
+  };
+
+  return {
+    read,
+    /** False when `grant` would change nothing: asked first, since it would wait for the write lock. */
+    maySucceed: (requests: readonly LimitedRequest[], alive: readonly string[]): boolean => {
+      const rows = read(alive);
+      const known = new Set(rows.map(({ taskId }) => taskId));
+      const free = new Set(startable(rows));
+      return requests.some(({ taskId }) => !known.has(taskId) || free.has(taskId)) || held(rows, requests).length > 0;
+    },
+    /** Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. */
+    grant: (requests: readonly LimitedRequest[], alive: readonly string[]): string[] => {
+      const rows = read(alive);
+      const known = new Set(rows.map(({ taskId }) => taskId));
+      for (const request of requests) {
+        settled.delete(request.taskId);
+        if (known.has(request.taskId)) continue;
+        // A dead process may have left one: it says nothing of this run.
+        remove.run(request.taskId);
+        write(request, false);
+        rows.push({ ...request, isHeld: false });
+      }
+      const free = new Set(startable(rows));
+      const granted = requests.flatMap(({ taskId }) => (free.has(taskId) ? taskId : []));
+      for (const taskId of granted) hold.run(taskId);
+      return [...held(rows, requests), ...granted];
+    },
+    /** Has the row of a stored task say what its snapshot does. That of a waiting one was written when it asked. */
+    follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {
+      const state = slotOf(snapshot);
+      if (state === "waiting" || settled.get(sessionID) === state) return;
+      if (state === "held") write({ ...slotRequestOf(snapshot.context), limits: {} }, true);
+      else remove.run(sessionID);
+      settled.set(sessionID, state);
+    },
+    /** Removes the slot of a task that is not this owner's any more. */
+    drop: (taskId: string) => void removeMine.run(taskId, me.id),
+    /** Forgets what rows say: of this task, or, after a transaction that was rolled back, of all. */
+    forget: (taskId?: string) => (taskId === undefined ? settled.clear() : void settled.delete(taskId)),
+    /** A run that was given a slot, and has not noted it, asks again. */
+    takeOver: (records: readonly TaskRecord[], alive: readonly string[]) => {
+      for (const { task, snapshot } of records) take.run(me.id, slotOf(snapshot) === "held" ? 1 : 0, task.sessionID);
+      removeUnowned.run(JSON.stringify(alive));
+    },
+    /** Removes slots of this owner whose tasks another process has removed. */
+    removeLost: () => void removeMineWithoutTask.run(me.id),
+  };
+};

@@ -1,0 +1,257 @@
+import { describe, expect, test } from "vitest";
+import { slotOf } from "../../../src/machines/task/slot.ts";
+import { createDisk, createMemory } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+
+/** Milliseconds after which slots that other processes freed are noticed. */
+const ASK_AGAIN = 1_000;
+
+const stateOf = (stage: Stage, id: string) => stage.task(id).state;
+const statesOf = (stage: Stage, ids: string[]) => ids.map((id) => stateOf(stage, id));
+
+const launchAll = async (stage: Stage, count: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push(await stage.launch());
+  return ids;
+};
+
+const finish = async (stage: Stage, id: string | undefined, result = "12") => {
+  stage.host.finish(id ?? "", result);
+  await settled();
+};
+
+const isPrompted = (stage: Stage, id: string) => stage.host.at(id).parts.size > 0;
+
+test("of twelve launches two are at work at a time, in the order in which they were launched", async () => {
+  const stage = createStage({ concurrency: { default: 2 } });
+  const ids = await launchAll(stage, 12);
+  for (const [index, id] of ids.entries()) {
+    const states = statesOf(stage, ids);
+    expect(states.filter((state) => state === "running.working")).toHaveLength(Math.min(2, 12 - index));
+    expect(states.indexOf("running.queued")).toBe(index + 2 < 12 ? index + 2 : -1);
+    expect(ids.filter((queued) => isPrompted(stage, queued))).toHaveLength(Math.min(index + 2, 12));
+    await finish(stage, id);
+  }
+  expect(statesOf(stage, ids)).toEqual(ids.map(() => "completed"));
+});
+
+test("a higher priority comes first, then the older", async () => {
+  const stage = createStage({
+    concurrency: { default: 1 },
+    toolsets: ["tasks", "subtasks"],
+    configured: { helper: { mode: "subagent", description: "helps" } },
+  });
+  const request = {
+    description: "find it",
+    prompt: "Find it.",
+    agent: "general",
+    batchId: undefined,
+    model: undefined,
+    parentSessionID: PARENT,
+    parentMessageID: "msg_turn",
+    parentAgent: "build",
+    directory: "/project",
+    fork: false,
+    permit: async () => undefined,
+    signal: new AbortController().signal,
+  };
+  const ids: string[] = [];
+  for (const priority of [0, 0, 5, 1]) {
+    const launched = await stage.engine.launch({ ...request, priority });
+    ids.push(launched.ok ? launched.value.task.sessionID : "");
+    await stage.clock.advance(1);
+  }
+  const started: string[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    const at = ids.find((id) => stateOf(stage, id) === "running.working") ?? "";
+    started.push(at);
+    await finish(stage, at);
+  }
+  expect(started.map((id) => ids.indexOf(id))).toEqual([0, 2, 3, 1]);
+});
+
+test("one that a narrower limit holds up is overtaken", async () => {
+  const stage = createStage({ concurrency: { default: 3, agents: { general: 1 } } });
+  const [first, second] = await launchAll(stage, 2);
+  const other = await stage.launch({ agent: "explore" });
+  expect(statesOf(stage, [first ?? "", second ?? "", other])).toEqual([
+    "running.working",
+    "running.queued",
+    "running.working",
+  ]);
+});
+
+test("a resumed task queues like any other, and is prompted once it has its slot", async () => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  const id = await stage.complete("12");
+  stage.host.answerNotice?.(PARENT);
+  await stage.clock.advance(60_000);
+  const other = await stage.launch();
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  expect(stateOf(stage, id)).toBe("resumed.queued");
+  await finish(stage, other);
+  expect(stateOf(stage, id)).toBe("resumed.working");
+});
+
+test("a task that is cancelled in the queue was never prompted, and lets the next one pass", async () => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  const [first, second, third] = await launchAll(stage, 3);
+  await stage.call("cancel", { task_id: second });
+  expect(stage.task(second ?? "").status).toBe("cancelled");
+  await finish(stage, first);
+  expect(stateOf(stage, third ?? "")).toBe("running.working");
+  expect(isPrompted(stage, second ?? "")).toBe(false);
+});
+
+test.each([
+  ["is cancelled", (stage: Stage, id: string) => stage.call("cancel", { task_id: id })],
+  ["fails", async (stage: Stage, id: string) => stage.host.fail(id, { name: "APIError", message: "401" })],
+  ["is deleted", async (stage: Stage, id: string) => stage.host.remove(id)],
+])("a task that %s frees its slot", async (_, end) => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  const [first, second] = await launchAll(stage, 2);
+  await end(stage, first ?? "");
+  await stage.clock.advance(ASK_AGAIN);
+  expect(stateOf(stage, second ?? "")).toBe("running.working");
+});
+
+test("a task that waits for a person frees its slot, and goes on at once when it has its answer", async () => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  const [first, second, third] = await launchAll(stage, 3);
+  const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 1 } as const;
+  stage.host.emit({ type: "asked", sessionID: first ?? "", request });
+  await settled();
+  expect(stateOf(stage, second ?? "")).toBe("running.working");
+  stage.host.emit({ type: "replied", sessionID: first ?? "", requestID: "per_1" });
+  await settled();
+  await finish(stage, second);
+  await stage.clock.advance(ASK_AGAIN);
+  expect(stateOf(stage, third ?? "")).toBe("running.queued");
+  await finish(stage, first);
+  expect(stateOf(stage, third ?? "")).toBe("running.working");
+});
+
+describe("parents and children on one slot", () => {
+  test("a parent whose turn has ended gives its slot to its children, one by one, and goes on with their results", async () => {
+    const stage = createStage({ concurrency: { default: 1 } });
+    const lead = await stage.launch();
+    const children = [await stage.launch({}, { sessionID: lead }), await stage.launch({}, { sessionID: lead })];
+    expect(statesOf(stage, children)).toEqual(["running.queued", "running.queued"]);
+    await finish(stage, lead, "I wait.");
+    expect(statesOf(stage, [lead, ...children])).toEqual([
+      "running.awaitingTasks",
+      "running.working",
+      "running.queued",
+    ]);
+    for (let round = 0; round < 20 && stage.task(lead).status === "running"; round += 1) {
+      for (const id of [...children, lead]) if (stage.host.at(id).busy) await finish(stage, id);
+      await stage.clock.advance(5_000);
+    }
+    expect([lead, ...children].map((id) => stage.task(id).status)).toEqual(["completed", "completed", "completed"]);
+  });
+
+  test("a parent whose tool call waits for a child gives it its slot, and is at work when that ends", async () => {
+    const stage = createStage({ concurrency: { default: 1 } });
+    const lead = await stage.launch();
+    const child = await stage.launch({}, { sessionID: lead });
+    const other = await stage.launch();
+    const output = stage.call(
+      "output",
+      { task_id: child, block: true, timeout: 600_000 },
+      { sessionID: lead, callID: "call_1" },
+    );
+    await settled();
+    expect(statesOf(stage, [lead, child, other])).toEqual(["running.working", "running.working", "running.queued"]);
+    await finish(stage, child, "It is in a.ts.");
+    expect(await output).toContain("It is in a.ts.");
+    expect(stateOf(stage, other)).toBe("running.queued");
+    await finish(stage, lead);
+    await stage.clock.advance(60_000);
+    expect(stateOf(stage, other)).toBe("running.working");
+  });
+
+  test("a parent whose waiting call is aborted has its slot again", async () => {
+    const stage = createStage({ concurrency: { default: 2 } });
+    const lead = await stage.launch();
+    const child = await stage.launch({}, { sessionID: lead });
+    const turn = new AbortController();
+    const output = stage.call(
+      "output",
+      { task_id: child, block: true, timeout: 600_000 },
+      { sessionID: lead, callID: "call_1", abort: turn.signal },
+    );
+    await settled();
+    const slot = () => stage.store.get(lead)?.snapshot;
+    expect(slotOf(slot() as never)).toBe("none");
+    turn.abort();
+    await output.catch(() => undefined);
+    expect(slotOf(slot() as never)).toBe("held");
+  });
+});
+
+describe("a crash with a full queue", () => {
+  test("leaves the order and the limit as they were", async () => {
+    const stage = createStage({ concurrency: { default: 2 } });
+    const ids = await launchAll(stage, 6);
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(statesOf(stage, ids)).toEqual([
+      "running.working",
+      "running.working",
+      ...ids.slice(2).map(() => "running.queued"),
+    ]);
+    for (const [index, id] of ids.entries()) {
+      const queued = ids.slice(index + 2);
+      expect(statesOf(stage, queued)).toEqual(queued.map(() => "running.queued"));
+      await finish(stage, id);
+    }
+    await stage.clock.advance(5_000);
+    expect(ids.map((id) => stage.task(id).status)).toEqual(ids.map(() => "completed"));
+  });
+});
+
+describe("two processes on one limit", () => {
+  test("take turns in the order of the launches, whoever launched", async () => {
+    const clock = createVirtualClock();
+    const disk = createDisk();
+    const stages = [0, 1].map(() => createStage({ clock, openStore: disk.boot, concurrency: { default: 1 } }));
+    const [one, two] = stages as [Stage, Stage];
+    const launched: [Stage, string][] = [];
+    for (const stage of [one, two, two, one]) {
+      launched.push([stage, await stage.launch()]);
+      await clock.advance(10);
+    }
+    for (const [stage, id] of launched) {
+      await clock.advance(ASK_AGAIN);
+      const working = launched.filter(([of, task]) => stateOf(of, task) === "running.working");
+      expect(working.map(([, task]) => task)).toEqual([id]);
+      await finish(stage, id);
+    }
+    disk.remove();
+  });
+});
+
+test("an uncontended launch writes the file twice: the slot, and the task with it", async () => {
+  const memory = createMemory();
+  const writes: string[] = [];
+  const stage = createStage({
+    openStore: (clock) => {
+      const store = memory.boot(clock);
+      return {
+        ...store,
+        grantSlots: (requests) => {
+          writes.push("slot");
+          return store.grantSlots(requests);
+        },
+        commit: (change) => {
+          writes.push("commit");
+          return store.commit(change);
+        },
+      };
+    },
+  });
+  const id = await stage.launch();
+  expect(writes).toEqual(["slot", "commit", "commit"]);
+  expect(stage.store.journal(id).map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
+});

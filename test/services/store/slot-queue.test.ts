@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { queuePlaces, type SlotLimits, type SlotRow, startable } from "../../../src/services/store/slot-queue.ts";
+
+const row = (taskId: string, given: Partial<SlotRow> = {}): SlotRow => ({
+  taskId,
+  agent: "general",
+  provider: "anthropic",
+  model: "anthropic/opus",
+  priority: 0,
+  since: 0,
+  isHeld: false,
+  limits: { total: 2 },
+  ...given,
+});
+
+const held = (taskId: string, given: Partial<SlotRow> = {}) => row(taskId, { isHeld: true, ...given });
+
+const rows = (count: number, given: Partial<SlotRow> = {}): SlotRow[] =>
+  Array.from({ length: count }, (_, index) => row(`ses_${index + 1}`, given));
+
+test("as many start as the limit leaves room for", () => {
+  expect(startable(rows(5))).toEqual(["ses_1", "ses_2"]);
+  expect(startable([held("ses_0"), ...rows(5)])).toEqual(["ses_1"]);
+  expect(startable([held("ses_a"), held("ses_b"), ...rows(5)])).toEqual([]);
+});
+
+test("none starts while more are at work than the limit allows: those that went on above it come first", () => {
+  expect(startable([held("ses_a"), held("ses_b"), held("ses_c"), ...rows(1)])).toEqual([]);
+});
+
+test("the higher priority comes first, then the older, then the one that asked first", () => {
+  const waiting = [
+    row("ses_late", { since: 2 }),
+    row("ses_second", { since: 1 }),
+    row("ses_third", { since: 1 }),
+    row("ses_urgent", { since: 3, priority: 1 }),
+  ].map((each) => ({ ...each, limits: { total: 3 } }));
+  expect(startable(waiting)).toEqual(["ses_urgent", "ses_second", "ses_third"]);
+});
+
+test.each<[string, SlotLimits, Partial<SlotRow>]>([
+  ["provider", { provider: 1 }, { provider: "openai", model: "openai/gpt" }],
+  ["model", { model: 1 }, { model: "anthropic/haiku" }],
+  ["agent", { agent: 1 }, { agent: "explore" }],
+])("a limit of one %s holds up its own, and is overtaken by others", (_, limits, other) => {
+  const [first, second] = [row("ses_1", { limits }), row("ses_2", { limits })];
+  expect(startable([first, second, row("ses_3", { ...other, limits })])).toEqual(["ses_1", "ses_3"]);
+});
+
+test("all limits that concern a run hold", () => {
+  const limits = { total: 3, provider: 2, agent: 1 };
+  const waiting = [
+    row("ses_1", { limits }),
+    row("ses_2", { limits, agent: "explore" }),
+    row("ses_3", { limits, agent: "plan" }),
+    row("ses_4", { limits, agent: "plan", provider: "openai", model: "openai/gpt" }),
+    row("ses_5", { limits, agent: "review", provider: "openai", model: "openai/gpt" }),
+  ];
+  expect(startable(waiting)).toEqual(["ses_1", "ses_2", "ses_4"]);
+});
+
+test("a run without a model is concerned by no limit of a model or a provider", () => {
+  const without = row("ses_2", { provider: undefined, model: undefined, limits: { total: 5, provider: 1, model: 1 } });
+  expect(startable([held("ses_1"), without])).toEqual(["ses_2"]);
+});
+
+test("each waits for the limits of its own process: one that those hold up takes nobody's room", () => {
+  const strict = rows(3, { limits: { total: 1 } });
+  const loose = row("ses_4", { since: 5, limits: { total: 3 } });
+  expect(startable([held("ses_0"), ...strict, loose])).toEqual(["ses_4"]);
+});
+
+test("a place counts those before it that wait for the same limit, and says how much of it is in use", () => {
+  const limits = { total: 9, provider: 1 };
+  const openai = { provider: "openai", model: "openai/gpt", limits };
+  const places = queuePlaces([
+    held("ses_a"),
+    held("ses_b", openai),
+    held("ses_c", openai),
+    row("ses_1", { limits }),
+    row("ses_2", openai),
+    row("ses_3", { limits }),
+  ]);
+  expect(places.get("ses_3")).toEqual({
+    place: 2,
+    heldUpBy: { kind: "provider", name: "anthropic", used: 1, limit: 1 },
+  });
+  expect(places.get("ses_2")).toEqual({ place: 1, heldUpBy: { kind: "provider", name: "openai", used: 2, limit: 1 } });
+});
+
+test("one that can start waits for nothing, and those behind it for what it is about to take", () => {
+  const places = queuePlaces([held("ses_0"), row("ses_1"), row("ses_2")]);
+  expect(places.get("ses_1")).toEqual({ place: 1, heldUpBy: undefined });
+  expect(places.get("ses_2")).toEqual({ place: 2, heldUpBy: { kind: "total", name: "", used: 1, limit: 2 } });
+});

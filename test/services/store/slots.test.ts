@@ -1,0 +1,151 @@
+import { expect, test } from "vitest";
+import { slotRequestOf } from "../../../src/machines/task/slot.ts";
+import type { LimitedRequest, SlotLimits } from "../../../src/services/store/slot-queue.ts";
+import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import { type ScriptedTask, scriptTask } from "./scripted-task.ts";
+import { createSharedDatabase } from "./shared-database.ts";
+
+const TWO = { total: 2 };
+
+const request = (
+  task: ScriptedTask,
+  limits: SlotLimits = TWO,
+  given: Partial<LimitedRequest> = {},
+): LimitedRequest => ({
+  ...slotRequestOf(task.record().snapshot.context),
+  limits,
+  ...given,
+});
+
+const tasks = (...ids: string[]) => ids.map((id, index) => scriptTask(id, { after: index }));
+
+/** Has a task ask for a slot, and stores that it is launched, or that it waits. Returns whether it has one. */
+const launch = (store: SqliteStore, task: ScriptedTask, limits?: SlotLimits): boolean => {
+  const isGranted = store.grantSlots([request(task, limits)]).length > 0;
+  store.commit(isGranted ? task.launch() : { records: [task.record()], journal: [], prompts: [] });
+  return isGranted;
+};
+
+const slotsIn = (file: ReturnType<typeof createSharedDatabase>) =>
+  file.rows<{ task: string; owner: string; is_held: number }>("SELECT task, owner, is_held FROM slot ORDER BY seq");
+
+test("two processes share a limit, and a slot that one frees is taken by the oldest that waits, whoever has it", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const [first, second, third, fourth] = tasks("ses_1", "ses_2", "ses_3", "ses_4") as [
+    ScriptedTask,
+    ScriptedTask,
+    ScriptedTask,
+    ScriptedTask,
+  ];
+  expect([launch(a, first), launch(b, second), launch(b, third), launch(a, fourth)]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([...a.queue()].map(([taskId, { place }]) => [taskId, place])).toEqual([
+    ["ses_3", 1],
+    ["ses_4", 2],
+  ]);
+  a.commit(first.answer());
+  expect(a.grantSlots([request(fourth)])).toEqual([]);
+  expect(b.grantSlots([request(third)])).toEqual(["ses_3"]);
+  b.commit(second.answer());
+  expect(a.grantSlots([request(fourth)])).toEqual(["ses_4"]);
+});
+
+test("a slot is held from the grant on, before its task is stored, and given to nobody else", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const [first, second] = tasks("ses_1", "ses_2") as [ScriptedTask, ScriptedTask];
+  expect(a.grantSlots([request(first, { total: 1 })])).toEqual(["ses_1"]);
+  expect(b.grantSlots([request(second, { total: 1 })])).toEqual([]);
+  expect(a.grantSlots([request(first, { total: 1 })])).toEqual(["ses_1"]);
+});
+
+test("the row of a slot goes when the run ends, or its task is removed by any process", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const [first, second] = tasks("ses_1", "ses_2") as [ScriptedTask, ScriptedTask];
+  launch(a, first);
+  launch(a, second);
+  expect(slotsIn(file)).toHaveLength(2);
+  a.commit(first.answer());
+  expect(slotsIn(file)).toEqual([{ task: "ses_2", owner: "a", is_held: 1 }]);
+  b.remove(["ses_2"]);
+  expect(slotsIn(file)).toEqual([]);
+});
+
+test("a run whose task was removed elsewhere leaves no slot, though its process asks for one before it learns of that", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const task = scriptTask("ses_1");
+  a.commit({ records: [task.record()], journal: [], prompts: [] });
+  b.remove(["ses_1"]);
+  expect(a.grantSlots([request(task)])).toEqual(["ses_1"]);
+  expect(a.commit(task.launch())).toEqual(["ses_1"]);
+  expect(slotsIn(file)).toEqual([]);
+  a.grantSlots([request(task)]);
+  a.heartbeat(file.clock.now());
+  expect(slotsIn(file)).toEqual([]);
+});
+
+test("slots of the dead count for nothing, and go with the tasks to the process that takes them over", async () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
+  const [first, second, third] = tasks("ses_1", "ses_2", "ses_3") as [ScriptedTask, ScriptedTask, ScriptedTask];
+  const ONE = { total: 1 };
+  launch(a.store, first, ONE);
+  expect(launch(a.store, second, ONE)).toBe(false);
+  expect(launch(b, third, ONE)).toBe(false);
+  a.kill();
+  await file.clock.advance(10_000);
+  b.heartbeat(file.clock.now());
+  expect([...b.queue().keys()]).toEqual(["ses_3"]);
+  b.adopt(file.clock.now(), () => true);
+  expect(slotsIn(file).map(({ owner, is_held }) => [owner, is_held])).toEqual([
+    ["b", 1],
+    ["b", 0],
+    ["b", 0],
+  ]);
+  expect(b.grantSlots([request(second, ONE), request(third, ONE)])).toEqual([]);
+});
+
+test("a process that dies between the grant and the launch's storing leaves a slot that nobody counts, and that is removed", async () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
+  const [first, second, third] = tasks("ses_1", "ses_2", "ses_3") as [ScriptedTask, ScriptedTask, ScriptedTask];
+  launch(a.store, third, { total: 9 });
+  a.store.grantSlots([request(first, { total: 9 })]);
+  a.kill();
+  await file.clock.advance(10_000);
+  b.heartbeat(file.clock.now());
+  expect(launch(b, second, { total: 1 })).toBe(true);
+  b.adopt(file.clock.now(), () => true);
+  expect(slotsIn(file).map(({ task }) => task)).toEqual(["ses_3", "ses_2"]);
+});
+
+test("a grant that was not noted before the crash is none: the run asks again where it is taken over", async () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
+  const task = scriptTask("ses_1");
+  a.store.commit({ records: [task.record()], journal: [], prompts: [] });
+  a.store.grantSlots([request(task)]);
+  a.kill();
+  await file.clock.advance(10_000);
+  b.heartbeat(file.clock.now());
+  b.adopt(file.clock.now(), () => true);
+  expect(slotsIn(file)).toEqual([{ task: "ses_1", owner: "b", is_held: 0 }]);
+});
+
+test("a transaction that fails is forgotten: the next change of the task writes its slot again", () => {
+  const file = createSharedDatabase();
+  const { store } = file.openAs("a");
+  const task = scriptTask("ses_1");
+  launch(store, task);
+  expect(() => store.commit({ ...task.answer(), prompts: [undefined as never] })).toThrow();
+  expect(slotsIn(file)).toHaveLength(1);
+  store.commit({ records: [task.record()], journal: [], prompts: [] });
+  expect(slotsIn(file)).toEqual([]);
+});
