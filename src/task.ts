@@ -16,6 +16,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - turn: the steps in which an agent answers one user message, which may be a notice.
  * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
  * - fork: a task that begins with a copy of its parent's conversation.
+ * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
  * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
@@ -194,6 +195,8 @@ export const Task = TaskFacts.extend({
   attention: Attention.optional(),
   /** Absent when no run is under way. */
   waiting: Waiting.optional(),
+  /** How many further instructions are on their way into the task's conversation; absent when none is. */
+  pendingInstructions: z.int().positive().optional(),
   progress: Progress,
 });
 export type Task = z.infer<typeof Task>;

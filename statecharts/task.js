@@ -2,7 +2,7 @@ import { createMachine } from "xstate";
 
 export const task = createMachine({
   "id": "task",
-  "description": "One background task: its runs, the notices of their ends, and what holds it up.",
+  "description": "One background task: its runs, the notices of their ends, what holds it up, and further instructions for it.",
   "type": "parallel",
   "states": {
     "lifecycle": {
@@ -69,7 +69,8 @@ export const task = createMachine({
           "description": "The newest run was answered.",
           "meta": {
             "refuses": {
-              "CANCEL": "has already finished (completed)"
+              "CANCEL": "has already finished (completed)",
+              "STEER": "has already finished (completed): use resume"
             }
           },
           "on": {
@@ -90,6 +91,7 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (error)",
+              "STEER": "has already finished (error)",
               "RESUME": "only completed tasks can be resumed (this one is error)"
             }
           },
@@ -105,6 +107,7 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (cancelled)",
+              "STEER": "has already finished (cancelled)",
               "RESUME": "only completed tasks can be resumed (this one is cancelled)"
             }
           },
@@ -156,6 +159,21 @@ export const task = createMachine({
           "guard": "live",
           "target": "#idle",
           "description": "A fault in the plugin: the run can no longer be supervised. The run is given up, and whatever still works on it is stopped.",
+          "actions": [
+            "recordEnd",
+            {
+              "type": "recordError"
+            },
+            {
+              "type": "emitEffect"
+            },
+            "raise RUN_ENDED (error)"
+          ]
+        },
+        "STEERING_REFUSED": {
+          "guard": "isOldestInstruction and not maySteerAgain",
+          "target": "#idle",
+          "description": "The host did not take the instruction. The run is given up, and whatever still works on it is stopped.",
           "actions": [
             "recordEnd",
             {
@@ -316,6 +334,7 @@ export const task = createMachine({
           }
         },
         "working": {
+          "id": "working",
           "tags": "working",
           "description": "The child is at work.",
           "meta": {
@@ -340,10 +359,23 @@ export const task = createMachine({
               "guard": "due",
               "target": "verifying",
               "description": "Time has passed."
+            },
+            "STEERING_STORED": {
+              "guard": "isOldestInstruction",
+              "target": "verifying",
+              "description": "The instruction is in the child's conversation. The child may have ended its turn just before: the host is asked."
+            },
+            "STEERING_REFUSED": {
+              "guard": "isOldestInstruction and maySteerAgain",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "actions": {
+                "type": "setDeadline"
+              }
             }
           }
         },
         "awaitingTasks": {
+          "id": "awaitingTasks",
           "tags": "awaitingTasks",
           "description": "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
           "meta": {
@@ -354,6 +386,19 @@ export const task = createMachine({
             "OWN_TASK_ENDED": {
               "target": "working",
               "description": "A run of a task that the child launched has ended. Its result is on the way to the child."
+            },
+            "STEERING_STORED": {
+              "guard": "isOldestInstruction",
+              "target": "verifying",
+              "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+            },
+            "STEERING_REFUSED": {
+              "target": "working",
+              "guard": "isOldestInstruction and maySteerAgain",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "actions": {
+                "type": "setDeadline"
+              }
             },
             "HOST_BUSY": {
               "target": "working",
@@ -394,6 +439,12 @@ export const task = createMachine({
               "description": "The host reports an error in the child session. The host is asked anew.",
               "actions": "recordIdleHint"
             },
+            "STEERING_STORED": {
+              "guard": "isOldestInstruction",
+              "target": "verifying",
+              "reenter": true,
+              "description": "The instruction is in the child's conversation. The host is asked anew."
+            },
             "CHECKED_BUSY": {
               "guard": "isCurrentCheck",
               "target": "working",
@@ -406,16 +457,24 @@ export const task = createMachine({
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
-            "CHECKED_ANSWERED": {
-              "guard": "isCurrentCheck",
-              "target": "#idle",
-              "actions": [
-                "recordEnd",
-                "assign result, resultRetrievedAt",
-                "raise RUN_ENDED (completed)"
-              ],
-              "description": "The check shows that the run is answered."
-            },
+            "CHECKED_ANSWERED": [
+              {
+                "guard": "isCurrentCheck and isSteered",
+                "target": "working",
+                "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign result, resultRetrievedAt",
+                  "raise RUN_ENDED (completed)"
+                ],
+                "description": "The check shows that the run is answered."
+              }
+            ],
             "CHECKED_FAILED": {
               "guard": "isCurrentCheck",
               "target": "#idle",
@@ -450,6 +509,29 @@ export const task = createMachine({
                 "guard": "isCurrentCheck",
                 "target": "#idle",
                 "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "CHECKED_UNSEEN": [
+              {
+                "guard": "isCurrentCheck and sendAttemptsLeft",
+                "target": "sending",
+                "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the child.",
+                "actions": "assign failedChecks"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
                 "actions": [
                   "recordEnd",
                   {
@@ -515,9 +597,13 @@ export const task = createMachine({
           }
         },
         "aborted": {
+          "id": "aborted",
           "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
           "meta": {
-            "waitsFor": "abort"
+            "waitsFor": "abort",
+            "refuses": {
+              "STEER": "was just aborted"
+            }
           },
           "entry": [
             "assign abortedAt",
@@ -563,16 +649,24 @@ export const task = createMachine({
               "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
-            "CHECKED_ANSWERED": {
-              "guard": "isCurrentCheck",
-              "target": "#idle",
-              "actions": [
-                "recordEnd",
-                "assign result, resultRetrievedAt",
-                "raise RUN_ENDED (completed)"
-              ],
-              "description": "The check shows that the run is answered."
-            },
+            "CHECKED_ANSWERED": [
+              {
+                "guard": "isCurrentCheck and isSteered",
+                "target": "working",
+                "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign result, resultRetrievedAt",
+                  "raise RUN_ENDED (completed)"
+                ],
+                "description": "The check shows that the run is answered."
+              }
+            ],
             "CHECKED_FAILED": {
               "guard": "isCurrentCheck",
               "target": "#idle",
@@ -641,6 +735,34 @@ export const task = createMachine({
                 ]
               }
             ],
+            "CHECKED_UNSEEN": [
+              {
+                "guard": "isCurrentCheck and mayContinue",
+                "target": "sending",
+                "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
+                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError",
+                    "params": {
+                      "name": "Interrupted",
+                      "kind": "interrupted",
+                      "message": "OpenCode ended while the task ran, and the task was not continued."
+                    }
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
             "CHECKED_NOT_FOUND": {
               "guard": "isCurrentCheck",
               "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
@@ -688,7 +810,8 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "stop",
             "refuses": {
-              "CANCEL": "is already being cancelled"
+              "CANCEL": "is already being cancelled",
+              "STEER": "is being cancelled"
             }
           },
           "initial": "aborting",
@@ -1030,6 +1153,115 @@ export const task = createMachine({
             },
             "question": {
               "description": "The child asks a question."
+            }
+          }
+        }
+      }
+    },
+    "steering": {
+      "description": "Whether further instructions for the run are on their way into the child's conversation.",
+      "initial": "none",
+      "on": {
+        "CANCEL": {
+          "guard": "live and notStopping",
+          "target": ".none",
+          "actions": "dropInstructions",
+          "description": "The agent or a person cancels the task."
+        },
+        "LIMIT_EXCEEDED": {
+          "guard": "live and notStopping and not in #queued",
+          "target": ".none",
+          "actions": "dropInstructions",
+          "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
+        },
+        "RUN_ENDED": {
+          "target": ".none",
+          "actions": "dropInstructions",
+          "description": "The run has ended. The region `run` raises this for the other regions."
+        }
+      },
+      "states": {
+        "none": {
+          "description": "The host has stored every instruction.",
+          "on": {
+            "STEER": [
+              {
+                "guard": "in #working or in #awaitingTasks",
+                "target": "sending",
+                "actions": "addInstruction",
+                "description": "The agent or a person gives the running task a further instruction."
+              },
+              {
+                "guard": "live and notStopping and not in #aborted",
+                "target": "waiting",
+                "description": "The agent or a person gives the running task a further instruction. It is sent when the run's prompt is known to be there.",
+                "actions": "addInstruction"
+              }
+            ]
+          }
+        },
+        "waiting": {
+          "description": "Instructions wait until the host is known to have the run's prompt.",
+          "on": {
+            "STEER": {
+              "guard": "live and notStopping and not in #aborted",
+              "actions": "addInstruction",
+              "description": "The agent or a person gives the running task a further instruction."
+            },
+            "PROMPT_ACCEPTED": {
+              "target": "sending",
+              "description": "The host accepted the prompt."
+            },
+            "CHECKED_BUSY": {
+              "guard": "isCurrentCheck",
+              "target": "sending",
+              "description": "The check shows that the child is at work."
+            },
+            "CHECKED_AWAITING_TASKS": {
+              "guard": "isCurrentCheck",
+              "target": "sending",
+              "description": "The check shows that the child's turn has ended, and that tasks which it launched run."
+            },
+            "CHECKED_ANSWERED": {
+              "guard": "isCurrentCheck",
+              "target": "sending",
+              "description": "The check shows that the run is answered."
+            }
+          }
+        },
+        "sending": {
+          "description": "The oldest instruction is on its way to the host. The others follow one by one.",
+          "entry": "enqueueActions",
+          "on": {
+            "STEER": {
+              "guard": "live and notStopping and not in #aborted",
+              "description": "The agent or a person gives the running task a further instruction. It is sent after the older ones.",
+              "actions": "addInstruction"
+            },
+            "STEERING_STORED": [
+              {
+                "guard": "isOldestInstruction and moreInstructions",
+                "target": "sending",
+                "reenter": true,
+                "description": "The instruction is in the child's conversation. The next one follows.",
+                "actions": "recordStored"
+              },
+              {
+                "guard": "isOldestInstruction",
+                "target": "none",
+                "actions": "recordStored",
+                "description": "The instruction is in the child's conversation."
+              }
+            ],
+            "STEERING_REFUSED": {
+              "guard": "isOldestInstruction and maySteerAgain",
+              "target": "waiting",
+              "description": "The host did not take the instruction. It is sent again once the host answers.",
+              "actions": "assign steerAttempts"
+            },
+            "ADOPTED": {
+              "target": "waiting",
+              "description": "The process that supervised the task has ended, and this one takes over. It may be stored already: with the same ids, that changes nothing."
             }
           }
         }

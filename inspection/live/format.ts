@@ -19,7 +19,13 @@ export const regionOf = (path: string): { region: string; state: string } => {
 };
 
 /** States of regions at rest, which are left out where there are others. */
-const RESTING_STATES: ReadonlySet<string> = new Set(["run.idle", "notice.none", "attention.none", "parent.open"]);
+const RESTING_STATES: ReadonlySet<string> = new Set([
+  "run.idle",
+  "steering.none",
+  "notice.none",
+  "attention.none",
+  "parent.open",
+]);
 
 /** Returns the states of regions that are not at rest; all states if every region is. */
 export const notableStates = (states: string[]): string[] => {

@@ -51,6 +51,8 @@ const describeEffect = (effect: TaskEffect): string => {
       return "ask for a slot";
     case "sendPrompt":
       return `prompt ${effect.prompt.messageID}`;
+    case "sendSteering":
+      return `instruction ${effect.instruction.messageID}`;
     case "checkRun":
       return `check ${effect.checkId}`;
     case "stopSession":
@@ -76,6 +78,7 @@ const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplaySt
     ...moved("lifecycle"),
     ...moved("run"),
     ...raised.map((inner) => ({ label: "raises", text: [inner.type, payloadOf(inner)].filter(Boolean).join(", ") })),
+    ...moved("steering"),
     ...moved("notice"),
     ...moved("attention"),
     ...effects.map((effect) => ({ label: "effect", text: toSingleLine(describeEffect(effect)) })),

@@ -12,6 +12,14 @@ export interface Run {
   startedAt: number;
 }
 
+/** A message to a child at work, after its run's prompt. Its ids are chosen before it is first sent, as those of a run are. */
+export interface Instruction {
+  messageID: string;
+  partID: string;
+  /** The message as the child reads it. */
+  prompt: string;
+}
+
 /** An error as the host reports it. */
 export interface HostError {
   name: string;
@@ -86,18 +94,23 @@ export interface Prompt {
 export type TaskEffect =
   /** Ask for a slot. Reported by `SLOT_GRANTED`, at once or when one is free. */
   | { type: "requestSlot"; request: SlotRequest }
-  /** Send the run's prompt. Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`. */
+  /**
+   * Send the run's prompt, or the newest instruction after it: whichever is sent again, the host continues the run.
+   * Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`.
+   */
   | { type: "sendPrompt"; prompt: Prompt }
   /**
    * Ask the host how the run stands. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
    * number. An abort at `abortedAt` does not count: the run was continued after it. `wasMissing`: the host did not find
-   * the session last time; if it still does not, nor lists it, the report is `SESSION_DELETED`.
+   * the session last time; if it still does not, nor lists it, the report is `SESSION_DELETED`. `instructionID`: the newest
+   * instruction that the host has stored; the run is not answered before the model has seen it.
    */
   | {
       type: "checkRun";
       checkId: number;
       sessionID: string;
       messageID: string;
+      instructionID: string | undefined;
       hostError: HostError | undefined;
       abortedAt: number | undefined;
       wasMissing: boolean;
@@ -109,6 +122,11 @@ export type TaskEffect =
   | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
+  /**
+   * Store an instruction in the child's conversation, behind the run's prompt `runMessageID`. A child at work sees it at its
+   * next step; that alone wakes nobody. Reported by `STEERING_STORED` or `STEERING_REFUSED`.
+   */
+  | { type: "sendSteering"; sessionID: string; runMessageID: string; instruction: Prompt }
   /** The parent is owed the notice of a run. */
   | { type: "queueNotice"; end: RunResult }
   /** The parent learns of the end in another way: drop the notice, unless it is composed already. */
@@ -139,6 +157,7 @@ export type TaskEvent =
   | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError } & CheckResult)
   | ({ type: "CHECKED_ABORTED"; completedAt: number } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNANSWERED" } & CheckResult & LastStep)
+  | ({ type: "CHECKED_UNSEEN" } & CheckResult & LastStep)
   | ({ type: "CHECKED_NOT_FOUND" } & CheckResult)
   | ({ type: "CHECK_FAILED"; error: TaskError } & CheckResult)
   | { type: "CALL_BLOCKED"; at: number; call: string; taskIds: string[] }
@@ -150,6 +169,9 @@ export type TaskEvent =
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
   | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
+  | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
+  | { type: "STEERING_STORED"; at: number; messageID: string }
+  | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
   | { type: "TICK"; at: number }
   | { type: "RESULT_READ"; at: number }
   | { type: "SUPERVISION_FAILED"; at: number; error: TaskError }
@@ -185,6 +207,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CHECKED_FAILED: "The check shows that the run failed.",
   CHECKED_ABORTED: "The check shows that the run was aborted.",
   CHECKED_UNANSWERED: "The check shows that the run has no answer, and that no model works on it.",
+  CHECKED_UNSEEN: "The check shows that the run was answered before its model saw the newest instruction.",
   CHECKED_NOT_FOUND: "The host was asked, and did not find the child session.",
   CHECK_FAILED: "The host was asked, and did not answer.",
   CALL_BLOCKED: "A tool call of the child's agent waits for tasks that the child launched.",
@@ -195,6 +218,9 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   NOT_STOPPED: "The child session has not stopped.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
+  STEER: "The agent or a person gives the running task a further instruction.",
+  STEERING_STORED: "The instruction is in the child's conversation.",
+  STEERING_REFUSED: "The host did not take the instruction.",
   TICK: "Time has passed.",
   RESULT_READ: "The result was read.",
   SUPERVISION_FAILED: "A fault in the plugin: the run can no longer be supervised.",
@@ -223,6 +249,12 @@ export interface TaskInput {
 export interface TaskContext {
   facts: TaskFacts;
   run: Run;
+  /** The instructions that the host has not shown to have stored, oldest first; undefined when there is none. */
+  instructions?: Instruction[] | undefined;
+  /** The newest instruction of the run that the host has stored. */
+  storedInstruction?: Instruction | undefined;
+  /** How often the oldest instruction was sent in vain; undefined when it was not. */
+  steerAttempts?: number | undefined;
   /** How often the run's prompt was sent since the host last showed that it works on it. */
   sendAttempts: number;
   /** How often the session was asked to stop. */

@@ -36,7 +36,12 @@ export const lifecycle = taskSetup.createStateConfig({
     },
     completed: {
       description: "The newest run was answered.",
-      meta: { refuses: { CANCEL: "has already finished (completed)" } },
+      meta: {
+        refuses: {
+          CANCEL: "has already finished (completed)",
+          STEER: "has already finished (completed): use resume",
+        },
+      },
       on: {
         ...onResultRead,
         RESUME: {
@@ -56,6 +61,7 @@ export const lifecycle = taskSetup.createStateConfig({
             interruptions: 0,
             lastStepAt: undefined,
             blockedCalls: undefined,
+            storedInstruction: undefined,
             hostError: undefined,
             queuedUntil: undefined,
             completedAt: undefined,
@@ -68,6 +74,7 @@ export const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (error)",
+          STEER: "has already finished (error)",
           RESUME: "only completed tasks can be resumed (this one is error)",
         },
       },
@@ -78,6 +85,7 @@ export const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (cancelled)",
+          STEER: "has already finished (cancelled)",
           RESUME: "only completed tasks can be resumed (this one is cancelled)",
         },
       },

@@ -7,12 +7,14 @@ import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
 import { run } from "./run.ts";
 import { taskSetup } from "./setup.ts";
+import { steering } from "./steering.ts";
 
 /** One background task. Pure: no clock, no randomness, no I/O. What it wants done leaves as the action `emitEffect`. */
 export const taskMachine = taskSetup.createMachine(
   withEventDescriptions(taskEventDescriptions, {
     id: "task",
-    description: "One background task: its runs, the notices of their ends, and what holds it up.",
+    description:
+      "One background task: its runs, the notices of their ends, what holds it up, and further instructions for it.",
     type: "parallel",
     context: ({ input }) => ({
       facts: input.facts,
@@ -45,6 +47,7 @@ export const taskMachine = taskSetup.createMachine(
       run,
       notice,
       attention,
+      steering,
     },
   }),
 );
@@ -97,6 +100,7 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
 const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
+  { type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },
   { type: "RESULT_READ", at: 0 },
 ];
 

@@ -50,6 +50,7 @@ const regionsOf = ({ value }: StoredSnapshot): Regions => ({
   run: statePath(value.run),
   notice: statePath(value.notice),
   attention: statePath(value.attention),
+  steering: statePath(value.steering),
 });
 
 const raisedEvents = ({ type, params }: Action): TaskEvent[] =>

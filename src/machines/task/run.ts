@@ -2,7 +2,7 @@
 import { and, assign, not, stateIn } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
-import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup } from "./setup.ts";
+import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
@@ -29,13 +29,9 @@ const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
 
 const CHECK_AGAIN = "It is asked again after a pause.";
 
-const runPrompt = ({ facts, run }: TaskContext): Prompt => ({
-  sessionID: facts.sessionID,
-  messageID: run.messageID,
-  parts: [{ id: run.partID, text: run.prompt }],
-  agent: facts.agent,
-  model: facts.model,
-});
+/** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
+const newestPrompt = ({ facts, run, storedInstruction }: TaskContext): Prompt =>
+  toPrompt(facts, storedInstruction ?? run);
 
 /** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
 function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
@@ -63,12 +59,12 @@ const requestSlot = {
 
 /** Asks the host how the run stands; answers to earlier checks no longer count. */
 const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, hostError, abortedAt, missingSince } = context;
+  const { facts, run, storedInstruction, hostError, abortedAt, missingSince } = context;
   const checkId = context.checkId + 1;
   enqueue.assign({ checkId, nextDeadline: undefined });
-  const { sessionID } = facts;
-  const known = { sessionID, messageID: run.messageID, hostError, abortedAt, wasMissing: missingSince !== undefined };
-  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, ...known } });
+  const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
+  const known = { ...messages, hostError, abortedAt, wasMissing: missingSince !== undefined };
+  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, sessionID: facts.sessionID, ...known } });
 });
 
 /** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
@@ -81,18 +77,33 @@ const endCancelled = endRun("cancelled");
 
 const recordEventError = { type: "recordError", params: endError } as const;
 
-const complete = {
-  guard: "isCurrentCheck",
-  target: "#idle",
-  actions: [
-    "recordEnd",
-    taskSetup.assign({
-      result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
-      resultRetrievedAt: undefined,
-    }),
-    endCompleted,
-  ],
-} as const;
+const seenAtWork = taskSetup.assign({
+  sendAttempts: 1,
+  failedChecks: 0,
+  missingSince: undefined,
+  hostError: undefined,
+});
+
+const complete = [
+  {
+    guard: and(["isCurrentCheck", "isSteered"]),
+    target: "working",
+    description: "An instruction is on its way: the run goes on with it.",
+    actions: seenAtWork,
+  },
+  {
+    guard: "isCurrentCheck",
+    target: "#idle",
+    actions: [
+      "recordEnd",
+      taskSetup.assign({
+        result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
+        resultRetrievedAt: undefined,
+      }),
+      endCompleted,
+    ],
+  },
+] as const;
 
 const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;
 
@@ -111,11 +122,7 @@ const stoppedAtLimit = {
   description: "The run was stopped at a limit, which is its error.",
 } as const;
 
-const keepWorking = {
-  guard: "isCurrentCheck",
-  target: "working",
-  actions: taskSetup.assign({ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined }),
-} as const;
+const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenAtWork } as const;
 
 const awaitTasks = {
   ...keepWorking,
@@ -126,6 +133,15 @@ const awaitTasks = {
 const expectIdle = {
   description: "Idle should follow; if it does not, the host is asked after a moment.",
   actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
+} as const;
+
+const steerAgainLater = {
+  guard: and(["isOldestInstruction", "maySteerAgain"]),
+  description: "The host is asked how the run stands after a pause, and then the instruction is sent again.",
+  actions: {
+    type: "setDeadline",
+    params: ({ context }: { context: TaskContext }) => backoff((context.steerAttempts ?? 0) + 1, RETRY_BACKOFF),
+  },
 } as const;
 
 const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
@@ -172,6 +188,7 @@ export const run = taskSetup.createStateConfig({
       actions: ["recordEnd", { type: "recordError", params: SESSION_DELETED }, emitStop, endFailed],
     },
     SUPERVISION_FAILED: { guard: "live", ...failAndStop },
+    STEERING_REFUSED: { guard: and(["isOldestInstruction", not("maySteerAgain")]), ...failAndStop },
     ADOPTED: {
       guard: "live",
       target: ".recovering",
@@ -225,7 +242,7 @@ export const run = taskSetup.createStateConfig({
           missingSince: undefined,
           nextDeadline: undefined,
         }),
-        { type: "emitEffect", params: ({ context }) => ({ type: "sendPrompt", prompt: runPrompt(context) }) },
+        { type: "emitEffect", params: ({ context }) => ({ type: "sendPrompt", prompt: newestPrompt(context) }) },
       ],
       on: {
         PROMPT_ACCEPTED: [
@@ -249,6 +266,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     working: {
+      id: "working",
       tags: "working",
       description: "The child is at work.",
       meta: { waitsFor: "agent" },
@@ -256,15 +274,28 @@ export const run = taskSetup.createStateConfig({
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: expectIdle,
         TICK: { guard: "due", target: "verifying" },
+        STEERING_STORED: {
+          guard: "isOldestInstruction",
+          target: "verifying",
+          description: "The child may have ended its turn just before: the host is asked.",
+        },
+        STEERING_REFUSED: steerAgainLater,
       },
     },
     awaitingTasks: {
+      id: "awaitingTasks",
       tags: "awaitingTasks",
       description: "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
       meta: { waitsFor: "tasks" },
       entry: assign({ nextDeadline: undefined }),
       on: {
         OWN_TASK_ENDED: { target: "working", description: "Its result is on the way to the child." },
+        STEERING_STORED: {
+          guard: "isOldestInstruction",
+          target: "verifying",
+          description: "The child has not seen it: the host is asked, and then the child is woken.",
+        },
+        STEERING_REFUSED: { target: "working", ...steerAgainLater },
         HOST_BUSY: { target: "working" },
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: { target: "working", ...expectIdle },
@@ -283,6 +314,12 @@ export const run = taskSetup.createStateConfig({
           description: "The host is asked anew.",
           actions: "recordIdleHint",
         },
+        STEERING_STORED: {
+          guard: "isOldestInstruction",
+          target: "verifying",
+          reenter: true,
+          description: "The host is asked anew.",
+        },
         CHECKED_BUSY: keepWorking,
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
@@ -294,6 +331,15 @@ export const run = taskSetup.createStateConfig({
             guard: and(["isCurrentCheck", "sendAttemptsLeft"]),
             target: "backingOff",
             description: "The prompt is sent again.",
+            actions: assign({ failedChecks: 0 }),
+          },
+          { guard: "isCurrentCheck", ...failAndStop },
+        ],
+        CHECKED_UNSEEN: [
+          {
+            guard: and(["isCurrentCheck", "sendAttemptsLeft"]),
+            target: "sending",
+            description: "The instruction is sent again, which wakes the child.",
             actions: assign({ failedChecks: 0 }),
           },
           { guard: "isCurrentCheck", ...failAndStop },
@@ -320,8 +366,9 @@ export const run = taskSetup.createStateConfig({
       },
     },
     aborted: {
+      id: "aborted",
       description: "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
-      meta: { waitsFor: "abort" },
+      meta: { waitsFor: "abort", refuses: { STEER: "was just aborted" } },
       entry: [
         assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
         { type: "setDeadline", params: TASK_LIMITS.cancelAfterAbort },
@@ -351,6 +398,7 @@ export const run = taskSetup.createStateConfig({
         // An abort came with the end of the process: nobody was there to cancel the run.
         CHECKED_ABORTED: continueOrFail,
         CHECKED_UNANSWERED: continueOrFail,
+        CHECKED_UNSEEN: continueOrFail,
         CHECKED_NOT_FOUND: {
           guard: "isCurrentCheck",
           description: CHECK_AGAIN,
@@ -369,7 +417,10 @@ export const run = taskSetup.createStateConfig({
     stopping: {
       tags: "stopping",
       description: "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
-      meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
+      meta: {
+        waitsFor: "stop",
+        refuses: { CANCEL: "is already being cancelled", STEER: "is being cancelled" },
+      },
       initial: "aborting",
       on: {
         SESSION_DELETED: [stoppedAtLimit, cancelled],

@@ -1,7 +1,7 @@
 // ADR-053 in docs/decisions.md
 import { assign, setup } from "xstate";
-import type { TaskError, WaitsFor } from "../../task.ts";
-import type { RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import type { TaskError, TaskFacts, WaitsFor } from "../../task.ts";
+import type { Instruction, Prompt, RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
@@ -55,6 +55,11 @@ const isAbout = (event: TaskEvent, taskId: string): boolean =>
 
 /** Contexts have no list where it would be empty: so did those of versions without it. */
 const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
+/** Returns a message of a run as the host takes it. */
+export const toPrompt = (
+  { sessionID, agent, model }: TaskFacts,
+  { messageID, partID, prompt }: Instruction,
+): Prompt => ({ sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model });
 
 /** Collects what the notice of a run will say. */
 const runResult = (
@@ -113,6 +118,22 @@ export const taskSetup = setup({
       lastRunResult: ({ context, event }) =>
         event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult,
     }),
+    addInstruction: assign({
+      instructions: ({ context, event }) =>
+        event.type === "STEER"
+          ? [
+              ...(context.instructions ?? []),
+              { messageID: event.messageID, partID: event.partID, prompt: event.prompt },
+            ]
+          : context.instructions,
+    }),
+    /** Takes the oldest instruction off the list: the host has it. */
+    recordStored: assign(({ context: { instructions = [] } }) => ({
+      instructions: instructions.length > 1 ? instructions.slice(1) : undefined,
+      storedInstruction: instructions[0],
+      steerAttempts: undefined,
+    })),
+    dropInstructions: assign({ instructions: undefined, steerAttempts: undefined }),
     addUserRequest: assign({
       userRequests: ({ context, event }) =>
         event.type === "REQUEST_ASKED" ? [...context.userRequests, event.request] : context.userRequests,
@@ -182,6 +203,14 @@ export const taskSetup = setup({
       event.type === "REQUEST_ASKED" &&
       event.request.kind === "question" &&
       context.userRequests.every(({ id }) => id !== event.request.id),
+    isSteered: ({ context }) => context.instructions !== undefined,
+    isOldestInstruction: ({ context, event }) =>
+      "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
+    moreInstructions: ({ context }) => (context.instructions?.length ?? 0) > 1,
+    maySteerAgain: ({ context, event }) =>
+      event.type === "STEERING_REFUSED" &&
+      event.retryable &&
+      (context.steerAttempts ?? 0) + 1 < TASK_LIMITS.sendAttempts,
     openRequest: ({ context, event }) =>
       event.type === "REQUEST_ANSWERED" && context.userRequests.some(({ id }) => id === event.id),
     onlyRequest: ({ context, event }) =>

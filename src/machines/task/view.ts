@@ -46,6 +46,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       failureReason: error?.message,
       attention: attentionOf(context),
       waiting: waitingOf(snapshot),
+      pendingInstructions: context.instructions?.length,
     }),
   };
 };

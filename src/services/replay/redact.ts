@@ -1,5 +1,13 @@
 // ADR-087 in docs/decisions.md
-import type { Run, RunResult, TaskContext, TaskEvent, TaskInput, UserRequest } from "../../machines/task/events.ts";
+import type {
+  Instruction,
+  Run,
+  RunResult,
+  TaskContext,
+  TaskEvent,
+  TaskInput,
+  UserRequest,
+} from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
@@ -23,6 +31,7 @@ type Field = FieldOf<
   | TaskFacts
   | ModelRef
   | Run
+  | Instruction
   | RunResult
   | UserRequest
   | Question
@@ -103,6 +112,8 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   request: PRIVATE,
   userRequests: PRIVATE,
   blockedCalls: PRIVATE,
+  instructions: PRIVATE,
+  storedInstruction: PRIVATE,
   questions: PRIVATE,
   lastRunResult: PRIVATE,
   index: PRIVATE,
@@ -119,6 +130,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   nextDeadline: PRIVATE,
   checkId: PRIVATE,
   sendAttempts: PRIVATE,
+  steerAttempts: PRIVATE,
   stopAttempts: PRIVATE,
   failedChecks: PRIVATE,
   interruptions: PRIVATE,

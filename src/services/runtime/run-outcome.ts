@@ -12,15 +12,21 @@ export interface RunObservation {
   messageID: string;
   /** When the host stored the prompt, epoch milliseconds. While that is unknown, only an answer to that very prompt counts. */
   storedAt: number | undefined;
+  /** The newest instruction that followed the prompt, and when the host stored it: the answer must have taken it in, too. */
+  instruction?: { messageID: string; storedAt: number | undefined } | undefined;
   /** The first error that the host reported of this run. */
   hostError: HostError | undefined;
 }
 
-/** The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. */
+/**
+ * The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. `unseen`: it is
+ * answered, but its model has not seen the newest instruction.
+ */
 export type RunOutcome =
   | { is: "answered"; completedAt: number; result: string }
   | { is: "failed"; completedAt: number | undefined; error: TaskError }
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
+  | { is: "unseen"; lastStepAt?: number | undefined }
   | { is: "unanswered"; lastStepAt?: number | undefined };
 
 /** How many messages are read at first: a run's end and its text are nearly always in the newest one. */
@@ -66,12 +72,12 @@ const failedOrAborted = (error: HostError, completedAt: number | undefined): Run
 
 /**
  * Determines the outcome of a run from the messages of its idle session. Idleness alone proves nothing: a run is over when
- * the newest assistant message answers its prompt, and has finished. (A user message after it may be a note that starts no
+ * the newest assistant message answers its prompt and the newest instruction after it, and has finished. (A user message after it may be a note that starts no
  * turn.)
  */
 export const determineRunOutcome = (observation: RunObservation): RunOutcome => {
   const outcome = outcomeOf(observation);
-  if (outcome.is !== "aborted" && outcome.is !== "unanswered") return outcome;
+  if (outcome.is === "answered" || outcome.is === "failed") return outcome;
   return { ...outcome, lastStepAt: lastStepAt(observation) };
 };
 
@@ -82,7 +88,7 @@ const lastStepAt = (observation: RunObservation): number | undefined =>
   )?.completedAt;
 
 const outcomeOf = (observation: RunObservation): RunOutcome => {
-  const { messages, hostError } = observation;
+  const { messages, hostError, instruction } = observation;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   if (newest && isAnswer(newest, observation) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
@@ -90,6 +96,7 @@ const outcomeOf = (observation: RunObservation): RunOutcome => {
     // An abort during the host's own retries leaves neither an error nor a finish reason.
     if (newest.finish === undefined) return { is: "aborted", completedAt };
     if (!UNFINISHED_REASONS.has(newest.finish)) {
+      if (instruction && !isAnswer(newest, { ...instruction, messages })) return { is: "unseen" };
       const answers = messages.filter((message) => isAnswer(message, observation));
       const result = answers.findLast(({ text }) => text !== "")?.text ?? "";
       return { is: "answered", completedAt, result };

@@ -55,7 +55,7 @@ ses_counting: resumed, agent general, resumed once
                                             raises     RUN_BEGAN
 
 The journal replays to the stored snapshot: 7 events, lifecycle resumed, run queued, notice none,
-attention none.
+attention none, steering none.
 `);
     expect({ code, error }).toEqual({ code: 0, error: "" });
   });

@@ -67,10 +67,17 @@ const POOL: TaskEvent[] = [
     { type: "CHECKED_FAILED", at: 0, checkId, completedAt: START, error: fault },
     { type: "CHECKED_ABORTED", at: 0, checkId, completedAt: START, lastStepAt: START + checkId },
     { type: "CHECKED_UNANSWERED", at: 0, checkId },
+    { type: "CHECKED_UNSEEN", at: 0, checkId },
     { type: "CHECKED_NOT_FOUND", at: 0, checkId },
     { type: "CHECK_FAILED", at: 0, checkId, error: fault },
   ]),
   { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
+  ...["msg_3", "msg_4"].flatMap((messageID): TaskEvent[] => [
+    { type: "STEER", at: 0, messageID, partID: "prt_3", prompt: "Only the tests." },
+    { type: "STEERING_STORED", at: 0, messageID },
+    { type: "STEERING_REFUSED", at: 0, messageID, error: fault, retryable: true },
+    { type: "STEERING_REFUSED", at: 0, messageID, error: fault, retryable: false },
+  ]),
   ...(["permission", "question"] as const).map(
     (kind): TaskEvent => ({ type: "REQUEST_ASKED", at: 0, request: { id: kind, kind, what: "?", since: START } }),
   ),
@@ -116,6 +123,7 @@ const begun: TaskEvent[] = [
 ];
 const resume: TaskEvent = { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" };
 const cancel: TaskEvent = { type: "CANCEL", at: 0 };
+const steer: TaskEvent = { type: "STEER", at: 0, messageID: "msg_3", partID: "prt_3", prompt: "Only the tests." };
 
 /** What leads on through a run comes more often than what ends it, or most walks would end at once. */
 const LEADS_ON = new Set<TaskEvent["type"]>([
@@ -267,6 +275,24 @@ always("what has ended asks nothing of the host any more, unless it is resumed",
   }
 });
 
+always("no run is completed while an instruction is on its way to it", (steps) => {
+  for (const { before, after } of steps) {
+    const isEnd = statusOf(before) !== "completed" && statusOf(after) === "completed";
+    if (isEnd) expect(before.context.instructions).toBeUndefined();
+  }
+});
+
+always(
+  "an instruction that waits is sent: its run is queued, or on its way, or the host is asked how it stands",
+  (steps) => {
+    for (const { after } of steps) {
+      if (after.value.steering !== "waiting") continue;
+      expect(after.context.instructions).not.toBeUndefined();
+      if (after.value.run === "working") expect(after.context.nextDeadline).toBeDefined();
+    }
+  },
+);
+
 always("a run that is given up is stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
@@ -318,6 +344,10 @@ test("a refusal says why, in words that follow 'task …'", () => {
   expect(refusalReason(failed, cancel)).toBe("has already finished (error)");
   const resumed = after(...answered, ...told, resume);
   expect(refusalReason(resumed, resume)).toBe("is currently being resumed");
+  expect(refusalReason(running, steer)).toBeUndefined();
+  expect(refusalReason(after(cancel), steer)).toBe("is being cancelled");
+  expect(refusalReason(after(...answered), steer)).toBe("has already finished (completed): use resume");
+  expect(refusalReason(failed, steer)).toBe("has already finished (error)");
   expect(refusalReason(running, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
 });
 

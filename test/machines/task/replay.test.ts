@@ -21,8 +21,8 @@ test("each step says where the regions stood before and after, what was raised a
   const { steps } = replay(origin, events);
   expect(steps.map(({ event }) => event)).toEqual(events);
   expect(steps[0]).toMatchObject({
-    from: { lifecycle: "running", run: "queued", notice: "none", attention: "none" },
-    to: { lifecycle: "running", run: "sending", notice: "none", attention: "none" },
+    from: { lifecycle: "running", run: "queued", notice: "none", attention: "none", steering: "none" },
+    to: { lifecycle: "running", run: "sending", notice: "none", attention: "none", steering: "none" },
     effects: [{ type: "sendPrompt", prompt: { messageID: "msg_ses_a" } }],
     raised: [],
     refused: undefined,

@@ -158,3 +158,40 @@ test("a prompt with an older id that was stored later is behind ours", () => {
   const earlier = [{ ...user("msg_1"), createdAt: 0 }, user(PROMPT), assistant({ promptID: "msg_1", createdAt: 3 })];
   expect(see({ messages: earlier })).toEqual({ is: "unanswered" });
 });
+
+const INSTRUCTION = { messageID: "msg_5", storedAt: 5 };
+const instructed = (...messages: HostMessage[]) =>
+  see({ messages: [user(PROMPT), ...messages], instruction: INSTRUCTION });
+const step = assistant({ id: "msg_4", finish: "tool-calls", completedAt: 4, text: "I have looked." });
+const given = { ...user("msg_5"), createdAt: 5 };
+const last = assistant({ id: "msg_6", promptID: "msg_5", createdAt: 6, completedAt: 8, text: "5 of them." });
+
+test("an answer to the run's prompt from before the newest instruction leaves that unseen", () => {
+  expect(instructed(step, given)).toEqual({ is: "unanswered", lastStepAt: 4 });
+  expect(instructed(assistant({ id: "msg_4" }), given)).toEqual({ is: "unseen", lastStepAt: 9 });
+});
+
+test("an answer to the instruction is the answer of the run", () => {
+  expect(instructed(step, given, last)).toEqual({ is: "answered", completedAt: 8, result: "5 of them." });
+});
+
+test("an answer to what came after the instruction has taken that in, too", () => {
+  const later = { ...user("msg_7"), createdAt: 7 };
+  const answer = { ...last, id: "msg_8", promptID: "msg_7", createdAt: 8 };
+  expect(instructed(given, later, answer)).toMatchObject({ is: "answered", result: "5 of them." });
+});
+
+test("an answer to the instruction without words leaves what the agent said before it as the result", () => {
+  expect(instructed(step, given, { ...last, text: "" })).toMatchObject({ is: "answered", result: "I have looked." });
+});
+
+test("a run that failed or was aborted did so, whether its model had seen the instruction or not", () => {
+  const error = { name: "APIError", message: "overloaded" };
+  expect(instructed(assistant({ id: "msg_4", error }), given)).toMatchObject({ is: "failed" });
+  expect(instructed({ ...ABORTED, id: "msg_4" }, given)).toMatchObject({ is: "aborted" });
+});
+
+test("an instruction that the host has lost is unseen", () => {
+  const instruction = { ...INSTRUCTION, storedAt: undefined };
+  expect(see({ messages: [user(PROMPT), assistant()], instruction })).toMatchObject({ is: "unseen" });
+});

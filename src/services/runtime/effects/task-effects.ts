@@ -29,6 +29,7 @@ const ALL_MESSAGES = 200;
 /** True when older messages would add nothing to what is known of the run. */
 const isConclusive = (outcome: RunOutcome): boolean => {
   if (outcome.is === "answered") return outcome.result !== "";
+  if (outcome.is === "unseen") return outcome.lastStepAt !== undefined;
   return outcome.is === "failed" || (outcome.is === "aborted" && outcome.lastStepAt !== undefined);
 };
 
@@ -60,14 +61,17 @@ export interface TaskEffectDeps {
   takeSlot(request: SlotRequest): boolean;
 }
 
-/** Creates the handlers of the effects that a task asks for: a slot, to send its prompt, to check its run, to stop its session. */
+/**
+ * Creates the handlers of the effects that a task asks for: a slot, to send its prompt or an instruction, to check its run,
+ * to stop its session.
+ */
 export const createTaskEffects = ({
   host,
   clock,
   log,
   observedAnswers,
   takeSlot,
-}: TaskEffectDeps): EffectHandlers<"requestSlot" | "sendPrompt" | "checkRun" | "stopSession"> => {
+}: TaskEffectDeps): EffectHandlers<"requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "stopSession"> => {
   const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
@@ -77,24 +81,56 @@ export const createTaskEffects = ({
     return { type: "PROMPT_REFUSED", at, error: toTaskError(sent.failure), retryable };
   };
 
+  const sendSteering = async ({
+    sessionID,
+    runMessageID,
+    instruction,
+  }: EffectOf<"sendSteering">): Promise<TaskEvent> => {
+    const { messageID } = instruction;
+    // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
+    const prompt = await host.message(sessionID, runMessageID);
+    const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
+    const at = clock.now();
+    if (stored.ok) return { type: "STEERING_STORED", at, messageID };
+    const { kind, name, message } = stored.failure;
+    const error = {
+      name,
+      kind: "host",
+      message: `An instruction could not be given to the agent: ${message}`,
+    } as const;
+    return { type: "STEERING_REFUSED", at, messageID, error, retryable: kind !== "refused" };
+  };
+
   /** Reads the run's outcome from the host, with as few calls as possible. */
   const readRunOutcome = async ({
     sessionID,
     messageID,
+    instructionID,
     hostError,
   }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
     const busy = await host.busy();
     if (!busy.ok) return busy;
     if (busy.value.has(sessionID)) return { ok: true, value: { is: "busy" } };
-    const [newest, prompt] = await Promise.all([
+    const [newest, prompt, instruction] = await Promise.all([
       host.messages(sessionID, NEWEST_MESSAGES),
       host.message(sessionID, messageID),
+      instructionID === undefined ? undefined : host.message(sessionID, instructionID),
     ]);
     if (!newest.ok) return newest;
-    if (!prompt.ok && prompt.failure.kind !== "notFound") return prompt;
+    for (const message of [prompt, instruction]) {
+      if (message && !message.ok && message.failure.kind !== "notFound") return message;
+    }
     const outcomeOf = (messages: HostMessage[]) => {
-      const storedAt = prompt.ok ? prompt.value.createdAt : storedAtOf(messageID, messages);
-      return determineRunOutcome({ messageID, hostError, storedAt, messages });
+      const stored = (id: string, message: HostResult<HostMessage> | undefined) => ({
+        messageID: id,
+        storedAt: message?.ok ? message.value.createdAt : storedAtOf(id, messages),
+      });
+      return determineRunOutcome({
+        ...stored(messageID, prompt),
+        instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
+        hostError,
+        messages,
+      });
     };
     const outcome = outcomeOf(newest.value);
     if (isConclusive(outcome) || newest.value.length < NEWEST_MESSAGES) return { ok: true, value: outcome };
@@ -134,7 +170,7 @@ export const createTaskEffects = ({
 
   /** A plain answer is known from the host's events. */
   const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
-    const observed = observedAnswers.answerOf(effect.sessionID, effect.messageID);
+    const observed = observedAnswers.answerOf(effect.sessionID, effect.instructionID ?? effect.messageID);
     return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID), charts);
   };
 
@@ -161,6 +197,8 @@ export const createTaskEffects = ({
           return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
         }
         return { type: "CHECKED_ABORTED", at, checkId, completedAt: outcome.completedAt ?? at, lastStepAt };
+      case "unseen":
+        return { type: "CHECKED_UNSEEN", at, checkId, lastStepAt };
       case "unanswered":
         return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
     }
@@ -208,6 +246,11 @@ export const createTaskEffects = ({
       taskId: ({ prompt }) => prompt.sessionID,
       perform: sendPrompt,
       failures: ["PROMPT_REFUSED", "SESSION_NOT_FOUND"],
+    }),
+    sendSteering: taskEffect(log, {
+      taskId: ({ sessionID }) => sessionID,
+      perform: sendSteering,
+      failures: ["STEERING_REFUSED"],
     }),
     checkRun: taskEffect(log, {
       taskId: ({ sessionID }) => sessionID,

@@ -129,6 +129,12 @@ const addListColumns = `
   FROM task WHERE task.id = listed.id AND json_valid(snapshot);
 `;
 
+/** Puts the chart's region `steering` into what earlier versions stored: they gave no instructions. */
+const addSteering = `
+  UPDATE task SET snapshot = json_set(snapshot, '$.value.steering', 'none')
+  WHERE iif(json_valid(snapshot), json_type(snapshot, '$.value') = 'object', 0);
+`;
+
 /**
  * All migrations, oldest first. A released one is never changed: when tables, or the JSON in them, take a new shape, a new
  * migration is added.
@@ -145,6 +151,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(addListColumns),
   addPages,
   addSlots,
+  (database) => database.exec(addSteering),
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { isCompatible, lifecyclePath, statusOf } from "../../../../src/machines/task/machine.ts";
+import { isCompatible, lifecyclePath, type StoredSnapshot, statusOf } from "../../../../src/machines/task/machine.ts";
 import { type Journal, replay } from "../../../../src/machines/task/replay.ts";
 import { differences } from "../../../../src/services/replay/differences.ts";
 import { serialize } from "../../../../src/services/replay/export-file.ts";
@@ -368,14 +368,19 @@ const writtenByVersionSeven = () => {
   return { path, old };
 };
 
-/** What version 7 reads of a task. */
+const withSteering = (snapshot: StoredSnapshot): StoredSnapshot => ({
+  ...snapshot,
+  value: { ...snapshot.value, steering: "none" },
+});
+
+/** What version 7 reads of a task, with the region of its chart that was added later. */
 const journalOfVersionSeven = (id: string): Journal => {
   const { snapshot, origin } = given(versionSeven.task.find((task) => task.id === id));
   return {
     taskId: id,
     origin: origin === null ? null : JSON.parse(origin),
     events: versionSeven.journal.filter(({ task }) => task === id).map(({ event }) => JSON.parse(event)),
-    snapshot: JSON.parse(snapshot),
+    snapshot: withSteering(JSON.parse(snapshot)),
   };
 };
 

@@ -1,0 +1,80 @@
+import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
+import { taskSetup, toPrompt } from "./setup.ts";
+
+const isSteerable = and(["live", "notStopping", not(stateIn("#aborted"))]);
+
+const STORED_AGAIN = "It may be stored already: with the same ids, that changes nothing.";
+
+/** Whether further instructions for the run are on their way into the child's conversation. */
+export const steering = taskSetup.createStateConfig({
+  description: "Whether further instructions for the run are on their way into the child's conversation.",
+  initial: "none",
+  on: {
+    CANCEL: { guard: and(["live", "notStopping"]), target: ".none", actions: "dropInstructions" },
+    LIMIT_EXCEEDED: {
+      guard: and(["live", "notStopping", not(stateIn("#queued"))]),
+      target: ".none",
+      actions: "dropInstructions",
+    },
+    RUN_ENDED: { target: ".none", actions: "dropInstructions" },
+  },
+  states: {
+    none: {
+      description: "The host has stored every instruction.",
+      on: {
+        STEER: [
+          { guard: or([stateIn("#working"), stateIn("#awaitingTasks")]), target: "sending", actions: "addInstruction" },
+          {
+            guard: isSteerable,
+            target: "waiting",
+            description: "It is sent when the run's prompt is known to be there.",
+            actions: "addInstruction",
+          },
+        ],
+      },
+    },
+    waiting: {
+      description: "Instructions wait until the host is known to have the run's prompt.",
+      on: {
+        STEER: { guard: isSteerable, actions: "addInstruction" },
+        PROMPT_ACCEPTED: { target: "sending" },
+        CHECKED_BUSY: { guard: "isCurrentCheck", target: "sending" },
+        CHECKED_AWAITING_TASKS: { guard: "isCurrentCheck", target: "sending" },
+        CHECKED_ANSWERED: { guard: "isCurrentCheck", target: "sending" },
+      },
+    },
+    sending: {
+      description: "The oldest instruction is on its way to the host. The others follow one by one.",
+      entry: enqueueActions(({ context: { facts, run, instructions }, enqueue }) => {
+        const oldest = instructions?.[0];
+        if (!oldest) return;
+        const { sessionID } = facts;
+        const instruction = toPrompt(facts, oldest);
+        enqueue({
+          type: "emitEffect",
+          params: { type: "sendSteering", sessionID, runMessageID: run.messageID, instruction },
+        });
+      }),
+      on: {
+        STEER: { guard: isSteerable, description: "It is sent after the older ones.", actions: "addInstruction" },
+        STEERING_STORED: [
+          {
+            guard: and(["isOldestInstruction", "moreInstructions"]),
+            target: "sending",
+            reenter: true,
+            description: "The next one follows.",
+            actions: "recordStored",
+          },
+          { guard: "isOldestInstruction", target: "none", actions: "recordStored" },
+        ],
+        STEERING_REFUSED: {
+          guard: and(["isOldestInstruction", "maySteerAgain"]),
+          target: "waiting",
+          description: "It is sent again once the host answers.",
+          actions: assign({ steerAttempts: ({ context }) => (context.steerAttempts ?? 0) + 1 }),
+        },
+        ADOPTED: { target: "waiting", description: STORED_AGAIN },
+      },
+    },
+  },
+});

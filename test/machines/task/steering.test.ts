@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
+import { START } from "../../fakes/task-input.ts";
+import { completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
+
+const sendSteering = (messageID: string) => ({ type: "sendSteering", instruction: { messageID } });
+
+/** A task at work whose instruction `msg_3` the host has stored. */
+const steeredTask = (): DrivenTask => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("STEERING_STORED");
+  return task;
+};
+
+test("an instruction for a child at work is sent at once, and the host asked afterwards how the run stands", () => {
+  const task = workingTask();
+  expect(task.take("STEER")).toMatchObject([
+    {
+      type: "sendSteering",
+      sessionID: "ses_child",
+      runMessageID: task.snapshot.context.run.messageID,
+      instruction: { messageID: "msg_3", parts: [{ id: "prt_3", text: "Only the tests." }], agent: "general" },
+    },
+  ]);
+  expect(task.take("STEERING_STORED")).toMatchObject([{ type: "checkRun", instructionID: "msg_3" }]);
+  expect(task.snapshot.value).toMatchObject({ run: "verifying", steering: "none" });
+});
+
+test("an instruction for a run in the queue is sent when the host has taken the run's prompt", () => {
+  const task = queuedTask();
+  expect(task.take("STEER")).toEqual([]);
+  expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "sendPrompt" }]);
+  expect(task.take("PROMPT_ACCEPTED")).toMatchObject([sendSteering("msg_3")]);
+});
+
+test("several instructions are sent one by one, in the order in which they were given", () => {
+  const task = workingTask();
+  task.take("STEER");
+  expect(task.take("STEER", { messageID: "msg_4" })).toEqual([]);
+  expect(task.take("STEER", { messageID: "msg_5" })).toEqual([]);
+  expect(task.take("STEERING_STORED")).toMatchObject([{ type: "checkRun" }, sendSteering("msg_4")]);
+  expect(task.take("STEERING_STORED", { messageID: "msg_4" })).toMatchObject([
+    { type: "checkRun" },
+    sendSteering("msg_5"),
+  ]);
+  expect(task.take("STEERING_STORED", { messageID: "msg_5" })).toMatchObject([
+    { type: "checkRun", instructionID: "msg_5" },
+  ]);
+  expect(task.snapshot.context).toMatchObject({ instructions: undefined, storedInstruction: { messageID: "msg_5" } });
+});
+
+test("a run that is answered while an instruction is on its way goes on with it", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("HOST_IDLE");
+  expect(task.take("CHECKED_ANSWERED")).toEqual([]);
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
+  task.take("STEERING_STORED");
+  expect(task.take("CHECKED_UNSEEN")).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3" } }]);
+  task.take("PROMPT_ACCEPTED");
+  task.take("HOST_IDLE");
+  expect(task.take("CHECKED_ANSWERED", { result: "5" })).toMatchObject([{ type: "queueNotice", end: { result: "5" } }]);
+});
+
+test("the answer to a check from before the instruction was stored does not end the run", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("HOST_IDLE");
+  const { checkId } = task.snapshot.context;
+  task.take("STEERING_STORED");
+  const late: TaskEvent = { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: 0, result: "12" };
+  expect(task.snapshot.can(late)).toBe(false);
+});
+
+test("a child that never looks at an instruction is woken `sendAttempts` times at most", () => {
+  const task = steeredTask();
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
+    task.take("CHECKED_UNSEEN");
+    task.take("PROMPT_ACCEPTED");
+    task.take("HOST_IDLE");
+  }
+  expect(task.take("CHECKED_UNSEEN")).toMatchObject([{ type: "stopSession" }, { type: "queueNotice" }]);
+  expect(task.snapshot.context.error?.kind).toBe("unanswered");
+});
+
+test("an instruction that the host cannot take now is sent again when the host has been asked, after longer and longer pauses", () => {
+  const task = workingTask();
+  task.take("STEER");
+  const pauses: number[] = [];
+  let now = START;
+  for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
+    task.take("STEERING_REFUSED");
+    const { nextDeadline = 0 } = task.snapshot.context;
+    pauses.push(nextDeadline - now);
+    now = nextDeadline;
+    task.take("TICK");
+    expect(task.take("CHECKED_BUSY")).toMatchObject([sendSteering("msg_3")]);
+  }
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000]);
+  expect(task.take("STEERING_REFUSED")).toMatchObject([{ type: "stopSession" }, { type: "queueNotice" }]);
+  expect(statusOf(task.snapshot)).toBe("error");
+});
+
+test("an instruction that the host refuses for good ends the run, with the host's reason: it must not be lost in silence", () => {
+  const task = workingTask();
+  task.take("STEER");
+  const error = { name: "BadRequest", kind: "host", message: "no" } as const;
+  expect(task.take("STEERING_REFUSED", { retryable: false, error })).toMatchObject([
+    { type: "stopSession" },
+    { type: "queueNotice", end: { outcome: "error", error } },
+  ]);
+  expect(task.snapshot.context).toMatchObject({ instructions: undefined });
+});
+
+test("after a crash an instruction is sent again with the same ids, once it is known how the run stands", () => {
+  const task = workingTask();
+  task.take("STEER");
+  expect(task.take("ADOPTED")).toMatchObject([{ type: "checkRun" }]);
+  expect(task.take("CHECKED_BUSY")).toMatchObject([sendSteering("msg_3")]);
+});
+
+test("after a crash in which the child ended its turn, the run goes on with the instruction", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("ADOPTED");
+  expect(task.take("CHECKED_ANSWERED")).toMatchObject([sendSteering("msg_3")]);
+  expect(statusOf(task.snapshot)).toBe("running");
+});
+
+test("an interrupted run is continued with the newest instruction, which the host has behind the prompt", () => {
+  const task = steeredTask();
+  task.take("ADOPTED");
+  expect(task.take("CHECKED_UNANSWERED")).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3" } }]);
+});
+
+test("a cancelled task is given no more instructions", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("CANCEL");
+  expect(task.snapshot.value.steering).toBe("none");
+  expect(task.snapshot.can({ type: "STEERING_STORED", at: 0, messageID: "msg_3" })).toBe(false);
+  expect(task.take("STOPPED")).toMatchObject([{ type: "queueNotice", end: { outcome: "cancelled" } }]);
+});
+
+test("the run after a resume knows nothing of the instructions of the run before", () => {
+  const task = steeredTask();
+  completeAndTell(task);
+  resume(task);
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", messageID: "msg_2", instructionID: undefined }]);
+});
