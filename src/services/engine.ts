@@ -8,6 +8,7 @@ import type { LaunchRequest } from "./launch/launch-plan.ts";
 import type { CancelResult } from "./operations/cancel.ts";
 import { createLastWords, createTranscriptReader } from "./operations/read-task.ts";
 import type { ResumeRequest } from "./operations/resume.ts";
+import type { SteerRequest } from "./operations/steer.ts";
 import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
@@ -25,6 +26,8 @@ export interface Engine {
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   /** Sends a follow-up prompt to a completed task's own session; does not wait for the result. */
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
+  /** Gives a running task a further instruction, which its agent sees at its next step. */
+  steer(request: SteerRequest): Outcome<Task>;
   get(taskId: string): Task | undefined;
   /** Tasks in the order of their launch, without what only `get` shows. */
   list(filter: TaskFilter): ListedTask[];
@@ -81,6 +84,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
   return {
     launch: launches.launch,
     resume: services.resume,
+    steer: services.steer,
     get: services.get,
     list: services.list,
     find: services.find,

@@ -72,7 +72,13 @@ const snapshotOf = (task: Task): StoredSnapshot => {
     }),
   );
   return {
-    value: { lifecycle: task.status, run: RUN_STATES[task.status], notice: "none", attention: "none" },
+    value: {
+      lifecycle: task.status,
+      run: RUN_STATES[task.status],
+      notice: "none",
+      attention: "none",
+      steering: "none",
+    },
     context: {
       ...initialSnapshot({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
       completedAt: ms(task.completedAt),
@@ -136,6 +142,8 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
     },
     resume: async ({ taskId, prompt }) =>
       asked(`resume with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
+    steer: ({ taskId, prompt }) =>
+      asked(`steer with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     answer: async (taskId, answer) =>
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
   });

@@ -8,8 +8,8 @@ import { createGates, type Gates } from "./gates.ts";
 
 /**
  * A host that does nothing by itself: every call that a chart waits for stands at a gate until the test says how it ends,
- * and nothing is told that the test does not emit. The gates are `prompt <session>`, `stop <session>`, `look`, `read`,
- * `send`, and `toolCall <id>`.
+ * and nothing is told that the test does not emit. The gates are `prompt <session>`, `steer <session>`, `stop <session>`,
+ * `look`, `read`, `send`, and `toolCall <id>`.
  */
 export interface ScriptedHost extends FakeHost {
   gates: Gates;
@@ -56,6 +56,8 @@ export const createScriptedHost = (clock: Clock): ScriptedHost => {
       if (isParent(prompt.sessionID)) notice = prompt;
       return gates.wait(isParent(prompt.sessionID) ? "send" : `prompt ${prompt.sessionID}`);
     },
+    storeMessage: (message) =>
+      isParent(message.sessionID) ? fake.storeMessage(message) : gates.wait(`steer ${message.sessionID}`),
     abort: (id) => (canStop ? Promise.resolve(ok(undefined)) : gates.wait(`stop ${id}`)),
     children: async () => ok([]),
     busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),

@@ -90,8 +90,11 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     host.script(messages);
     host.gates.open("look", ok(new Set()));
   };
-  const promptID = (snapshot: TaskSnapshot) =>
+  const runID = (snapshot: TaskSnapshot) =>
     stage.store.get(id)?.snapshot.context.run.messageID ?? snapshot.context.run.messageID;
+  /** The newest message that the run's model is to answer. */
+  const promptID = (snapshot: TaskSnapshot) =>
+    stage.store.get(id)?.snapshot.context.storedInstruction?.messageID ?? runID(snapshot);
 
   /** Ends a call that waited for the task: its answer is stored in the conversation, or not. */
   const settleCall = (call: string, end: "stored" | "failed") => {
@@ -157,6 +160,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     CHECKED_ABORTED: (_, before) =>
       look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
     CHECKED_UNANSWERED: () => look([]),
+    CHECKED_UNSEEN: (_, before) => look([answer(runID(before), { finish: "stop", text: "12" })]),
     CHECKED_NOT_FOUND: () => host.gates.open("look", { ok: false, failure: missing }),
     CHECK_FAILED: () => host.gates.open("look", failed),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
@@ -181,6 +185,12 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       }
     },
     RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
+    STEER: ({ prompt }) => stage.call("task", { steer: id, prompt }),
+    STEERING_STORED: () => host.gates.open(`steer ${id}`, ok(undefined)),
+    STEERING_REFUSED: ({ retryable }) => {
+      const kind = retryable ? "unavailable" : "refused";
+      host.gates.open(`steer ${id}`, { ok: false, failure: { ...unavailable, kind } });
+    },
     TICK: (_, before) => {
       const nextDeadline = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
       return clock.advance(nextDeadline - clock.now());
@@ -244,6 +254,9 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
 export const comparable = ({ value, context }: StoredSnapshot) => {
   const {
     run,
+    instructions,
+    storedInstruction,
+    steerAttempts,
     sendAttempts,
     stopAttempts,
     checkId,
@@ -261,6 +274,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     value,
     state: lifecyclePath({ value, context }),
     counts: { run: run.index, sendAttempts, stopAttempts, checkId, failedChecks, interruptions },
+    steering: { pending: instructions?.length, isSteered: storedInstruction !== undefined, steerAttempts },
     idleHinted,
     isMissing: context.missingSince !== undefined,
     waits: nextDeadline !== undefined,

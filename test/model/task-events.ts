@@ -23,25 +23,51 @@ const OWN_TASK = "ses_own";
 const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
 
 /** The answers that the host can give to the newest check: one to each. */
-const answersTo = ({ context: { checkId, hostError, nextDeadline, missingSince } }: TaskSnapshot): TaskEvent[] =>
-  nextDeadline !== undefined
+const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
+  const { checkId, hostError, nextDeadline, missingSince, storedInstruction } = snapshot.context;
+  const isAsked = snapshot.matches({ run: "verifying" }) || isRecovering(snapshot);
+  return !isAsked || nextDeadline !== undefined
     ? []
     : [
-        ...answersOf(checkId, hostError !== undefined),
+        ...answersOf(checkId, hostError !== undefined, storedInstruction !== undefined),
         // Not found once more, it is either deleted or there.
         ...(missingSince === undefined ? [{ type: "CHECKED_NOT_FOUND", at, checkId } as const] : []),
       ];
+};
 
-const answersOf = (checkId: number, hasError: boolean): TaskEvent[] => [
+const answersOf = (checkId: number, hasError: boolean, isSteered: boolean): TaskEvent[] => [
   { type: "CHECKED_BUSY", at, checkId },
   { type: "CHECKED_AWAITING_TASKS", at, checkId },
   { type: "CHECKED_ANSWERED", at, checkId, completedAt: at, result: "12" },
   { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider" } },
   { type: "CHECKED_ABORTED", at, checkId, completedAt: at },
+  ...(isSteered ? [{ type: "CHECKED_UNSEEN", at, checkId } as const] : []),
   // An error that was told counts until the host shows something newer.
   ...(hasError ? [] : [{ type: "CHECKED_UNANSWERED", at, checkId } as const]),
   { type: "CHECK_FAILED", at, checkId, error: fault },
 ];
+
+/** How many instructions a run is given at most. */
+const INSTRUCTIONS = 2;
+
+/** What can be said of instructions: one more is given, or the oldest is stored or refused. */
+const steeringIn = (snapshot: TaskSnapshot): TaskEvent[] => {
+  const { instructions = [], storedInstruction } = snapshot.context;
+  const next = Number(storedInstruction?.messageID.at(-1) ?? 0) + instructions.length + 1;
+  const messageID = instructions[0]?.messageID ?? "";
+  return [
+    ...(next <= INSTRUCTIONS
+      ? [{ type: "STEER", at, messageID: `msg_steer_${next}`, partID: `prt_${next}`, prompt: "Faster." } as const]
+      : []),
+    ...(snapshot.matches({ steering: "sending" })
+      ? ([
+          { type: "STEERING_STORED", at, messageID },
+          { type: "STEERING_REFUSED", at, messageID, error: fault, retryable: true },
+          { type: "STEERING_REFUSED", at, messageID, error: fault, retryable: false },
+        ] as const)
+      : []),
+  ];
+};
 
 const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { waiters, completedAt } = snapshot.context;
@@ -102,6 +128,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     ...(context.run.index === 0
       ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]
       : []),
+    ...steeringIn(snapshot),
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
     { type: "RESULT_READ", at },
     // To be taken over again and again while it is being stopped would go on for ever.

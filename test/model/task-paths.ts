@@ -59,6 +59,11 @@ const SLICES: Slice[] = [
   slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
   slice("continue", "CHECKED_AWAITING_TASKS", "OWN_TASK_ENDED", "HOST_BUSY", "HOST_ERROR", "ADOPTED"),
   slice("continue", "CALL_BLOCKED", "CALL_RETURNED", "OWN_TASK_ENDED"),
+  slice("continue", "STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_BUSY", "TICK"),
+  slice("continue", "STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED", "ADOPTED"),
+  slice("fail", "STEER", "STEERING_STORED", "CHECKED_UNSEEN", "ADOPTED"),
+  slice("continue", "STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_AWAITING_TASKS", "TICK"),
+  slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
   slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
@@ -66,6 +71,9 @@ const SLICES: Slice[] = [
 const key = ({ value, context }: TaskSnapshot): string => {
   const {
     run,
+    instructions,
+    storedInstruction,
+    steerAttempts,
     sendAttempts,
     stopAttempts,
     failedChecks,
@@ -87,7 +95,8 @@ const key = ({ value, context }: TaskSnapshot): string => {
     context.missingSince !== undefined,
   ];
   const counts = [run.index, sendAttempts, stopAttempts, failedChecks, interruptions, recovery];
-  return JSON.stringify([value, flags, counts, requests.map(({ id }) => id), waiters, blockedCalls]);
+  const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
+  return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);
 };
 
 const optionsOf = ({ recovery, types }: Slice) => ({

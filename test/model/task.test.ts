@@ -42,6 +42,8 @@ const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: T
   if (cancel && snapshot.context.completedAt !== undefined)
     expect(await stage.call("cancel", { task_id: taskId })).toContain(cancel);
   const resume = refusalReason(snapshot, { type: "RESUME", at, messageID: "", partID: "", prompt: "" });
+  const steer = refusalReason(snapshot, { type: "STEER", at, messageID: "", partID: "", prompt: "" });
+  if (steer) await expect(stage.call("task", { steer: taskId, prompt: "Faster." })).rejects.toThrow(steer);
   if (resume) await expect(stage.call("task", { resume: taskId, prompt: "And now?" })).rejects.toThrow(resume);
 };
 

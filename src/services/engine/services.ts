@@ -21,6 +21,7 @@ import { createCancellation } from "../operations/cancel.ts";
 import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";
 import { createRemoteCommands } from "../operations/remote-commands.ts";
 import { createResume } from "../operations/resume.ts";
+import { createSteer } from "../operations/steer.ts";
 import { createWaits } from "../operations/wait.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
@@ -166,6 +167,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
       );
     },
   });
+  const steer = createSteer({ ...charts, find });
 
   // What launches tasks.
   const forksUnderWay = new Set<PendingLaunch>();
@@ -223,7 +225,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   });
   const { cancel } = cancellation;
   const { answer } = userRequests;
-  const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, answer });
+  const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, steer, answer });
   const stopHousekeeping = startHousekeeping({
     ...charts,
     staleAfter: timeouts.stale,
@@ -257,6 +259,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     list,
     find,
     resume,
+    steer,
     reminderFor,
     runRemoteCommands,
     stopHousekeeping,

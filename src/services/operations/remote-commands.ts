@@ -6,6 +6,7 @@ import type { Failure, Outcome } from "../platform/result.ts";
 import type { CommandOutcome, PendingCommand, Store } from "../store/store.ts";
 import type { CancelResult } from "./cancel.ts";
 import type { ResumeRequest } from "./resume.ts";
+import type { SteerRequest } from "./steer.ts";
 
 /** Dependencies of executing remote commands. */
 export interface RemoteCommandDeps {
@@ -14,6 +15,7 @@ export interface RemoteCommandDeps {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
+  steer(request: SteerRequest): Outcome<Task>;
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
 }
 
@@ -26,7 +28,7 @@ const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome 
  * Creates a function that executes the commands which other processes and the status API have stored for the tasks that
  * this process supervises, and stores their outcomes. It returns at once; the commands run in the background.
  */
-export const createRemoteCommands = ({ store, log, get, cancel, resume, answer }: RemoteCommandDeps) => {
+export const createRemoteCommands = ({ store, log, get, cancel, resume, steer, answer }: RemoteCommandDeps) => {
   const execute = async ({ taskId, command }: PendingCommand): Promise<CommandOutcome> => {
     const task = get(taskId);
     if (!task) return { refused: `Task ${taskId} no longer exists.` };
@@ -38,8 +40,12 @@ export const createRemoteCommands = ({ store, log, get, cancel, resume, answer }
       const answered = await answer(taskId, command.answer);
       return answered.ok ? {} : toCommandOutcome(answered);
     }
-    const { signal } = new AbortController();
     const { parentSessionID } = task;
+    if (command.kind === "steer") {
+      const steered = steer({ parentSessionID, taskId, prompt: command.prompt, from: "user" });
+      return steered.ok ? {} : toCommandOutcome(steered);
+    }
+    const { signal } = new AbortController();
     const resumed = await resume({ parentSessionID, taskId, prompt: command.prompt, agent: undefined, signal });
     return resumed.ok ? {} : toCommandOutcome(resumed);
   };

@@ -117,6 +117,7 @@ export interface ChangedTask {
 export type RemoteCommand =
   | { kind: "cancel" }
   | { kind: "resume"; prompt: string }
+  | { kind: "steer"; prompt: string }
   | { kind: "answer"; answer: UserReply };
 
 /** A command that waits for the supervising process. */

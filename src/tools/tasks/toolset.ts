@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
+import { type CallContext, defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";
 import { listTool, outputTool, selectTasks } from "./read.ts";
@@ -13,7 +13,19 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
     ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
     : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
 
-/** Creates `<prefix>_task`: launches or resumes a task. It returns as soon as the session exists, without waiting for a result. */
+const steerTask = async ({ engine }: ToolDeps, id: string, prompt: string, context: CallContext) => {
+  const parentSessionID = context.sessionID;
+  const { sessionID: taskId, agent, description } = orThrow(engine.find(parentSessionID, id));
+  await requirePermission(context, agent, description);
+  orThrow(engine.steer({ parentSessionID, taskId, prompt, from: "agent" }));
+  return {
+    title: description,
+    output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be told when the task ends.`,
+    metadata: { sessionId: taskId },
+  };
+};
+
+/** Creates `<prefix>_task`: launches, resumes or steers a task. It returns as soon as the session exists, without waiting for a result. */
 const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
     description:
@@ -25,10 +37,15 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       batch_id: z.string().trim().optional().describe("Join this batch; default: one per turn"),
       resume: z.string().trim().optional().describe("Id of a completed task to continue"),
       model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
+      steer: z.string().trim().optional().describe("Id of a running task to instruct"),
       fork: z.boolean().optional().describe("Let the agent see this conversation"),
     },
     ignoresUnknown: true,
-    execute: async ({ description, prompt, agent, batch_id, resume: taskId, model, fork = false }, context) => {
+    execute: async ({ description, prompt, agent, batch_id, resume: taskId, steer, model, fork = false }, context) => {
+      if (steer !== undefined) {
+        if (taskId !== undefined || fork) throw new Error("Give only one of steer, resume and fork.");
+        return steerTask(deps, steer, prompt, context);
+      }
       if (taskId !== undefined && fork) {
         throw new Error(
           "fork and resume are mutually exclusive: a resumed task continues its own conversation. Give only one of them.",

@@ -1,0 +1,321 @@
+import { describe, expect, test } from "vitest";
+import type { HostMessage } from "../../../src/services/host/messages.ts";
+import { refused, unavailable } from "../../fakes/fake-host.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+/** Launches a task that works, and gives it an instruction. Resolves to its id. */
+const steered = async (stage: Stage, prompt = "Only the tests."): Promise<string> => {
+  const id = await stage.launch();
+  await stage.call("task", { steer: id, prompt });
+  await settled();
+  return id;
+};
+
+/** What people and agents wrote to the child, oldest first. */
+const written = (stage: Stage, id: string): string[] =>
+  stage.host
+    .at(id)
+    .messages.filter(({ role }) => role === "user")
+    .map(({ text }) => text.split("\n").at(-1) ?? "");
+
+/** The child's model ends its turn with the message that it began before the instruction came. */
+const finishUnseeing = ({ host, clock }: Stage, id: string, text: string) => {
+  const session = host.at(id);
+  session.messages = session.messages.map(
+    (message): HostMessage =>
+      message.role === "assistant" && message.completedAt === undefined
+        ? { ...message, completedAt: clock.now(), finish: "stop", text }
+        : message,
+  );
+  session.busy = false;
+  host.emit({ type: "idle", sessionID: id });
+};
+
+test("a child at work is given the instruction in its conversation, in words that say what it is, and its answer to it is the result", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const told = await stage.call("task", { steer: id, prompt: "Only the tests." });
+  expect(told).toBe(
+    `Task ${id} was given the instruction: its agent sees it at its next step. You will still be told when the task ends.`,
+  );
+  await settled();
+  expect(stage.host.at(id).prompts.at(-1)).toMatchObject({ agent: "general", noReply: true });
+  expect(stage.host.at(id).messages.at(-1)?.text).toBe(
+    "The agent that launched you gives you a further instruction while you work. Follow it from now on, and go on with your task:\n\nOnly the tests.",
+  );
+  expect(stage.task(id).status).toBe("running");
+  stage.host.step(id);
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a child that ends its turn while the instruction is on its way is woken for it, and ends once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const store = stage.host.holdNext("storeMessage");
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  store.release();
+  await settled();
+  expect(stage.host.at(id)).toMatchObject({ busy: true });
+  expect(stage.task(id).status).toBe("running");
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+  expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a child that ends its turn without a look at the stored instruction is woken for it", async () => {
+  const stage = createStage();
+  const id = await steered(stage);
+  finishUnseeing(stage, id, "12");
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  expect(stage.host.at(id)).toMatchObject({ busy: true });
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+});
+
+test("several instructions stand in the conversation in the order in which they were given, each once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const words = ["first", "second", "third"];
+  await Promise.all(words.map((prompt) => stage.call("task", { steer: id, prompt })));
+  await settled();
+  expect(written(stage, id)).toEqual(["Find it.", ...words]);
+  stage.host.finish(id, "done");
+  await settled();
+  expect(stage.task(id).status).toBe("completed");
+});
+
+test("an instruction for a task whose prompt is not taken yet stands behind that prompt", async () => {
+  const stage = createStage();
+  const prompt = stage.host.holdNext("prompt");
+  const id = await stage.launch();
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await settled();
+  expect(written(stage, id)).toEqual([]);
+  prompt.release();
+  await settled();
+  expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+});
+
+test("an instruction waits for a prompt that the host took and has not stored yet", async () => {
+  const stage = createStage();
+  stage.host.childHabits("lose", "work");
+  const id = await steered(stage);
+  expect(written(stage, id)).toEqual([]);
+  stage.host.emit({ type: "idle", sessionID: id });
+  await stage.clock.advance(10_000);
+  expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+});
+
+describe("a host that cannot store the instruction", () => {
+  test("now is sent it again, and has it once", async () => {
+    const stage = createStage();
+    stage.host.failNext("storeMessage", unavailable, 3);
+    const id = await steered(stage);
+    expect(written(stage, id)).toEqual(["Find it."]);
+    await stage.clock.advance(10_000);
+    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+    expect(stage.task(id).status).toBe("running");
+  });
+
+  test("at all ends the run, and the parent is told why", async () => {
+    const stage = createStage();
+    stage.host.failNext("storeMessage", refused);
+    const id = await steered(stage);
+    expect(stage.task(id)).toMatchObject({
+      status: "error",
+      failureReason: "An instruction could not be given to the agent: no",
+    });
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+describe("after a crash", () => {
+  test("between storing the instruction with the task and sending it, the child is given it once", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.holdNext("storeMessage");
+    await stage.call("task", { steer: id, prompt: "Only the tests." });
+    await settled();
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+    stage.host.finish(id, "5 of them.");
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+  });
+
+  test("in which the host has the instruction and nobody knows it, the child is given it once", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await stage.call("task", { steer: id, prompt: "Only the tests." });
+    const [instruction] = stage.store.get(id)?.snapshot.context.instructions ?? [];
+    await stage.restart();
+    await settled();
+    await stage.clock.advance(60_000);
+    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+    expect(stage.host.at(id).messages.filter((message) => message.id === instruction?.messageID)).toHaveLength(1);
+  });
+
+  test("a run that was interrupted goes on with prompt and instruction, each once", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(stage.host.at(id).busy).toBe(true);
+    stage.host.finish(id, "5 of them.");
+    await settled();
+    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+    expect(stage.notices()).toHaveLength(1);
+  });
+});
+
+test("a task that is cancelled while an instruction is on its way ends cancelled, and nothing wakes its child", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const store = stage.host.holdNext("storeMessage");
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await stage.call("cancel", { task_id: id });
+  store.release();
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).status).toBe("cancelled");
+  expect(stage.host.at(id).busy).toBe(false);
+});
+
+test("a child that a person aborts with an unseen instruction is cancelled, not woken", async () => {
+  const stage = createStage();
+  const id = await steered(stage);
+  stage.host.abortByPerson(id);
+  await stage.clock.advance(10_000);
+  expect(stage.task(id).status).toBe("cancelled");
+  expect(stage.host.at(id).busy).toBe(false);
+});
+
+test("a steered task can be resumed, and its next answer is that to the follow-up", async () => {
+  const stage = createStage();
+  const id = await steered(stage);
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  await settled();
+  stage.host.finish(id, "6.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "6.", resumeCount: 1 });
+  expect(written(stage, id)).toEqual(["Find it.", "Only the tests.", "And now?"]);
+});
+
+test("a resumed task can be steered", async () => {
+  const stage = createStage();
+  const id = await stage.complete("12");
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  await settled();
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await settled();
+  stage.host.finish(id, "5.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5." });
+  expect(written(stage, id)).toEqual(["Find it.", "And now?", "Only the tests."]);
+});
+
+test("a forked task can be steered", async () => {
+  const stage = createStage();
+  const id = await stage.launch({ fork: true });
+  await stage.clock.advance(10_000);
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await settled();
+  stage.host.finish(id, "5.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5." });
+});
+
+test("a tool call that waits for the task returns the answer to the instruction", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = stage.call("output", { task_id: id, block: true });
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  stage.host.step(id);
+  await settled();
+  stage.host.finish(id, "5 of them.");
+  expect(await read).toContain("5 of them.");
+});
+
+test("an agent that waits for its own tasks is woken for an instruction, and still waits for them", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const below = await stage.launch({}, { sessionID: id, agent: "general" });
+  stage.host.finish(id, "I wait.");
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await settled();
+  expect(stage.host.at(id).busy).toBe(true);
+  stage.host.finish(id, "I wait for those.");
+  await settled();
+  expect(stage.task(id).status).toBe("running");
+  stage.host.habits(id, "reply");
+  stage.host.finish(below, "12");
+  await stage.clock.advance(10_000);
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "ok" });
+});
+
+describe("an instruction is refused, with the reason", () => {
+  test.each([
+    ["for a task that has ended", {}, /cannot be steered: it has already finished \(completed\): use resume/],
+    ["without words", { prompt: " " }, /prompt is empty/],
+    ["with resume", { resume: "ses_0001" }, /only one of steer, resume and fork/],
+    ["with fork", { fork: true }, /only one of steer, resume and fork/],
+    ["for a task that is not there", { steer: "ses_other" }, /has no task "ses_other"/],
+  ])("%s", async (_, args, message) => {
+    const stage = createStage();
+    const id = await stage.complete("12");
+    await expect(stage.call("task", { steer: id, prompt: "Only the tests.", ...args })).rejects.toThrow(message);
+    expect(stage.host.at(id).prompts).toHaveLength(1);
+  });
+
+  test("for another parent's task", async () => {
+    const stage = createStage();
+    stage.host.addSession("ses_other");
+    const id = await stage.launch();
+    const call = stage.call("task", { steer: id, prompt: "Only the tests." }, { sessionID: "ses_other" });
+    await expect(call).rejects.toThrow(/has no task/);
+  });
+
+  test("for an agent that the caller may not use", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const ask = async () => {
+      throw new Error("not allowed");
+    };
+    await expect(stage.call("task", { steer: id, prompt: "Only the tests." }, { ask })).rejects.toThrow(/not allowed/);
+    expect(stage.store.get(id)?.snapshot.context.instructions).toBeUndefined();
+  });
+
+  test("for a task that is being cancelled", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    const abort = stage.host.holdNext("abort");
+    const cancelled = stage.call("cancel", { task_id: id });
+    await settled();
+    await expect(stage.call("task", { steer: id, prompt: "Faster." })).rejects.toThrow(/it is being cancelled/);
+    abort.release();
+    await stage.clock.advance(10_000);
+    await cancelled;
+  });
+});
+
+test("the parent's own conversation stays as it is", async () => {
+  const stage = createStage();
+  await steered(stage);
+  expect(stage.host.at(PARENT).prompts).toEqual([]);
+});
