@@ -3,10 +3,12 @@ import { type Command, CommandError, EXIT, type ExitCode } from "./command.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { exportCommand } from "./commands/export.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { steerCommand } from "./commands/steer.ts";
 import type { Terminal } from "./terminal.ts";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   answer: answerCommand,
+  steer: steerCommand,
   replay: replayCommand,
   export: exportCommand,
 };

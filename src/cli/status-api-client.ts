@@ -25,6 +25,8 @@ export interface StatusApiClient {
   live(): Promise<ShownTask[]>;
   /** Sends the user's reply to a request of a task. Resolves to the task as it is after that. */
   answer(taskId: string, reply: UserReply): Promise<ShownTask>;
+  /** Gives a running task a further instruction. Resolves to the task as it is after that. */
+  steer(taskId: string, prompt: string): Promise<ShownTask>;
 }
 
 const Page = z.object({ tasks: z.array(z.unknown()), total: z.number() });
@@ -81,15 +83,18 @@ export const connectStatusApi = (folder = dataFolder()): StatusApiClient => {
     return tasks.length > 0 && next < total ? [...shown, ...(await listAll(status, next))] : shown;
   };
 
+  const post = (taskId: string, action: string, body: unknown) =>
+    call(ShownTask, `/v1/tasks/${encodeURIComponent(taskId)}/${action}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+
   return {
     live: async () => {
       const tasks = [...(await listAll("running")), ...(await listAll("resumed"))];
       return tasks.sort((one, other) => other.startedAt.localeCompare(one.startedAt));
     },
-    answer: (taskId, reply) =>
-      call(ShownTask, `/v1/tasks/${encodeURIComponent(taskId)}/answers`, {
-        method: "POST",
-        body: JSON.stringify(reply),
-      }),
+    answer: (taskId, reply) => post(taskId, "answers", reply),
+    steer: (taskId, prompt) => post(taskId, "steer", { prompt }),
   };
 };

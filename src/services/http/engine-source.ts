@@ -160,6 +160,7 @@ export const createEngineSource = (
     },
     cancel: (taskId) => execute(taskId, { kind: "cancel" }),
     resume: (taskId, prompt) => execute(taskId, { kind: "resume", prompt }),
+    steer: (taskId, prompt) => execute(taskId, { kind: "steer", prompt }),
     answer: (taskId, answer) => execute(taskId, { kind: "answer", answer }),
     machines: chartsAsJson,
     onChange: directories.onChange,

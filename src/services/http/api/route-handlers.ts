@@ -113,6 +113,10 @@ export const registerCommands = (app: App, { source, log, token, writeJson }: Ap
     respond(c.env.connection, await source.resume(resolveId(c.req.valid("param").id), c.req.valid("json").prompt)),
   );
 
+  app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
+    respond(c.env.connection, await source.steer(resolveId(c.req.valid("param").id), c.req.valid("json").prompt)),
+  );
+
   app.openapi({ ...routes.answers, middleware: [withToken, bodyLimit] }, async (c) =>
     respond(c.env.connection, await source.answer(resolveId(c.req.valid("param").id), c.req.valid("json"))),
   );

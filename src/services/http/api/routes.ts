@@ -142,6 +142,11 @@ export const resume = createRoute({
   ...withBody(schemas.ResumeBody),
 });
 
+export const steer = createRoute({
+  ...post("/v1/tasks/{id}/steer", "Gives a running task a further instruction"),
+  ...withBody(schemas.SteerBody),
+});
+
 export const answers = createRoute({
   ...post("/v1/tasks/{id}/answers", "Answers a permission request or a question that a task waits for"),
   ...withBody(schemas.AnswerBody),

@@ -27,8 +27,13 @@ export const ListQuery = z.object({
   offset: digits.default(0),
 });
 
+const PromptBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
+
 /** The body of `POST /v1/tasks/{id}/resume`. */
-export const ResumeBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
+export const ResumeBody = PromptBody;
+
+/** The body of `POST /v1/tasks/{id}/steer`. */
+export const SteerBody = PromptBody;
 
 /** The body of `POST /v1/tasks/{id}/answers`. */
 export const AnswerBody = UserReply;

@@ -74,6 +74,8 @@ export interface StatusSource {
   cancel(taskId: string): Promise<SourceResult<ApiTask>>;
   /** Sends a completed task a follow-up prompt, whichever process supervises it. */
   resume(taskId: string, prompt: string): Promise<SourceResult<ApiTask>>;
+  /** Gives a running task a further instruction from the user, whichever process supervises it. */
+  steer(taskId: string, prompt: string): Promise<SourceResult<ApiTask>>;
   /** Gives the user's answer to a request of a task, whichever process supervises it. */
   answer(taskId: string, answer: UserReply): Promise<SourceResult<ApiTask>>;
   /** The statecharts by name, as JSON. */

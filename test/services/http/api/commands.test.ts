@@ -36,6 +36,18 @@ test("a command that the task's state forbids is a 409, one that OpenCode refuse
   });
 });
 
+test("a running task is given an instruction; one without words is a 400, and one that the task refuses a 409", async () => {
+  const served = await serve();
+  const { source } = served;
+  const { sessionID } = source.launch();
+  const steer = (prompt: string) => post(`/v1/tasks/${sessionID}/steer`, served, { prompt });
+  expect(await answerOf(await steer(" Only the tests. "))).toMatchObject({ status: 200, body: { sessionID } });
+  expect(source.asked).toEqual([`steer with "Only the tests." ${sessionID}`]);
+  expect((await steer(" ")).status).toBe(400);
+  source.refusal = "it has already finished (completed): use resume";
+  expect(await answerOf(await steer("Faster."))).toEqual({ status: 409, body: { status: 409, error: source.refusal } });
+});
+
 test("a command for a task whose directory is not open is refused at once, naming the directory; its requests are not shown", async () => {
   const served = await serve();
   const { source, clock, json } = served;
@@ -49,6 +61,7 @@ test("a command for a task whose directory is not open is refused at once, namin
   for (const [action, body] of [
     ["cancel", {}],
     ["resume", { prompt: "Go." }],
+    ["steer", { prompt: "Faster." }],
     ["answers", { requestId: "per_1", reply: "once" }],
   ] as const) {
     expect({ action, ...(await answerOf(await post(`${path}/${action}`, served, body))) }).toEqual({

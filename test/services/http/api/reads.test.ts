@@ -136,6 +136,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/tasks/{id}/events",
     "/v1/tasks/{id}/logs",
     "/v1/tasks/{id}/resume",
+    "/v1/tasks/{id}/steer",
   ]);
   expect(JSON.stringify(paths["/v1/tasks/{id}"])).toContain("#/components/schemas/Task");
   expect(Object.keys(components.schemas).toSorted()).toEqual(expect.arrayContaining(["Error", "Stats", "Task"]));
