@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
-import { type StoredSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
+import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { whyNotIdle } from "./settle-down.ts";
@@ -96,6 +97,50 @@ const misjudged = ({ host }: Simulation, stored: Task[]): string[] =>
       ];
     });
 
+/** The instructions that were given to a task, by run, and whether that run was answered. */
+const instructionsOf = (events: TaskEvent[], origin: TaskInput): { given: string[]; isAnswered: boolean }[] => {
+  let [snapshot] = initialTransition(taskMachine, origin);
+  const runs = [{ given: [] as string[], isAnswered: false }];
+  for (const event of events) {
+    [snapshot] = transition(taskMachine, snapshot, event);
+    if (event.type === "RESUME") runs.push({ given: [], isAnswered: false });
+    const run = runs.at(-1);
+    if (!run) continue;
+    if (event.type === "STEER") run.given.push(event.messageID);
+    run.isAnswered = statusOf(snapshot) === "completed";
+  }
+  return runs;
+};
+
+/**
+ * An instruction that a task took is in the conversation once, after the ones before it, and a model has seen it; unless
+ * the run was cancelled or failed before: then it is there at most once.
+ */
+const unsteered = ({ host, stage, storage }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID }) => {
+    const origin = storage.origin(sessionID);
+    if (!origin || !host.sessionIDs().includes(sessionID)) return [];
+    const { messages } = host.at(sessionID);
+    return instructionsOf(stage.store.journal(sessionID), origin).flatMap(({ given, isAnswered }) => {
+      const places = given.map((id) => messages.flatMap((message, place) => (message.id === id ? place : [])));
+      const first = places.map(([place]) => place ?? -1);
+      const last = first.at(-1) ?? -1;
+      const isSeen = messages.some(
+        ({ role, finish }, place) => role === "assistant" && place > last && finish === "stop",
+      );
+      return [
+        ...given.filter((_, index) => (places[index]?.length ?? 0) > 1).map((id) => `${id} is in ${sessionID} twice`),
+        ...(isAnswered && first.includes(-1)
+          ? [`${sessionID} was answered, and lacks an instruction that it took`]
+          : []),
+        ...(isAnswered && first.some((place, index) => place < (first[index - 1] ?? -1))
+          ? [`the instructions in ${sessionID} are not in the order in which they were given`]
+          : []),
+        ...(isAnswered && given.length > 0 && !isSeen ? [`the model of ${sessionID} has not seen an instruction`] : []),
+      ];
+    });
+  });
+
 const asStored = ({ value, context }: StoredSnapshot): unknown => JSON.parse(JSON.stringify({ value, context }));
 
 /** Replaying the journal from the launch gives the stored snapshot. */
@@ -170,6 +215,7 @@ export const checkEnd = (world: Simulation): void => {
     ...misjudged(world, stored),
     ...mislisted(world),
     ...unreplayable(world, stored),
+    ...unsteered(world, stored),
     ...unanswered(world, stored),
     ...removed(world, stored),
     ...uninformed(world, stored),

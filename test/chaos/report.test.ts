@@ -15,7 +15,7 @@ const quiet: Schedule = {
   steps: [
     { do: "launch", parent: 0, turn: 0, fork: false },
     { do: "garble", faults: [{ is: "lost" }] },
-    { do: "answer", session: 0, idles: 1, unwritten: false },
+    { do: "answer", session: 0, idles: 1, unwritten: false, unseen: false },
     { do: "time", ms: 6_000 },
   ],
 };

@@ -12,13 +12,14 @@ export type Step =
   | { do: "launch"; parent: number; turn: number; fork: boolean }
   | { do: "launchBelow"; task: number }
   | { do: "resume"; task: number }
+  | { do: "steer"; task: number }
   | { do: "cancel"; task: number }
   | { do: "cancelAll"; parent: number }
   | { do: "clear"; task: number }
   | { do: "clearAll"; parent: number }
   | { do: "read"; task: number; whole: "task" | "batch"; timeout: number; answer: "stored" | "lost" }
   | { do: "glance"; task: number }
-  | { do: "meddle"; task: number; tool: "resume" | "cancel" | "clear" | "output" }
+  | { do: "meddle"; task: number; tool: "resume" | "steer" | "cancel" | "clear" | "output" }
   // Users.
   | { do: "abort"; session: number }
   | { do: "converse"; parent: number }
@@ -26,7 +27,7 @@ export type Step =
   | { do: "deleteParent"; parent: number }
   | { do: "copy"; parent: number; before: number | undefined }
   // The host and its models.
-  | { do: "answer"; session: number; idles: number; unwritten: boolean }
+  | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
   | { do: "ask"; task: number; kind: "permission" | "question" }
   | { do: "reply"; task: number }
@@ -126,6 +127,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [22, one("launch", { parent, turn: fc.nat(1), fork: rarely })],
   [5, one("launchBelow", { task: which })],
   [6, one("resume", { task: which })],
+  [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
   [1, one("cancelAll", { parent })],
   [2, one("clear", { task: which })],
@@ -140,13 +142,13 @@ const step: fc.Arbitrary<Step> = weighted([
     }),
   ],
   [1, one("glance", { task: which })],
-  [2, one("meddle", { task: which, tool: fc.constantFrom("resume", "cancel", "clear", "output") })],
+  [2, one("meddle", { task: which, tool: fc.constantFrom("resume", "steer", "cancel", "clear", "output") })],
   [3, one("abort", { session: which })],
   [2, one("converse", { parent })],
   [1, one("deleteChild", { task: which })],
   [1, one("deleteParent", { parent })],
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
-  [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely })],
+  [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
   [1, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
   [1, one("reply", { task: which })],

@@ -15,8 +15,11 @@ const removeFaults = (world: Simulation) => {
 };
 
 /** The model of a session gives its final answer, a different one each time. */
-export const finishRun = ({ host }: Simulation, sessionID: string, how: { idles?: number; unwritten?: boolean } = {}) =>
-  host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
+export const finishRun = (
+  { host }: Simulation,
+  sessionID: string,
+  how: { idles?: number; unwritten?: boolean; unseen?: boolean } = {},
+) => host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
 
 /** Answers every open request and finishes every run. */
 const answerAll = (world: Simulation) => {

@@ -52,18 +52,25 @@ const launch = async (world: Simulation, sessionID: string, more: { turn?: strin
 };
 
 /** The events that a tool call may cause in a task. */
-const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>(["RESUME", "CANCEL", "WAIT_BEGAN", "RESULT_READ"]);
+const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>([
+  "RESUME",
+  "STEER",
+  "CANCEL",
+  "WAIT_BEGAN",
+  "RESULT_READ",
+]);
 
 /** A session that is not the task's parent calls a tool on it. */
-const meddle = async (world: Simulation, task: Task, tool: "resume" | "cancel" | "clear" | "output") => {
+const meddle = async (world: Simulation, task: Task, tool: "resume" | "steer" | "cancel" | "clear" | "output") => {
   const stranger = people(world).find((id) => id !== task.parentSessionID);
   if (!stranger) return;
   const asked = () => world.stage.store.journal(task.sessionID).filter(({ type }) => ASKED.has(type)).length;
   const before = asked();
   const { sessionID: id } = task;
-  const args = tool === "resume" ? { resume: id, prompt: "And for me?" } : { task_id: id };
+  const isPrompt = tool === "resume" || tool === "steer";
+  const args = isPrompt ? { [tool]: id, prompt: "And for me?" } : { task_id: id };
   const answer = await Promise.race([
-    world.agents.call(stranger, tool === "resume" ? "task" : tool, args),
+    world.agents.call(stranger, isPrompt ? "task" : tool, args),
     settled().then(() => undefined),
   ]);
   if (world.life().isOver()) return;
@@ -88,6 +95,10 @@ export const stepActions: StepActions = {
     if (!chosen) return;
     world.tracks.mayResume(chosen.sessionID);
     void world.agents.call(chosen.parentSessionID, "task", { resume: chosen.sessionID, prompt: "And now?" });
+  },
+  steer: (world, { task }) => {
+    const chosen = pick(preferred(tasks(world), isRunning), task);
+    if (chosen) void world.agents.call(chosen.parentSessionID, "task", { steer: chosen.sessionID, prompt: "Faster." });
   },
   cancel: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
@@ -156,9 +167,9 @@ export const stepActions: StepActions = {
     if (copied.ok) world.copies.add(copied.value.id);
   },
 
-  answer: (world, { session, idles, unwritten }) => {
+  answer: (world, { session, idles, unwritten, unseen }) => {
     const sessionID = pick(busy(world), session);
-    if (sessionID) finishRun(world, sessionID, { idles, unwritten });
+    if (sessionID) finishRun(world, sessionID, { idles, unwritten, unseen });
   },
   fail: (world, { session }) => {
     const sessionID = pick(busy(world), session);

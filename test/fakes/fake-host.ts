@@ -78,9 +78,10 @@ export interface FakeHost extends Host {
   emitSession(sessionID: string, isNew?: boolean): void;
   /**
    * The child answers its newest prompt and becomes idle. The idle event is sent `idles` times; with `unwritten`, no event
-   * reports the answer itself.
+   * reports the answer itself; with `unseen`, the child ends with the message that it began before the newest prompt was
+   * stored.
    */
-  finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean }): void;
+  finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean; unseen?: boolean }): void;
   /** The child finishes a step and continues with the next one. */
   step(sessionID: string): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
@@ -278,12 +279,24 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     for (let told = 0; told < idles; told += 1) emit({ type: "idle", sessionID: found.id });
   };
 
-  const finish = (id: string, text: string, { idles = 1, unwritten = false } = {}) => {
+  /** Finishes the message that was begun before the newest prompt was stored. False when there is none. */
+  const finishBegun = (found: FakeSession, text: string): boolean => {
+    const begun = found.messages.findLast(({ role, completedAt }) => role === "assistant" && completedAt === undefined);
+    const newest = found.messages.at(-1);
+    if (!begun || newest?.role !== "user") return false;
+    const finished = { ...begun, completedAt: clock.now(), finish: "stop", text };
+    found.messages = found.messages.map((other) => (other === begun ? finished : other));
+    const { text: _, ...seen } = finished;
+    emit({ type: "message", sessionID: found.id, message: seen });
+    return true;
+  };
+
+  const finish = (id: string, text: string, { idles = 1, unwritten = false, unseen = false } = {}) => {
     const found = session(id);
     if (!found.busy) begin(found);
     const told = listener;
     if (unwritten) listener = () => undefined;
-    change(found, { completedAt: clock.now(), finish: "stop", text });
+    if (!unseen || !finishBegun(found, text)) change(found, { completedAt: clock.now(), finish: "stop", text });
     listener = told;
     goIdle(found, idles);
   };

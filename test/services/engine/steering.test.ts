@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { HostMessage } from "../../../src/services/host/messages.ts";
 import { refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -18,19 +17,6 @@ const written = (stage: Stage, id: string): string[] =>
     .at(id)
     .messages.filter(({ role }) => role === "user")
     .map(({ text }) => text.split("\n").at(-1) ?? "");
-
-/** The child's model ends its turn with the message that it began before the instruction came. */
-const finishUnseeing = ({ host, clock }: Stage, id: string, text: string) => {
-  const session = host.at(id);
-  session.messages = session.messages.map(
-    (message): HostMessage =>
-      message.role === "assistant" && message.completedAt === undefined
-        ? { ...message, completedAt: clock.now(), finish: "stop", text }
-        : message,
-  );
-  session.busy = false;
-  host.emit({ type: "idle", sessionID: id });
-};
 
 test("a child at work is given the instruction in its conversation, in words that say what it is, and its answer to it is the result", async () => {
   const stage = createStage();
@@ -74,7 +60,7 @@ test("a child that ends its turn while the instruction is on its way is woken fo
 test("a child that ends its turn without a look at the stored instruction is woken for it", async () => {
   const stage = createStage();
   const id = await steered(stage);
-  finishUnseeing(stage, id, "12");
+  stage.host.finish(id, "12", { unseen: true });
   await settled();
   expect(stage.task(id).status).toBe("running");
   expect(stage.host.at(id)).toMatchObject({ busy: true });
