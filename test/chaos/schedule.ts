@@ -31,6 +31,7 @@ export type Step =
   | { do: "fail"; session: number }
   | { do: "ask"; task: number; kind: "permission" | "question" }
   | { do: "reply"; task: number }
+  | { do: "callTools"; task: number; times: number; same: boolean }
   | { do: "hint"; session: number; says: "idle" | "busy" }
   | { do: "behave"; session: number; habit: Habit }
   | { do: "behaveChildren"; habit: Habit }
@@ -152,6 +153,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [3, one("fail", { session: which })],
   [1, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
   [1, one("reply", { task: which })],
+  [3, one("callTools", { task: which, times: fc.integer({ min: 1, max: 21 }), same: rarely })],
   [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
   [4, one("behave", { session: which, habit: childHabit })],
   [2, one("behaveChildren", { habit: childHabit })],

@@ -1,6 +1,7 @@
 import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { checkBudgets } from "./budgets.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** Removes all faults: from now on everything works. */
@@ -86,6 +87,7 @@ export const settleDown = async (world: Simulation): Promise<void> => {
   removeFaults(world);
   world.sequence.note("engine,host", "from here on all goes well");
   await world.clock.advance(100);
+  await checkBudgets(world);
   for (const pause of ROUNDS) {
     answerAll(world);
     await settled();

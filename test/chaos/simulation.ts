@@ -20,6 +20,9 @@ import { createFileStorage, createMemoryStorage, type Storage } from "./storage.
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
+/** The tool calls that a task may make, the tasks below it included. */
+export const TOOL_CALLS = 12;
+
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
   clock: VirtualClock;
@@ -35,6 +38,8 @@ export interface Simulation {
   sequence: Sequence;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
+  /** How many tool calls were made for each task, in its session and below it. */
+  toolCalls: Map<string, number>;
   life(): CountedProcess;
   /** Descriptions of the violated invariants. */
   faults: readonly string[];
@@ -103,7 +108,15 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
   });
 
   const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
-  const stage = createStage({ openStore: storage.boot, clock, ids, host: linked, life, recovery });
+  const stage = createStage({
+    openStore: storage.boot,
+    clock,
+    ids,
+    host: linked,
+    life,
+    recovery,
+    budget: { toolCalls: TOOL_CALLS },
+  });
   let said = 0;
   let isQuitting = false;
 
@@ -130,6 +143,7 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
     tellings,
     sequence,
     copies: new Set(),
+    toolCalls: new Map(),
     life: () => life,
     faults,
     fault,

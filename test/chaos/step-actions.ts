@@ -2,6 +2,7 @@ import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { callTools } from "./budgets.ts";
 import type { Step } from "./schedule.ts";
 import { finishRun } from "./settle-down.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
@@ -189,6 +190,10 @@ export const stepActions: StepActions = {
     const sessionID = pick(tasks(world), task)?.sessionID;
     const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.userRequests[0];
     if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
+  },
+  callTools: (world, { task, times, same }) => {
+    const sessionID = pick(tasks(world).filter(isRunning), task)?.sessionID;
+    if (sessionID && isThere(world, sessionID)) callTools(world, sessionID, times, same);
   },
   hint: (world, { session, says }) => {
     const sessionID = pick(sessions(world), session);
