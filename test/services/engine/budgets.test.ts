@@ -142,6 +142,18 @@ test("a process that dies while a run is stopped at its limit leaves the stop to
   expect(hidden(stage)).toContain("It used 2 of 1 tool calls");
 });
 
+test("a process that dies before it has ended a run beyond its budget leaves that to the next one", async () => {
+  const stage = createStage({ budget: { toolCalls: 1 } });
+  const id = await stage.launch();
+  stage.host.holdNext("messages");
+  callTools(stage, id, 2);
+  await stage.clock.advance(2_000);
+  expect(stage.task(id).status).toBe("running");
+  await stage.restart();
+  await stage.clock.advance(3_000);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } });
+});
+
 test("what the child said before it was stopped is its partial result, and is called so", async () => {
   const stage = createStage({ budget: { toolCalls: 1 } });
   const id = await stage.launch();
