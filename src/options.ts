@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Wake } from "./task.ts";
 
 /** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
 const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;
@@ -154,6 +155,9 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
+  wake: Wake.default("each").describe(
+    "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are told with it. An agent may choose for each task. `opencode run` tells each at once.",
+  ),
   recovery: z
     .enum(["continue", "fail"])
     .default("continue")

@@ -166,6 +166,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   fork: options.fork,
   attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
   recovery: options.recovery,
+  wake: options.wake,
   retention: options.retention,
   isHeadless,
   notice: {

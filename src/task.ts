@@ -25,6 +25,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - reminder: a session note that names an agent's tasks to its model.
  * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
  *   a tool call that waited for the run (a waiter) returned the result.
+ * - wake: have the parent's agent work, by a notice. An end that does not wake it is owed until another one does.
  * - wait: a tool call that stays open until a run ends, and delivers its result in place of a notice.
  * - outbox: the notices that one parent session is owed, and the prompt that delivers them.
  * - supervisor: the actor that spawns the actors of tasks and outboxes, and routes events between them and the host.
@@ -148,6 +149,13 @@ export const DESCRIPTION_CHARS = 200;
 /** Returns a task's description as it is stored and shown: one line of at most `DESCRIPTION_CHARS` characters. */
 export const shortDescription = (text: string): string => truncateLine(text, DESCRIPTION_CHARS);
 
+/**
+ * When the ends of tasks wake their parent's agent. `each`: every end does, at once. `all`: the last one of the batch does,
+ * and one in `error`; ends before that are told with it.
+ */
+export const Wake = z.enum(["each", "all"]);
+export type Wake = z.infer<typeof Wake>;
+
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
   /** Id of the child session that the task runs in, and the task's own id. */
@@ -172,6 +180,8 @@ export const TaskFacts = z.object({
   isForked: z.boolean(),
   /** Tasks with a higher priority are to get a slot first. */
   priority: z.int(),
+  /** Absent: `each`. */
+  wake: Wake.optional(),
 });
 export type TaskFacts = z.infer<typeof TaskFacts>;
 

@@ -21,7 +21,7 @@ export const outbox = createMachine({
     },
     "WITHDRAW": {
       "actions": "withdraw",
-      "description": "The parent learns of a run's end in another way."
+      "description": "The parent learns of a run's end in another way, or its task is gone."
     },
     "PARENT_CLOSED": {
       "target": [
@@ -46,15 +46,77 @@ export const outbox = createMachine({
               "actions": "takeAdoptedPrompt"
             },
             {
-              "guard": "hasQueued",
+              "guard": "wakesParent",
               "target": "gathering",
-              "description": "A notice is owed."
+              "description": "The parent is to be told."
+            },
+            {
+              "guard": "hasQueued",
+              "target": "holding",
+              "description": "An end is owed."
             }
           ],
           "on": {
             "PARENT_NOT_FOUND": {
               "target": "missing",
               "description": "The host did not find the parent session."
+            }
+          }
+        },
+        "holding": {
+          "description": "Ends are owed that do not wake the parent as long as others of their batch are at work.",
+          "entry": [
+            "assign endedBatches",
+            {
+              "type": "emitEffect"
+            },
+            {
+              "type": "setDeadline",
+              "params": 15000
+            }
+          ],
+          "exit": "clearDeadline",
+          "always": [
+            {
+              "guard": "hasAdopted",
+              "target": "checking",
+              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+              "actions": "takeAdoptedPrompt"
+            },
+            {
+              "guard": "wakesParent",
+              "target": "gathering",
+              "description": "The parent is to be told."
+            },
+            {
+              "guard": "not hasQueued",
+              "target": "idle",
+              "description": "Nothing is owed any more."
+            }
+          ],
+          "on": {
+            "NOTICE_DUE": {
+              "guard": "isNew",
+              "target": "holding",
+              "reenter": true,
+              "actions": "enqueue",
+              "description": "The parent is owed the notice of a run."
+            },
+            "WITHDRAW": {
+              "target": "holding",
+              "reenter": true,
+              "actions": "withdraw",
+              "description": "The parent learns of a run's end in another way, or its task is gone."
+            },
+            "BATCHES_CHECKED": {
+              "actions": "assign endedBatches",
+              "description": "It is known of which batches no task is at work any more."
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "holding",
+              "reenter": true,
+              "description": "Time has passed. The batches are checked again."
             }
           }
         },
@@ -71,6 +133,11 @@ export const outbox = createMachine({
               "guard": "not hasQueued",
               "target": "idle",
               "description": "Nothing is owed any more."
+            },
+            {
+              "guard": "not wakesParent",
+              "target": "holding",
+              "description": "What was to wake the parent is not owed any more."
             },
             {
               "guard": "in #open",
@@ -122,7 +189,7 @@ export const outbox = createMachine({
                 "actions": "assign readsAgain"
               },
               {
-                "guard": "hasQueued and in #open",
+                "guard": "wakesParent and in #open",
                 "target": "composing",
                 "actions": "assign sender",
                 "description": "The parent's agent and model are known."
@@ -156,7 +223,7 @@ export const outbox = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
+                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, endedBatches, prompt, queue"
               ],
               "description": "The prompt has its text and ids."
             }

@@ -956,6 +956,9 @@ export const task = createMachine({
                 "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
                 "actions": [
                   "recordRunResult",
+                  {
+                    "type": "emitEffect"
+                  },
                   "enqueueActions"
                 ]
               },
@@ -995,7 +998,7 @@ export const task = createMachine({
         "due": {
           "meta": {
             "refuses": {
-              "RESUME": "has a result that is still being delivered"
+              "RESUME": "has a result that is still to be delivered: a call that waits for the task returns it at once"
             }
           },
           "description": "The parent is owed the notice.",

@@ -17,6 +17,7 @@ test("without options every one has its default", () => {
     api: { allowedOrigins: [], reads: "user" },
     attention: {},
     recovery: "continue",
+    wake: "each",
     retention: {},
     inspect: false,
   };
@@ -29,6 +30,7 @@ test("without options every one has its default", () => {
 test.each([
   [{ prefix: "Bad Prefix" }, /option "prefix": must be lower-case letters/],
   [{ maxDepth: 0 }, /option "maxDepth": /],
+  [{ wake: "none" }, /option "wake": .*"each"\|"all"/],
   [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
   [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
   [{ prefix: "elisha_task" }, /option "prefix": must not start with .*elisha, create_subtask/],

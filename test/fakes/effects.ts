@@ -18,6 +18,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     observedAnswers: { answerOf: () => undefined },
     reads: host,
     takeSlot: () => true,
+    endedBatches: () => [],
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     reportUndelivered: async () => undefined,
   });

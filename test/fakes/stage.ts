@@ -9,7 +9,7 @@ import type { Log } from "../../src/services/platform/log.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
-import type { Task } from "../../src/task.ts";
+import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, toolNames } from "../../src/tools/plugin-tools.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
@@ -44,7 +44,7 @@ export interface Stage {
   ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
   /** Launches a task. Resolves to its id once it is working. */
   launch(
-    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string; fork: boolean }>,
+    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string; wake: Wake; fork: boolean }>,
     caller?: Caller,
   ): Promise<string>;
   /** Launches a task that completes at once and whose notice is delivered. Resolves to its id. */
@@ -73,6 +73,7 @@ export interface StageOptions {
   isHeadless?: boolean;
   attentionTimeout?: number;
   recovery?: "continue" | "fail";
+  wake?: Wake;
   retention?: Retention;
   timeouts?: { run?: number };
   budget?: Partial<EngineOptions["budget"]>;
@@ -100,6 +101,7 @@ export const createStage = ({
   isHeadless = false,
   attentionTimeout,
   recovery = "continue",
+  wake = "each",
   retention = {},
   timeouts = {},
   budget = {},
@@ -136,6 +138,7 @@ export const createStage = ({
         isHeadless,
         attention: { timeout: attentionTimeout, command: "opencode-taskchart" },
         recovery,
+        wake,
         retention,
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },

@@ -36,6 +36,8 @@ const onError = {
     actions: recordRefusal,
   },
 } as const;
+const wakes = { guard: "wakesParent", target: "gathering", description: "The parent is to be told." } as const;
+const nothingOwed = { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." } as const;
 const found = [
   { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
   { target: "gathering" },
@@ -53,14 +55,42 @@ export const delivery = outboxSetup.createStateConfig({
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
-      always: [adopted, { guard: "hasQueued", target: "gathering", description: "A notice is owed." }],
+      always: [adopted, wakes, { guard: "hasQueued", target: "holding", description: "An end is owed." }],
       on: onNotFound,
+    },
+    holding: {
+      description: "Ends are owed that do not wake the parent as long as others of their batch are at work.",
+      entry: [
+        assign({ endedBatches: [] }),
+        {
+          type: "emitEffect",
+          params: ({ context: { parentSessionID, queue } }) => ({
+            type: "checkBatches",
+            parentSessionID,
+            batchIds: [...new Set(queue.map(({ batchId }) => batchId))],
+          }),
+        },
+        { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches },
+      ],
+      exit: "clearDeadline",
+      always: [adopted, wakes, nothingOwed],
+      on: {
+        NOTICE_DUE: { guard: "isNew", target: "holding", reenter: true, actions: "enqueue" },
+        WITHDRAW: { target: "holding", reenter: true, actions: "withdraw" },
+        BATCHES_CHECKED: { actions: assign({ endedBatches: ({ event }) => event.ended }) },
+        TICK: { guard: "due", target: "holding", reenter: true, description: "The batches are checked again." },
+      },
     },
     gathering: {
       description: "Notices are owed. They wait until the parent can be sent a prompt.",
       always: [
         adopted,
-        { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." },
+        nothingOwed,
+        {
+          guard: not("wakesParent"),
+          target: "holding",
+          description: "What was to wake the parent is not owed any more.",
+        },
         { guard: stateIn("#open"), target: "reading", description: "The parent can be sent a prompt." },
       ],
       on: onNotFound,
@@ -96,7 +126,7 @@ export const delivery = outboxSetup.createStateConfig({
             actions: assign({ readsAgain: ({ context }) => context.readsAgain + 1 }),
           },
           {
-            guard: and(["hasQueued", stateIn("#open")]),
+            guard: and(["wakesParent", stateIn("#open")]),
             target: "composing",
             actions: recordSender,
           },
@@ -126,6 +156,7 @@ export const delivery = outboxSetup.createStateConfig({
             },
             assign({
               ...FRESH_ATTEMPTS,
+              endedBatches: [],
               prompt: ({ event }) => event.prompt,
               queue: ({ context, event }) => context.queue.filter((end) => !carries(event.prompt, end)),
             }),

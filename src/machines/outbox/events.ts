@@ -32,6 +32,8 @@ export type OutboxEffect =
    * how busy the host is: while many runs end together, its answer comes only after most of them.
    */
   | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
+  /** Find out of which of these batches no task is at work any more. Reported, at once, by `BATCHES_CHECKED`. */
+  | { type: "checkBatches"; parentSessionID: string; batchIds: string[] }
   /** Write the prompt for the queued notices and choose its ids. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`. */
   | { type: "composeNotice"; parentSessionID: string; queue: RunResult[] }
   /** Send the prompt. Reported by `SENT`, `SEND_REFUSED` or `PARENT_NOT_FOUND`. */
@@ -56,6 +58,8 @@ export type OutboxEvent =
   | { type: "NOTICE_DUE"; at: number; end: RunResult }
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
+  /** `ended`: those of the batches of which no task is at work. */
+  | { type: "BATCHES_CHECKED"; at: number; ended: string[] }
   /** `othersRun`: the parent has tasks whose runs have not ended. */
   | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean }
   | { type: "READ_FAILED"; at: number; message: string }
@@ -90,7 +94,8 @@ export type OutboxEvent =
 export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
   NOTICE_DUE: "The parent is owed the notice of a run.",
   ADOPTED: "A process with prompts to this parent under way has ended: this outbox takes them over.",
-  WITHDRAW: "The parent learns of a run's end in another way.",
+  WITHDRAW: "The parent learns of a run's end in another way, or its task is gone.",
+  BATCHES_CHECKED: "It is known of which batches no task is at work any more.",
   PARENT_READ: "The parent's agent and model are known.",
   READ_FAILED: "The parent's agent and model could not be read.",
   COMPOSED: "The prompt has its text and ids.",
@@ -117,6 +122,8 @@ export interface OutboxContext {
   parentSessionID: string;
   /** Ends of runs that no prompt carries yet, oldest first. */
   queue: RunResult[];
+  /** The batches of which no task was at work when that was last checked, for the ends that are queued. */
+  endedBatches: string[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
   /** Prompts taken over from processes that have ended. They come before anything else. */

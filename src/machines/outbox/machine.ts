@@ -38,6 +38,7 @@ export const outboxMachine = outboxSetup.createMachine(
     context: ({ input }) => ({
       parentSessionID: input.parentSessionID,
       queue: [],
+      endedBatches: [],
       prompt: undefined,
       adoptedPrompts: [],
       sender: undefined,

@@ -15,6 +15,8 @@ export const OUTBOX_LIMITS = {
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
   firstSearch: 5_000,
   longestSearch: 600_000,
+  /** From one check of the batches to the next: another process tells nothing of its tasks. */
+  recheckBatches: 15_000,
   /** How often the parent is read again for runs that ended meanwhile, so that a notice waits for 6 answers at most. */
   readsAgain: 5,
   /** How often in a row a prompt is refused before it is given up. Once in these it is sent without a vanished agent. */
@@ -65,6 +67,14 @@ export const outboxSetup = setup({
       event.type === "NOTICE_DUE" &&
       [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
       context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    /**
+     * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
+     * Whatever else is queued is told with it.
+     */
+    wakesParent: ({ context: { queue, endedBatches } }) =>
+      queue.some(
+        ({ wake, outcome, batchId }) => wake !== "all" || outcome === "error" || endedBatches.includes(batchId),
+      ),
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
     due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
     parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,

@@ -1,4 +1,4 @@
-import type { ModelRef, TaskError, TaskFacts } from "../../task.ts";
+import type { ModelRef, TaskError, TaskFacts, Wake } from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
@@ -66,6 +66,8 @@ export interface RunResult {
   run: number;
   parentSessionID: string;
   batchId: string;
+  /** Absent: `each`. */
+  wake?: Wake;
   description: string;
   outcome: "completed" | "error" | "cancelled";
   /** Epoch milliseconds. */
@@ -129,7 +131,7 @@ export type TaskEffect =
   | { type: "sendSteering"; sessionID: string; runMessageID: string; instruction: Prompt }
   /** The parent is owed the notice of a run. */
   | { type: "queueNotice"; end: RunResult }
-  /** The parent learns of the end in another way: drop the notice, unless it is composed already. */
+  /** The parent learns of the end in another way: drop the notice, if there is one that is not composed already. */
   | { type: "withdrawNotice"; taskId: string; parentSessionID: string; run: number };
 
 /** What becomes of an interrupted run: its prompt is sent again, and the host continues it; or it ends in `error`. */

@@ -1,5 +1,6 @@
 // ADR-012 in docs/decisions.md
 import { and, enqueueActions } from "xstate";
+import type { TaskContext, TaskEffect } from "./events.ts";
 import { taskSetup } from "./setup.ts";
 
 const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
@@ -9,6 +10,22 @@ const reportEnd = taskSetup.enqueueActions(({ context: { facts }, enqueue }) => 
   const { sessionID: taskId, parentTaskId } = facts;
   if (parentTaskId) enqueue({ type: "emitEffect", params: { type: "reportEnd", taskId, parentTaskId } });
 });
+
+/** The same, unless the end waits for the others of its batch: then it wakes nobody. */
+const reportWakingEnd = taskSetup.enqueueActions(({ context: { facts }, event, enqueue }) => {
+  const wakes = facts.wake !== "all" || (event.type === "RUN_ENDED" && event.outcome === "error");
+  if (wakes) enqueue(reportEnd);
+});
+
+const withdraw = {
+  type: "emitEffect",
+  params: ({ context: { facts, run } }: { context: TaskContext }): TaskEffect => ({
+    type: "withdrawNotice",
+    taskId: facts.sessionID,
+    parentSessionID: facts.parentSessionID,
+    run: run.index,
+  }),
+} as const;
 
 /** Whether the parent is owed the notice of the newest run, and how far its delivery has come. */
 export const notice = taskSetup.createStateConfig({
@@ -29,9 +46,9 @@ export const notice = taskSetup.createStateConfig({
             guard: "waitedFor",
             target: "held",
             description: "A tool call waits for its result.",
-            actions: ["recordRunResult", reportEnd],
+            actions: ["recordRunResult", withdraw, reportEnd],
           },
-          { target: "due", actions: ["recordRunResult", reportEnd] },
+          { target: "due", actions: ["recordRunResult", reportWakingEnd] },
         ],
       },
     },
@@ -49,7 +66,11 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     due: {
-      meta: refusesResume,
+      meta: {
+        refuses: {
+          RESUME: "has a result that is still to be delivered: a call that waits for the task returns it at once",
+        },
+      },
       description: "The parent is owed the notice.",
       entry: enqueueActions(({ context: { lastRunResult }, enqueue }) => {
         if (lastRunResult) enqueue({ type: "emitEffect", params: { type: "queueNotice", end: lastRunResult } });
@@ -61,18 +82,7 @@ export const notice = taskSetup.createStateConfig({
         WAIT_BEGAN: {
           target: "held",
           description: "The notice is not composed yet, and is withdrawn.",
-          actions: [
-            "addWaiter",
-            {
-              type: "emitEffect",
-              params: ({ context: { facts, run } }) => ({
-                type: "withdrawNotice",
-                taskId: facts.sessionID,
-                parentSessionID: facts.parentSessionID,
-                run: run.index,
-              }),
-            },
-          ],
+          actions: ["addWaiter", withdraw],
         },
       },
     },

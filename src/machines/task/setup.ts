@@ -70,6 +70,7 @@ const runResult = (
   run: run.index,
   parentSessionID: facts.parentSessionID,
   batchId: facts.batchId,
+  ...(facts.wake ? { wake: facts.wake } : {}),
   description: facts.description,
   outcome,
   startedAt: run.startedAt,

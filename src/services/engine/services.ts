@@ -1,5 +1,6 @@
 // ADR-122 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
+import type { Wake } from "../../task.ts";
 import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
@@ -31,6 +32,7 @@ import { startAdoption } from "../recovery/adoption.ts";
 import { startHousekeeping } from "../recovery/housekeeping.ts";
 import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
+import { createBatches } from "../runtime/batches.ts";
 import { createEffects } from "../runtime/effects/effects.ts";
 import type { EngineEvents } from "../runtime/engine-events.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
@@ -83,6 +85,8 @@ export interface EngineOptions {
   notice: NoticeStyle;
   fork: ForkLimits;
   recovery: Recovery;
+  /** When the ends of tasks wake their parent's agent, where a launch does not say it. */
+  wake: Wake;
   /** Which ended tasks are kept. */
   retention: Retention;
   attention: {
@@ -119,12 +123,14 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // The charts, and what they ask for.
   const slots = createSlots({ ...platform, concurrency: options.concurrency });
+  const batches = createBatches(store, isHeadless);
   const effects = createEffects({
     ...platform,
     bus,
     observedAnswers,
     reads,
     takeSlot: slots.take,
+    endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }) => {
       const prompt = composeNotice(queue, store, ids, options.notice);
       noticeRepair.expect(parentSessionID, prompt);
@@ -177,6 +183,8 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const launches = createLaunches({
     ...charts,
     reads,
+    batches,
+    wake: options.wake,
     maxDepth,
     tasksPerParent: budget.tasksPerParent,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),

@@ -1,6 +1,6 @@
 // ADR-044 in docs/decisions.md
 import type { HostSession, PermissionRule } from "../../machines/host-events.ts";
-import { type ModelRef, shortDescription, type Task } from "../../task.ts";
+import { type ModelRef, shortDescription, type Task, type Wake } from "../../task.ts";
 import type { HostAgent } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
@@ -16,6 +16,8 @@ export interface LaunchRequest {
   model: string | undefined;
   /** The batch that the task joins. Default: the batch of all tasks launched in the same turn of the agent. */
   batchId: string | undefined;
+  /** When the task's ends wake the caller's agent. Default: as the option says. */
+  wake: Wake | undefined;
   parentSessionID: string;
   parentMessageID: string;
   parentAgent: string;

@@ -1,13 +1,14 @@
-import type { Task } from "../../task.ts";
+import type { Task, Wake } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
+import type { Batches } from "../runtime/batches.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { tooManyTasks } from "../text/limits.ts";
 import type { SessionFactory } from "./create-session.ts";
-import { type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
+import { type LaunchPlan, type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
 import type { OrphanedLaunches } from "./orphaned-launches.ts";
 
 /** The result of a launch. */
@@ -24,6 +25,9 @@ export interface LaunchDeps extends LaunchRules {
   /** How many tasks a parent session may have, ended ones included. */
   tasksPerParent: number;
   progress: ProgressLog;
+  batches: Pick<Batches, "beginLaunch">;
+  /** When ends wake the parent's agent, where a request does not say it. */
+  wake: Wake;
   clock: Clock;
   ids: Ids;
   createSession: SessionFactory["create"];
@@ -61,7 +65,13 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     if (hasAllTasks(request.parentSessionID)) return fail(tooManyTasks(tasksPerParent));
     const plan = await planLaunch(deps, request);
     if (!plan.ok) return plan;
-    const { description, batchId, model, permission, parentTask } = plan.value;
+    const endLaunch = deps.batches.beginLaunch(request.parentSessionID, plan.value.batchId);
+    return carryOut(request, plan.value).finally(endLaunch);
+  };
+
+  const carryOut = async (request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<Launched>> => {
+    const { description, batchId, model, permission, parentTask } = plan;
+    const { wake = deps.wake } = request;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
     if (hasAllTasks(parentSessionID)) return fail(tooManyTasks(tasksPerParent));
@@ -106,6 +116,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           batchId,
           isForked: fork,
           priority,
+          ...(wake === "all" ? { wake } : {}),
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
       },

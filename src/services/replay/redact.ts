@@ -11,7 +11,7 @@ import type {
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { type ModelRef, TaskError, type TaskFacts } from "../../task.ts";
+import { type ModelRef, TaskError, type TaskFacts, Wake } from "../../task.ts";
 import { OpenUserRequest, type Question } from "../../user-request.ts";
 import { toJson } from "./differences.ts";
 
@@ -84,6 +84,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   kind: oneOf(...TaskError.shape.kind.options, ...OpenUserRequest.shape.kind.options),
   outcome: oneOf<RunResult["outcome"]>("completed", "error", "cancelled"),
   recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
+  wake: oneOf(...Wake.options),
   startedAt: TIME,
 
   // Texts.

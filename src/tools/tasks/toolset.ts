@@ -2,16 +2,19 @@ import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
-import { hasEnded, type Task } from "../../task.ts";
+import { hasEnded, type Task, Wake } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";
 import { listTool, outputTool, selectTasks } from "./read.ts";
 
-const nextStep = ({ prefix, isHeadless }: ToolDeps): OwnText =>
-  isHeadless
-    ? own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`
-    : own`You will be told when it ends. Continue with other work, or end your turn and wait.`;
+const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">): OwnText => {
+  if (isHeadless) {
+    return own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`;
+  }
+  const told = wake === "all" ? own`when all of its batch have ended, or one has failed` : own`when it ends`;
+  return own`You will be told ${told}. Continue with other work, or end your turn and wait.`;
+};
 
 const steerTask = async ({ engine }: ToolDeps, id: string, prompt: string, context: CallContext) => {
   const parentSessionID = context.sessionID;
@@ -35,13 +38,17 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       prompt: z.string().describe("All the agent needs to know"),
       agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
       batch_id: z.string().trim().optional().describe("Join this batch; default: one per turn"),
+      wake: Wake.optional().describe("all: once per batch"),
       resume: z.string().trim().optional().describe("Id of a completed task to continue"),
       model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
       steer: z.string().trim().optional().describe("Id of a running task to instruct"),
       fork: z.boolean().optional().describe("Let the agent see this conversation"),
     },
     ignoresUnknown: true,
-    execute: async ({ description, prompt, agent, batch_id, resume: taskId, steer, model, fork = false }, context) => {
+    execute: async (
+      { description, prompt, agent, batch_id, wake, resume: taskId, steer, model, fork = false },
+      context,
+    ) => {
       if (steer !== undefined) {
         if (taskId !== undefined || fork) throw new Error("Give only one of steer, resume and fork.");
         return steerTask(deps, steer, prompt, context);
@@ -57,11 +64,19 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
         const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));
         return {
           title: task.description,
-          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps)}`,
+          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps, task)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
-      const wanted = { description: description ?? "", prompt, agent: agent ?? "", batchId: batch_id, model, fork };
+      const wanted = {
+        description: description ?? "",
+        prompt,
+        agent: agent ?? "",
+        batchId: batch_id,
+        wake,
+        model,
+        fork,
+      };
       const launched = await launchForCaller(context, deps.engine, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
@@ -72,7 +87,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps, task)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -9,9 +9,9 @@ import type { RunResult } from "../../../src/machines/task/events.ts";
 const START = Date.UTC(2026, 0, 1);
 const GAP = 300;
 
-const end = (taskId: string, run = 0): RunResult => ({
+const end = (taskId: string, more: Partial<RunResult> = {}): RunResult => ({
   taskId,
-  run,
+  run: 0,
   parentSessionID: "ses_parent",
   batchId: "b",
   description: "find it",
@@ -19,7 +19,11 @@ const end = (taskId: string, run = 0): RunResult => ({
   startedAt: START,
   endedAt: START,
   result: "12",
+  ...more,
 });
+
+/** Ends of tasks that wake with each end, and of such as do so with all. */
+const FORMS: Partial<RunResult>[] = [{}, {}, { wake: "all" }, { wake: "all" }, { wake: "all", outcome: "error" }];
 
 /** A prompt of a process that is gone, with an end of its own. */
 const adoptedPrompt = (index: number): NoticePrompt => ({
@@ -72,6 +76,8 @@ const walk = (chooses: Choose[]): Step[] => {
 /** Events with the id of the prompt under way, or of another; any of the kinds that the outside can bring. */
 const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_BUSY", at }),
+  (_, at) => ({ type: "BATCHES_CHECKED", at, ended: [] }),
+  (_, at) => ({ type: "BATCHES_CHECKED", at, ended: ["b"] }),
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
@@ -124,9 +130,10 @@ const choices = fc.array(
     { weight: 80, arbitrary: fc.constantFrom(...KINDS).map((choose) => () => choose) },
     {
       weight: 20,
-      arbitrary: fc.constant(
-        (index: number): Choose =>
-          (_, at) => ({ type: "NOTICE_DUE", at, end: end(`ses_${index}`) }),
+      arbitrary: fc.constantFrom(...FORMS).map(
+        (form) =>
+          (index: number): Choose =>
+          (_, at) => ({ type: "NOTICE_DUE", at, end: end(`ses_${index}`, form) }),
       ),
     },
     { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_CLOSED", at })) },
@@ -193,6 +200,32 @@ always(
     const closed = steps.some(({ event }) => event.type === "PARENT_CLOSED");
     expect(new Set(formed).size).toBe(formed.length);
     if (!closed) expect([...formed, ...withdrawn, ...left].toSorted()).toEqual(owed.toSorted());
+  },
+);
+
+/** Every end that is queued is one of a batch whose tasks are still at work, as far as is known, and did not fail. */
+const isHeld = ({ context: { queue, endedBatches } }: OutboxSnapshot) =>
+  queue.every((held) => held.wake === "all" && held.outcome !== "error" && !endedBatches.includes(held.batchId));
+
+always("a prompt is composed when something wakes the parent, and carries all that is owed then", (steps) => {
+  for (const { before, event, effects } of steps) {
+    for (const effect of effects) if (effect.type === "composeNotice") expect(isHeld(before)).toBe(false);
+    if (event.type === "COMPOSED") expect(event.prompt.runs).toHaveLength(before.context.queue.length);
+  }
+});
+
+always("an end is held only as long as others of its batch are at work, and did not fail", (steps) => {
+  for (const { after } of steps) if (after.value.delivery === "holding") expect(isHeld(after)).toBe(true);
+});
+
+always(
+  "what is known of a batch is known of the ends that are queued now: it is asked anew for later ones",
+  (steps) => {
+    for (const { after, event } of steps) {
+      if (event.type === "COMPOSED") expect(after.context.endedBatches).toEqual([]);
+      if (after.value.delivery !== "holding" || event.type === "BATCHES_CHECKED") continue;
+      expect(after.context.endedBatches).toEqual([]);
+    }
   },
 );
 

@@ -5,7 +5,7 @@ import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/eve
 import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
 import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
-import type { TaskError } from "../../../src/task.ts";
+import type { TaskError, Wake } from "../../../src/task.ts";
 import { pureRuns } from "../../seed.ts";
 
 /** An arbitrary for each type of event: a new type does not compile until it has one. */
@@ -59,11 +59,13 @@ const request: Arbitrary<UserRequest> = fc.record({
 });
 const recovery = fc.constantFrom<Recovery>("continue", "fail");
 const outcome = fc.constantFrom<RunResult["outcome"]>("completed", "error", "cancelled");
+const wake = fc.constantFrom<Wake>("each", "all");
 const end: Arbitrary<RunResult> = fc.record({
   taskId: id,
   run: count,
   parentSessionID: id,
   batchId: text,
+  wake,
   description: text,
   outcome,
   startedAt: at,
@@ -132,6 +134,7 @@ const outboxEvents: Events<OutboxEvent> = {
   NOTICE_DUE: fc.record({ at, end }),
   ADOPTED: fc.record({ at, prompts: fc.array(prompt, { maxLength: 3 }) }),
   WITHDRAW: fc.record({ at, taskId: id, run: count }),
+  BATCHES_CHECKED: fc.record({ at, ended: fc.array(text, { maxLength: 3 }) }),
   PARENT_READ: fc.record({
     at,
     sender: fc.record({ agent: fc.option(text, { nil: undefined }), model: fc.constant(undefined) }),
@@ -177,6 +180,7 @@ const input: Arbitrary<TaskInput> = fc.record({
     batchId: text,
     isForked: fc.boolean(),
     priority: count,
+    wake,
   }),
   run: fc.record({ index: count, messageID: id, partID: id, prompt: text, startedAt: at }),
 });

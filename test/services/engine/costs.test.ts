@@ -107,6 +107,21 @@ test("ends that come while the parent is read go into the same notice, even if o
   expect(stage.notices().map((parts) => parts.length)).toEqual([4]);
 });
 
+test("four ends of a batch that wakes the parent's agent once cost one read, one prompt and one toast", async () => {
+  const ends = async (wake: "each" | "all") => {
+    const stage = createStage({ wake });
+    const tasks = await Promise.all(Array.from({ length: 4 }, () => stage.launch()));
+    return callsOf(stage, async () => {
+      for (const id of tasks) {
+        stage.host.finish(id, "12");
+        await stage.clock.advance(500);
+      }
+    });
+  };
+  expect(await ends("all")).toEqual({ session: 1, prompt: 1, toast: 1 });
+  expect(await ends("each")).toMatchObject({ prompt: 4, toast: 4 });
+});
+
 test("a step that the host's own events lead to at once is stored with the one before it", async () => {
   const stage = createStage({ openStore: createMemory().boot });
   const id = await stage.launch();

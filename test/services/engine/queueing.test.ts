@@ -48,6 +48,7 @@ test("a higher priority comes first, then the older", async () => {
     agent: "general",
     batchId: undefined,
     model: undefined,
+    wake: undefined,
     parentSessionID: PARENT,
     parentMessageID: "msg_turn",
     parentAgent: "build",

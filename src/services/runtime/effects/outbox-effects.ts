@@ -29,6 +29,8 @@ export interface OutboxEffectDeps {
   log: Log;
   bus: EngineBus;
   reads: Pick<HostReads, "session">;
+  /** Returns those of a parent's batches of which no task is at work. */
+  endedBatches(parentSessionID: string, batchIds: string[]): string[];
   /** Makes one prompt of all run results that are due to a parent. */
   composeNotice(effect: EffectOf<"composeNotice">): NoticePrompt;
   /** Lets a person know that a notice could not be delivered. */
@@ -42,10 +44,18 @@ export const createOutboxEffects = ({
   log,
   bus,
   reads,
+  endedBatches,
   composeNotice,
   reportUndelivered,
 }: OutboxEffectDeps): EffectHandlers<
-  "readParent" | "composeNotice" | "sendNotice" | "checkNotice" | "findParent" | "showToasts" | "noticeRejected"
+  | "checkBatches"
+  | "readParent"
+  | "composeNotice"
+  | "sendNotice"
+  | "checkNotice"
+  | "findParent"
+  | "showToasts"
+  | "noticeRejected"
 > => {
   /** The event for a parent that was not found; undefined for any other failure. */
   const ifNotFound = ({ kind, message }: HostFailure): OutboxEvent | undefined =>
@@ -125,6 +135,15 @@ export const createOutboxEffects = ({
   };
 
   return {
+    // No call to the host. Where it fails, the outbox asks again after a while.
+    checkBatches: {
+      perform: ({ parentSessionID: id, batchIds }) => ({
+        type: "OUTBOX",
+        id,
+        event: { type: "BATCHES_CHECKED", at: clock.now(), ended: endedBatches(id, batchIds) },
+      }),
+      onFault: () => undefined,
+    },
     readParent: outboxEffect(log, {
       perform: readParent,
       failures: ["READ_FAILED", "PARENT_NOT_FOUND"],

@@ -1,0 +1,393 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
+
+const disks: Disk[] = [];
+
+afterEach(() => {
+  for (const disk of disks.splice(0)) disk.remove();
+});
+
+/** Milliseconds within which an outbox checks its batches again by itself. */
+const RECHECK = 15_000;
+
+/** Launches tasks of one batch; by default they wake the parent's agent together. */
+const launchAll = async (stage: Stage, count: number, more: Parameters<Stage["launch"]>[0] = {}) => {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) ids.push(await stage.launch({ wake: "all", batch_id: "b", ...more }));
+  return ids as [string, string, string, string];
+};
+
+const finish = async (stage: Stage, ...ids: string[]) => {
+  for (const id of ids) {
+    stage.host.finish(id, `answer of ${id}`);
+    await stage.clock.advance(2_000);
+  }
+};
+
+/** The tasks of which each notice tells, in the order in which the notices were sent. */
+const told = (stage: Stage): string[][] =>
+  stage
+    .notices()
+    .map((parts) =>
+      [...(parts.at(-1)?.text ?? "").matchAll(/^Task (\S+) (?:completed|failed|was)/gm)].map(([, id = ""]) => id),
+    );
+
+/** Lets the outbox check its batches once more. */
+const recheck = (stage: Stage) => stage.clock.advance(RECHECK);
+
+/** Every task is at rest: nothing is owed, and nothing is left to do. */
+const atRest = (stage: Stage) => stage.store.adopt(stage.clock.now() + 60_000, () => true).tasks.length === 0;
+
+describe("with `all`", () => {
+  test("the parent's agent is woken once, when the last task of the batch ends, and told of all", async () => {
+    const stage = createStage();
+    const ids = await launchAll(stage, 4);
+    await finish(stage, ids[2], ids[0], ids[3]);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, ids[1]);
+    expect(told(stage)).toEqual([[ids[2], ids[0], ids[3], ids[1]]]);
+    const texts = stage.notices()[0]?.map(({ text }) => text) ?? [];
+    expect(texts).toHaveLength(5);
+    expect(texts.slice(0, 4).every((text) => text.endsWith("Task Progress: 4/4"))).toBe(true);
+    expect(atRest(stage)).toBe(true);
+  });
+
+  test("an error wakes it at once, with what is owed so far, and the rest wakes it once more", async () => {
+    const stage = createStage();
+    const ids = await launchAll(stage, 4);
+    await finish(stage, ids[0]);
+    stage.host.fail(ids[1], { name: "APIError", message: "overloaded" });
+    await stage.clock.advance(2_000);
+    expect(told(stage)).toEqual([[ids[0], ids[1]]]);
+    await finish(stage, ids[2]);
+    expect(told(stage)).toHaveLength(1);
+    await finish(stage, ids[3]);
+    expect(told(stage)).toEqual([
+      [ids[0], ids[1]],
+      [ids[2], ids[3]],
+    ]);
+  });
+
+  test("a task of another batch does not keep it from being woken, nor is told too early", async () => {
+    const stage = createStage();
+    const mine = await launchAll(stage, 2);
+    const others = await launchAll(stage, 2, { batch_id: "other" });
+    await finish(stage, mine[0], mine[1]);
+    expect(told(stage)).toEqual([[mine[0], mine[1]]]);
+    await finish(stage, others[0]);
+    expect(told(stage)).toHaveLength(1);
+    await finish(stage, others[1]);
+    expect(told(stage)[1]).toEqual([others[0], others[1]]);
+  });
+
+  test("what is owed goes with the notice of a task that wakes with each end", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    const each = await stage.launch({ batch_id: "b", wake: "each" });
+    await finish(stage, first, each);
+    expect(told(stage)).toEqual([[first, each]]);
+    await finish(stage, second);
+    expect(told(stage)).toEqual([[first, each], [second]]);
+  });
+
+  test("a person's message tells nothing: what is owed is told with the last end, once", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    stage.host.converse(PARENT);
+    await recheck(stage);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, second);
+    expect(told(stage)).toEqual([[first, second]]);
+  });
+
+  test("tasks that are launched into the batch later are waited for, too", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    const [third] = await launchAll(stage, 1);
+    await finish(stage, second);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first, second, third]]);
+  });
+
+  test("and so are launches that are under way, unless they fail", async () => {
+    const stage = createStage();
+    const [first] = await launchAll(stage, 1);
+    const creations = [stage.host.holdNext("createSession"), stage.host.holdNext("createSession")];
+    const second = stage.launch({ wake: "all", batch_id: "b" });
+    const stopped = new AbortController();
+    const never = stage.launch({ wake: "all", batch_id: "b" }, { abort: stopped.signal }).catch(() => "nothing");
+    await settled();
+    await finish(stage, first);
+    creations[0]?.release();
+    await finish(stage, await second);
+    expect(told(stage)).toEqual([]);
+    stopped.abort();
+    creations[1]?.release();
+    expect(await never).toBe("nothing");
+    await recheck(stage);
+    expect(told(stage)).toEqual([[first, await second]]);
+  });
+
+  test("a batch whose tasks were all told may begin anew", async () => {
+    const stage = createStage();
+    const [first] = await launchAll(stage, 1);
+    await finish(stage, first);
+    const [second, third] = await launchAll(stage, 2);
+    await finish(stage, second);
+    expect(told(stage)).toEqual([[first]]);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first], [second, third]]);
+  });
+
+  test("an end that comes while the notice is under way is held for those that were launched meanwhile", async () => {
+    const stage = createStage();
+    const [first] = await launchAll(stage, 1);
+    stage.host.habits(PARENT, "lose", "reply");
+    stage.host.finish(first, "1");
+    await settled();
+    const [second, third] = await launchAll(stage, 2);
+    stage.host.finish(second, "2");
+    await stage.clock.advance(10_000);
+    expect(told(stage)).toEqual([[first]]);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first], [second, third]]);
+  });
+});
+
+describe("the last one of a batch never ends:", () => {
+  test("it is cancelled, and is told with the rest", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.call("cancel", { task_id: second });
+    await settled();
+    expect(told(stage)).toEqual([[first, second]]);
+  });
+
+  test("it is cleared, and the rest is told", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.call("clear", { task_id: second });
+    await settled();
+    expect(told(stage)).toEqual([[first]]);
+  });
+
+  test("its session is deleted, which is an error and told with the rest", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    stage.host.delete(second);
+    await stage.clock.advance(2_000);
+    expect(told(stage)).toEqual([[first, second]]);
+  });
+
+  test("a tool call returns its result, and the rest is told", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    const read = stage.call("output", { task_id: second, block: true });
+    await finish(stage, second);
+    expect(await read).toContain(`answer of ${second}`);
+    expect(told(stage)).toEqual([[first]]);
+    expect(atRest(stage)).toBe(true);
+  });
+
+  test("it is silent for too long, and the rest is told without it", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.clock.advance(750_000 + RECHECK);
+    expect(stage.task(second).attention?.kind).toBe("stale");
+    expect(told(stage)).toEqual([[first]]);
+    await finish(stage, second);
+    expect(told(stage)).toEqual([[first], [second]]);
+  });
+
+  test("its record is gone from the store, and the rest is told within a while", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    stage.store.remove([second]);
+    await recheck(stage);
+    expect(told(stage)).toEqual([[first]]);
+  });
+
+  test("a check that fails is made again", async () => {
+    const stage = createStage();
+    const { list } = stage.store;
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    stage.store.list = () => {
+      throw new Error("the disk is full");
+    };
+    stage.host.finish(second, "2");
+    await settled();
+    stage.store.list = list;
+    await recheck(stage);
+    expect(told(stage)).toEqual([[first, second]]);
+  });
+});
+
+describe("a tool call that reads an end that is owed", () => {
+  test("and waits for the task delivers it: the notice tells of the others only", async () => {
+    const stage = createStage();
+    const [first, second, third] = await launchAll(stage, 3);
+    await finish(stage, first, second);
+    expect(await stage.call("output", { task_id: first, block: true })).toContain(`answer of ${first}`);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[second, third]]);
+  });
+
+  test("and waits for the batch delivers all: no notice is left to send", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    const read = stage.call("output", { batch_id: "b", block: true });
+    await settled();
+    await finish(stage, second);
+    expect(await read).toContain("Batch b: 2/2 ended");
+    expect(told(stage)).toEqual([]);
+    expect(atRest(stage)).toBe(true);
+  });
+
+  test("an error that a call reads before it is told wakes nobody: the others are still waited for", async () => {
+    const stage = createStage();
+    const [first, second, third] = await launchAll(stage, 3);
+    await finish(stage, first);
+    // The parent cannot be sent anything yet.
+    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
+    stage.host.fail(second, { name: "APIError", message: "401" });
+    await settled();
+    expect(await stage.call("output", { task_id: second, block: true })).toContain("401");
+    await stage.clock.advance(5_000);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first, third]]);
+  });
+});
+
+describe("a resume inside a batch", () => {
+  test("of a task that was told keeps its batch at work until it ends again", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.call("output", { task_id: first, block: true });
+    await stage.call("task", { resume: first, prompt: "And now?" });
+    await finish(stage, second);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, first);
+    expect(told(stage)).toEqual([[second, first]]);
+  });
+
+  test("of a task whose end is owed is refused, with what to do", async () => {
+    const stage = createStage();
+    const [first] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await expect(stage.call("task", { resume: first, prompt: "And now?" })).rejects.toThrow(
+      /has a result that is still to be delivered: a call that waits for the task returns it at once/,
+    );
+  });
+});
+
+describe("over the end of a process", () => {
+  const createDurableStage = (options: StageOptions = {}): Stage => {
+    const disk = createDisk();
+    disks.push(disk);
+    return createStage({ openStore: disk.boot, ...options });
+  };
+
+  test("what is owed is told with the last end, which comes in the next process", async () => {
+    const stage = createDurableStage();
+    const [first, second, third] = await launchAll(stage, 3);
+    await finish(stage, first, second);
+    await stage.restart();
+    await stage.clock.advance(60);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first, second, third]]);
+  });
+
+  test("what is owed is told when the last end came while no process lived", async () => {
+    const stage = createDurableStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    stage.life.die();
+    stage.host.finish(second, "2");
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(told(stage)).toEqual([[first, second]]);
+  });
+
+  test("what is owed is told when the interrupted ones are not continued, each of which is an error", async () => {
+    const stage = createDurableStage({ recovery: "fail" });
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(told(stage)).toEqual([[first, second]]);
+    expect(stage.task(second).status).toBe("error");
+  });
+});
+
+test("tasks of another process are waited for, and their end is noticed within a while", async () => {
+  const stage = createStage();
+  const [first, second] = await launchAll(stage, 2);
+  await finish(stage, first);
+  const { list } = stage.store;
+  let hasEnded = false;
+  const elsewhere = { ...list({ parentSessionID: PARENT })[0], sessionID: "ses_elsewhere" } as ReturnType<
+    typeof list
+  >[number];
+  const { get } = stage.store;
+  stage.store.get = (id) => get(id === "ses_elsewhere" ? second : id);
+  stage.store.list = (filter) => [...list(filter), { ...elsewhere, status: hasEnded ? "completed" : "running" }];
+  await finish(stage, second);
+  await recheck(stage);
+  expect(told(stage)).toEqual([]);
+  hasEnded = true;
+  await recheck(stage);
+  expect(told(stage)).toEqual([[first, second]]);
+});
+
+describe("the policy", () => {
+  test("is the option's where a launch does not say it", async () => {
+    const stage = createStage({ wake: "all" });
+    const first = await stage.launch();
+    const second = await stage.launch();
+    const loud = await stage.launch({ wake: "each" });
+    await finish(stage, first);
+    expect(told(stage)).toEqual([]);
+    await finish(stage, loud, second);
+    expect(told(stage)).toEqual([[first, loud], [second]]);
+    expect([first, loud].map((id) => stage.task(id).wake)).toEqual(["all", undefined]);
+  });
+
+  test("is `each` by default: every end wakes the parent's agent", async () => {
+    const stage = createStage();
+    const ids = [await stage.launch(), await stage.launch()];
+    await finish(stage, ...ids);
+    expect(told(stage)).toEqual(ids.map((id) => [id]));
+  });
+
+  test("is said to the agent that launches, and is refused in another form", async () => {
+    const stage = createStage();
+    const launch = (more: Record<string, unknown>) =>
+      stage.call("task", { description: "find it", prompt: "Find it.", agent: "general", ...more });
+    expect(await launch({ wake: "all" })).toContain("told when all of its batch have ended, or one has failed.");
+    expect(await launch({})).toContain("You will be told when it ends.");
+    await expect(launch({ wake: "never" })).rejects.toThrow(/wake/);
+  });
+
+  test("is no reason to wait in `opencode run`, which ends with its agent's answer", async () => {
+    const stage = createStage({ isHeadless: true, wake: "all" });
+    const [first] = await launchAll(stage, 2);
+    await finish(stage, first);
+    expect(told(stage)).toEqual([[first]]);
+  });
+});
