@@ -6,6 +6,7 @@ import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
+import { isOwedForNothing } from "./waking.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
 const toldTwice = ({ tellings, tracks }: Simulation): string[] =>
@@ -165,6 +166,14 @@ const leaks = ({ clock, storage }: Simulation): string[] => {
   ];
 };
 
+/** No end is owed when all of its batch have ended, whether each end wakes the parent's agent or all together. */
+const owedForNothing = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap((task) =>
+    store.get(task.sessionID)?.snapshot.value.notice === "due" && isOwedForNothing(task, stored)
+      ? `the end of ${task.sessionID} is owed though all of its batch have ended`
+      : [],
+  );
+
 /** No session of a task, and no copy that a user made, has disappeared. */
 const removed = ({ host, tracks, copies }: Simulation, stored: Task[]): string[] =>
   [...stored.map(({ sessionID }) => sessionID), ...copies]
@@ -211,6 +220,7 @@ export const checkEnd = (world: Simulation): void => {
   const found = [
     ...unsupervised(world, stored),
     ...untold(world, stored),
+    ...owedForNothing(world, stored),
     ...unread(world),
     ...misjudged(world, stored),
     ...mislisted(world),

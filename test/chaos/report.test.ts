@@ -13,7 +13,7 @@ const quiet: Schedule = {
   store: "memory",
   recovery: "continue",
   steps: [
-    { do: "launch", parent: 0, turn: 0, fork: false },
+    { do: "launch", parent: 0, turn: 0, fork: false, wake: "each" },
     { do: "garble", faults: [{ is: "lost" }] },
     { do: "answer", session: 0, idles: 1, unwritten: false, unseen: false },
     { do: "time", ms: 6_000 },

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { Wake } from "../../src/task.ts";
 import type { Habit } from "../fakes/fake-host.ts";
 import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
 import type { EventFault } from "./event-stream.ts";
@@ -9,7 +10,7 @@ import type { EventFault } from "./event-stream.ts";
  */
 export type Step =
   // The agents, through the tools.
-  | { do: "launch"; parent: number; turn: number; fork: boolean }
+  | { do: "launch"; parent: number; turn: number; fork: boolean; wake: Wake }
   | { do: "launchBelow"; task: number }
   | { do: "resume"; task: number }
   | { do: "steer"; task: number }
@@ -125,7 +126,7 @@ const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
   fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
 const step: fc.Arbitrary<Step> = weighted([
-  [22, one("launch", { parent, turn: fc.nat(1), fork: rarely })],
+  [22, one("launch", { parent, turn: fc.nat(1), fork: rarely, wake: fc.constantFrom("each", "all") })],
   [5, one("launchBelow", { task: which })],
   [6, one("resume", { task: which })],
   [8, one("steer", { task: which })],

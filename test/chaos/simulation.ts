@@ -85,7 +85,7 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
   const log: Log = { info: write, error: write };
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
   const tracks = createTaskObservations(fault, clock.now);
-  const tellings = createDeliveries(host, tracks, fault);
+  const tellings = createDeliveries(host, tracks, ({ sessionID }) => stage.store.get(sessionID) !== undefined, fault);
 
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";

@@ -1,5 +1,5 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { hasEnded, type Task } from "../../src/task.ts";
+import { hasEnded, type Task, type Wake } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { callTools } from "./budgets.ts";
@@ -35,7 +35,11 @@ const remove = (world: Simulation, sessionID: string) => {
   world.host.delete(sessionID);
 };
 
-const launch = async (world: Simulation, sessionID: string, more: { turn?: string; fork?: boolean } = {}) => {
+const launch = async (
+  world: Simulation,
+  sessionID: string,
+  more: { turn?: string; fork?: boolean; wake?: Wake } = {},
+) => {
   const { turn, ...args } = more;
   const { agents, clock, host, tracks } = world;
   const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
@@ -80,9 +84,11 @@ const meddle = async (world: Simulation, task: Task, tool: "resume" | "steer" | 
 };
 
 export const stepActions: StepActions = {
-  launch: (world, { parent, turn, fork }) => {
+  launch: (world, { parent, turn, fork, wake }) => {
     const sessionID = pick(people(world), parent);
-    return sessionID ? launch(world, sessionID, { turn: `msg_turn${turn}`, ...(fork ? { fork } : {}) }) : undefined;
+    return sessionID
+      ? launch(world, sessionID, { turn: `msg_turn${turn}`, wake, ...(fork ? { fork } : {}) })
+      : undefined;
   },
   launchBelow: (world, { task }) => {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
