@@ -174,6 +174,12 @@ const owedForNothing = ({ stage: { store } }: Simulation, stored: Task[]): strin
       : [],
   );
 
+/** A run that has ended holds no slot, and waits for none. */
+const slotsLeft = ({ storage, slotWatch }: Simulation): string[] => [
+  ...slotWatch.open().map((id) => `${id} still holds a slot, or waits for one`),
+  ...storage.slots().map((id) => `a slot of ${id} is still stored`),
+];
+
 /** No session of a task, and no copy that a user made, has disappeared. */
 const removed = ({ host, tracks, copies }: Simulation, stored: Task[]): string[] =>
   [...stored.map(({ sessionID }) => sessionID), ...copies]
@@ -229,6 +235,7 @@ export const checkEnd = (world: Simulation): void => {
     ...unanswered(world, stored),
     ...removed(world, stored),
     ...uninformed(world, stored),
+    ...slotsLeft(world),
     ...leaks(world),
   ];
   for (const words of found) world.fault(words);

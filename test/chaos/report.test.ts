@@ -12,6 +12,7 @@ const nothingCompletes = (world: Simulation) => {
 const quiet: Schedule = {
   store: "memory",
   recovery: "continue",
+  slots: 10,
   steps: [
     { do: "launch", parent: 0, turn: 0, fork: false, wake: "each" },
     { do: "garble", faults: [{ is: "lost" }] },

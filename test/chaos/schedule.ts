@@ -51,6 +51,8 @@ export type Step =
 export interface Schedule {
   store: "memory" | "file";
   recovery: "continue" | "fail";
+  /** How many tasks may be at work at once. */
+  slots: number;
   steps: Step[];
 }
 
@@ -176,6 +178,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
     { weight: 1, arbitrary: fc.constant("file" as const) },
   ),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
+  slots: fc.constantFrom(10, 10, 2, 1),
   steps: fc.array(step, { minLength: 1, maxLength: 22, size: "max" }),
 });
 

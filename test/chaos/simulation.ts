@@ -15,6 +15,7 @@ import { createTaskObservations, type TaskObservations } from "./observations.ts
 import { createPlainIds } from "./plain-ids.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
+import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
 
 /** The users' own sessions. */
@@ -36,6 +37,7 @@ export interface Simulation {
   tracks: TaskObservations;
   tellings: Deliveries;
   sequence: Sequence;
+  slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
   /** How many tool calls were made for each task, in its session and below it. */
@@ -64,7 +66,11 @@ const isFault = (line: string): boolean => {
   );
 };
 
-export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "recovery">): Simulation => {
+export const createSimulation = ({
+  store,
+  recovery,
+  slots,
+}: Pick<Schedule, "store" | "recovery" | "slots">): Simulation => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -108,14 +114,16 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
   });
 
   const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
+  const slotWatch = createSlotWatch(slots, fault);
   const stage = createStage({
-    openStore: storage.boot,
+    openStore: (of) => slotWatch.watch(storage.boot(of)),
     clock,
     ids,
     host: linked,
     life,
     recovery,
     budget: { toolCalls: TOOL_CALLS },
+    concurrency: { default: slots },
   });
   let said = 0;
   let isQuitting = false;
@@ -142,6 +150,7 @@ export const createSimulation = ({ store, recovery }: Pick<Schedule, "store" | "
     tracks,
     tellings,
     sequence,
+    slotWatch,
     copies: new Set(),
     toolCalls: new Map(),
     life: () => life,

@@ -25,6 +25,8 @@ export interface Storage {
   origin(taskId: string): TaskInput | undefined;
   /** Returns the number of launches that are stored as pending. */
   launches(): number;
+  /** Returns the tasks that have a row of a slot. */
+  slots(): string[];
   remove(): void;
 }
 
@@ -43,6 +45,12 @@ const originIn = (database: Database, taskId: string): TaskInput | undefined =>
 
 const launchesIn = (database: Database): number =>
   database.prepare<{ count: number }>("SELECT COUNT(*) AS count FROM launch").get()?.count ?? 0;
+
+const slotsIn = (database: Database): string[] =>
+  database
+    .prepare<{ task: string }>("SELECT task FROM slot")
+    .all()
+    .map(({ task }) => task);
 
 /** Created once: emptying it is faster than creating another. */
 const inMemory = (() => {
@@ -68,6 +76,7 @@ export const createMemoryStorage = (): Storage => {
     },
     origin: (taskId) => originIn(database, taskId),
     launches: () => launchesIn(database),
+    slots: () => slotsIn(database),
     remove: empty,
   };
 };
@@ -95,6 +104,7 @@ export const createFileStorage = (log: Log): Storage => {
     },
     origin: (taskId) => read((database) => originIn(database, taskId)),
     launches: () => read(launchesIn),
+    slots: () => read(slotsIn),
     remove: () => {
       for (const store of stores) store.close();
       rmSync(folder, { recursive: true, force: true });

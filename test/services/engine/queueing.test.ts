@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { slotOf } from "../../../src/machines/task/slot.ts";
 import { createDisk, createMemory } from "../../fakes/disk.ts";
+import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
@@ -37,11 +38,7 @@ test("of twelve launches two are at work at a time, in the order in which they w
 });
 
 test("a higher priority comes first, then the older", async () => {
-  const stage = createStage({
-    concurrency: { default: 1 },
-    toolsets: ["tasks", "subtasks"],
-    configured: { helper: { mode: "subagent", description: "helps" } },
-  });
+  const stage = createStage({ concurrency: { default: 1 } });
   const request = {
     description: "find it",
     prompt: "Find it.",
@@ -86,7 +83,6 @@ test("one that a narrower limit holds up is overtaken", async () => {
 test("a resumed task queues like any other, and is prompted once it has its slot", async () => {
   const stage = createStage({ concurrency: { default: 1 } });
   const id = await stage.complete("12");
-  stage.host.answerNotice?.(PARENT);
   await stage.clock.advance(60_000);
   const other = await stage.launch();
   await stage.call("task", { resume: id, prompt: "And now?" });
@@ -108,7 +104,7 @@ test("a task that is cancelled in the queue was never prompted, and lets the nex
 test.each([
   ["is cancelled", (stage: Stage, id: string) => stage.call("cancel", { task_id: id })],
   ["fails", async (stage: Stage, id: string) => stage.host.fail(id, { name: "APIError", message: "401" })],
-  ["is deleted", async (stage: Stage, id: string) => stage.host.remove(id)],
+  ["is deleted", async (stage: Stage, id: string) => stage.host.delete(id)],
 ])("a task that %s frees its slot", async (_, end) => {
   const stage = createStage({ concurrency: { default: 1 } });
   const [first, second] = await launchAll(stage, 2);
@@ -167,8 +163,8 @@ describe("parents and children on one slot", () => {
     await finish(stage, child, "It is in a.ts.");
     expect(await output).toContain("It is in a.ts.");
     expect(stateOf(stage, other)).toBe("running.queued");
+    stage.host.emit({ type: "toolCall", sessionID: lead, callID: "call_1", tool: "output", stage: "stored" });
     await finish(stage, lead);
-    await stage.clock.advance(60_000);
     expect(stateOf(stage, other)).toBe("running.working");
   });
 
@@ -216,8 +212,13 @@ describe("two processes on one limit", () => {
   test("take turns in the order of the launches, whoever launched", async () => {
     const clock = createVirtualClock();
     const disk = createDisk();
-    const stages = [0, 1].map(() => createStage({ clock, openStore: disk.boot, concurrency: { default: 1 } }));
+    disk.keepAlive();
+    const stages = [createFakeHost(clock), createFakeHost(clock)].map((host) =>
+      createStage({ clock, host, openStore: disk.boot, concurrency: { default: 1 } }),
+    );
     const [one, two] = stages as [Stage, Stage];
+    // So that no session of one host has the id of one of the other.
+    for (let count = 0; count < 10; count += 1) await two.host.createSession({ parentID: PARENT, title: "" } as never);
     const launched: [Stage, string][] = [];
     for (const stage of [one, two, two, one]) {
       launched.push([stage, await stage.launch()]);
