@@ -61,7 +61,11 @@ const open = async (tasks: number): Promise<Bench> => {
     });
     for (const chapter of [story.launch(), story.answer(LONG_RESULT), story.deliver()]) store.commit(chapter);
   }
-  const stage = createStage({ openStore: () => store, toolsets: ["tasks", "elisha", "subtasks"] });
+  const stage = createStage({
+    openStore: () => store,
+    toolsets: ["tasks", "elisha", "subtasks"],
+    budget: { tasksPerParent: Number.POSITIVE_INFINITY },
+  });
   return { tasks, stage };
 };
 
