@@ -4,6 +4,7 @@ import { answerCommand } from "./commands/answer.ts";
 import { exportCommand } from "./commands/export.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { steerCommand } from "./commands/steer.ts";
+import { whatIfCommand } from "./commands/whatif.ts";
 import type { Terminal } from "./terminal.ts";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -11,6 +12,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   steer: steerCommand,
   replay: replayCommand,
   export: exportCommand,
+  whatif: whatIfCommand,
 };
 
 const HELP_WORDS: ReadonlySet<string | undefined> = new Set([undefined, "help", "--help", "-h"]);

@@ -15,6 +15,7 @@ test.each([
   [["help", "export"], "Usage: opencode-taskchart export <task-id>"],
   [["answer", "--help"], "Usage: opencode-taskchart answer"],
   [["steer", "--help"], "Usage: opencode-taskchart steer <task-id> <prompt>"],
+  [["whatif", "--help"], "Usage: opencode-taskchart whatif"],
   [["--version"], manifest.version],
 ])("%j is answered on standard output", async (args, words) => {
   const { code, out, error } = await opencodeTaskchart(args);
@@ -23,7 +24,7 @@ test.each([
 });
 
 test.each([
-  [["play"], 'There is no command "play". Commands: answer, steer, replay, export.'],
+  [["play"], 'There is no command "play". Commands: answer, steer, replay, export, whatif.'],
   [["steer"], "Give the id of a task."],
   [["steer", "ses_a"], "Give the instruction, after the task's id."],
   [["replay"], "Give the id of a task, or --file with an exported journal."],

@@ -84,33 +84,49 @@ const applyEvent = (machine: typeof taskMachine, before: TaskSnapshot, event: Ta
   }
 };
 
+/** What one event of a journal made of the chart. */
+interface Transition extends Applied {
+  event: TaskEvent;
+  before: TaskSnapshot;
+}
+
 /**
- * Replays a task's journal event by event, from the chart's input on. Nothing is done outside: effects are data. As in a
- * live task, a refused event changes nothing.
+ * Takes a chart through its journal, from its input on, and returns each transition. Nothing is done outside: effects are
+ * data. An event that is refused leads to the same snapshot, as in a live task.
  */
+export function* transitionsOf(origin: TaskInput, events: readonly TaskEvent[]): Generator<Transition> {
+  let [before] = initialTransition(taskMachine, origin);
+  const machine = withKnownInitialSnapshot(before);
+  for (const event of events) {
+    const applied = applyEvent(machine, before, event);
+    yield { event, before, ...applied };
+    before = applied.after;
+  }
+}
+
+/** Replays a task's journal event by event. */
 export const replay = (origin: TaskInput, events: readonly TaskEvent[]): Replay => {
   let [snapshot] = initialTransition(taskMachine, origin);
-  const machine = withKnownInitialSnapshot(snapshot);
   let from = regionsOf(snapshot);
-  const steps = events.map((event): ReplayStep => {
-    const before = snapshot;
-    const { after, actions, fault } = applyEvent(machine, before, event);
+  const steps: ReplayStep[] = [];
+  for (const { event, before, after, actions, fault } of transitionsOf(origin, events)) {
     if (after === before) {
       const refused = fault ?? refusalReason(before, event) ?? "makes nothing of it";
-      return { event, from, to: from, raised: [], effects: [], changed: [], refused };
+      steps.push({ event, from, to: from, raised: [], effects: [], changed: [], refused });
+      continue;
     }
-    const step = {
+    const to = regionsOf(after);
+    steps.push({
       event,
       from,
-      to: regionsOf(after),
+      to,
       raised: actions.flatMap(raisedEvents),
       effects: actions.flatMap(effectsOf),
       changed: changedFields(before.context, after.context),
       refused: undefined,
-    };
+    });
     snapshot = after;
-    from = step.to;
-    return step;
-  });
+    from = to;
+  }
   return { steps, snapshot: { value: snapshot.value, context: snapshot.context } };
 };

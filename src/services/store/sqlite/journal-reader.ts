@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { Journal } from "../../../machines/task/replay.ts";
-import type { TaskStatus } from "../../../task.ts";
+import type { Progress, TaskStatus } from "../../../task.ts";
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
-import { parsePacked } from "./rows.ts";
+import { parsePacked, parseStored } from "./rows.ts";
 import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
 import { createTextReader } from "./text-table.ts";
 
@@ -26,6 +26,10 @@ export interface JournalReader {
   find(id: string): NamedTask[];
   /** Returns the tasks launched last, newest first. */
   newest(count: number): NamedTask[];
+  /** Returns the tasks that were launched from `since` until before `until`, epoch milliseconds, in that order. */
+  launchedBetween(since: number, until: number): NamedTask[];
+  /** Returns what the task has done; undefined when it does not exist. */
+  progress(taskId: string): Progress | undefined;
   /** Returns journal and snapshot of the same moment; undefined when the task does not exist. */
   journal(taskId: string): Journal | undefined;
   close(): void;
@@ -102,6 +106,16 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
     },
     newest: (count) =>
       database.prepare<NamedTask>(`SELECT ${COLUMNS} FROM listed ORDER BY born DESC LIMIT ?`).all(count),
+    launchedBetween: (since, until) =>
+      database
+        .prepare<NamedTask>(
+          `SELECT ${COLUMNS} FROM listed WHERE started_at >= ? AND started_at < ? ORDER BY started_at, born`,
+        )
+        .all(since, until),
+    progress: (taskId) => {
+      const row = database.prepare<{ progress: string }>("SELECT progress FROM task WHERE id = ?").get(taskId);
+      return row && parseStored<Progress>(row.progress);
+    },
     journal: (taskId) => inOneTransaction(() => readJournal(database, taskId)),
     close: database.close,
   };

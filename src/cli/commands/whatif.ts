@@ -1,0 +1,157 @@
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import type { SlotLimits } from "../../services/replay/queue-simulation.ts";
+import { type StoredTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
+import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
+import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
+import { whatIfLines } from "../format-what-if.ts";
+import { withJournals } from "../task-database.ts";
+
+const HELP = `Usage: opencode-taskchart whatif [<limits>] [--since <time>] [--until <time>] [--json] [--data <folder>]
+
+Takes the stored journals of a time span through the statecharts with other limits, and says which runs
+would have waited for a slot and for how long, which tasks would have been stopped and what that would
+have saved, and which silences would have been called stale. It changes nothing. What agents would have
+done differently it cannot know.
+
+  --concurrency <n>         runs that may be at work at once
+  --provider <name>=<n>     the same for one provider; may be repeated, like the next two
+  --model <name>=<n>        the same for one model, written provider/model
+  --agent <name>=<n>        the same for one agent
+  --budget-cost <dollars>   what a task may cost, with the tasks that it launches
+  --budget-tokens <n>       the tokens that it may use
+  --budget-tool-calls <n>   the tool calls that it may make
+  --stale <duration>        the silence after which a task is stale
+  --recorded-stale <duration>  the same as it was when the journals were written; default: 10m. Shorter
+                            silences were not recorded
+  --since <time>            tasks launched from then on: a duration before now, or a date; default: 24h
+  --until <time>            tasks launched before then; default: now
+  --json                    print everything as JSON
+  --data <folder>           the plugin's data folder; default: $XDG_DATA_HOME/opencode-taskchart
+                            or ~/.local/share/opencode-taskchart
+
+A duration is a number with ms, s, m, h or d: 90s, 10m, 24h, 7d.
+
+Exit code: 0; 2 if it failed, with the reason on standard error.`;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const readDuration = (option: string, text: string): number => {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
+  if (ms > 0) return ms;
+  throw new CommandError(`--${option} takes a duration such as 10m or 24h, not "${toSingleLine(text)}".`);
+};
+
+/** Reads a point in time: a duration before `now`, or a date as JavaScript reads it. Epoch milliseconds. */
+const readTime = (option: string, text: string, now: number): number => {
+  if (/^\d+(\.\d+)?[a-z]+$/.test(text)) return now - readDuration(option, text);
+  const at = Date.parse(text);
+  if (!Number.isNaN(at)) return at;
+  throw new CommandError(
+    `--${option} takes a duration before now, such as 24h, or a date, such as 2026-01-31T13:00, not "${toSingleLine(text)}".`,
+  );
+};
+
+const readNumber = (option: string, text: string, { isWhole }: { isWhole: boolean }): number => {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (number > 0 && (!isWhole || Number.isInteger(number))) return number;
+  throw new CommandError(
+    `--${option} takes a ${isWhole ? "whole number above 0" : "number above 0"}, not "${toSingleLine(text)}".`,
+  );
+};
+
+const readNamed = (option: string, texts: string[] = []): Record<string, number> =>
+  Object.fromEntries(
+    texts.map((text) => {
+      const [, name, number] = /^(.+)=([^=]*)$/.exec(text) ?? [];
+      if (name === undefined || number === undefined) {
+        throw new CommandError(
+          `--${option} takes a name and a number, such as ${option}=3, not "${toSingleLine(text)}".`,
+        );
+      }
+      return [name, readNumber(option, number, { isWhole: true })];
+    }),
+  );
+
+const STRING = { type: "string" } as const;
+const STRINGS = { type: "string", multiple: true } as const;
+
+const OPTIONS = {
+  concurrency: STRING,
+  provider: STRINGS,
+  model: STRINGS,
+  agent: STRINGS,
+  "budget-cost": STRING,
+  "budget-tokens": STRING,
+  "budget-tool-calls": STRING,
+  stale: STRING,
+  "recorded-stale": { ...STRING, default: "10m" },
+  since: { ...STRING, default: "24h" },
+  until: STRING,
+  json: { type: "boolean", default: false },
+  data: STRING,
+} as const;
+
+type Values = ReturnType<typeof parseArguments<typeof OPTIONS>>["values"];
+
+const readSlots = (values: Values): SlotLimits | undefined => {
+  const { concurrency, provider, model, agent } = values;
+  if ([concurrency, provider, model, agent].every((given) => given === undefined)) return undefined;
+  return {
+    default:
+      concurrency === undefined ? Number.POSITIVE_INFINITY : readNumber("concurrency", concurrency, { isWhole: true }),
+    providers: readNamed("provider", provider),
+    models: readNamed("model", model),
+    agents: readNamed("agent", agent),
+  };
+};
+
+const readLimits = (values: Values): TriedLimits => {
+  const { "budget-cost": cost, "budget-tokens": tokens, "budget-tool-calls": toolCalls, stale } = values;
+  const optional = (option: string, text: string | undefined, isWhole: boolean) =>
+    text === undefined ? undefined : readNumber(option, text, { isWhole });
+  const budget = {
+    cost: optional("budget-cost", cost, false),
+    tokens: optional("budget-tokens", tokens, true),
+    toolCalls: optional("budget-tool-calls", toolCalls, true),
+  };
+  const limits = {
+    slots: readSlots(values),
+    budget: Object.values(budget).some((limit) => limit !== undefined) ? budget : undefined,
+    stale: stale === undefined ? undefined : readDuration("stale", stale),
+  };
+  if (Object.values(limits).every((limit) => limit === undefined)) {
+    throw new CommandError("Give at least one limit to try, such as --concurrency 3, --budget-cost 1 or --stale 5m.");
+  }
+  return limits;
+};
+
+const readTasks = (journals: JournalReader, since: number, until: number): StoredTask[] =>
+  journals.launchedBetween(since, until).flatMap(({ id }) => {
+    const [journal, progress] = [journals.journal(id), journals.progress(id)];
+    return journal && progress ? { journal, progress } : [];
+  });
+
+/** `opencode-taskchart whatif`: says what other limits would have done with the stored tasks. */
+export const whatIfCommand: Command = {
+  summary: "say what other limits would have done with the stored tasks",
+  help: HELP,
+  run: async (args, terminal) => {
+    const { values } = parseArguments(args, OPTIONS, 0);
+    const limits = readLimits(values);
+    const now = Date.now();
+    const since = readTime("since", values.since, now);
+    // A task that was launched this very moment counts.
+    const until = values.until === undefined ? now + 1 : readTime("until", values.until, now);
+    if (since >= until) throw new CommandError("--since must be before --until.");
+    const recordedStale = readDuration("recorded-stale", values["recorded-stale"]);
+    const tasks = await withJournals(values.data, (journals) => readTasks(journals, since, until));
+    const result = whatIf(tasks, limits, recordedStale);
+    if (values.json) {
+      terminal.print(...JSON.stringify(result, undefined, 2).split("\n"));
+      return EXIT.ok;
+    }
+    terminal.print(...whatIfLines(result, { since, until }, terminal));
+    return EXIT.ok;
+  },
+};
