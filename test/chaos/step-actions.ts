@@ -198,8 +198,11 @@ export const stepActions: StepActions = {
     if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
   },
   callTools: (world, { task, times, same }) => {
-    const sessionID = pick(tasks(world).filter(isRunning), task)?.sessionID;
-    if (sessionID && isThere(world, sessionID)) callTools(world, sessionID, times, same);
+    // Only an agent at work calls tools: not one whose run is in the queue.
+    const working = busy(world);
+    const calling = tasks(world).filter(({ sessionID }) => working.includes(sessionID));
+    const sessionID = pick(calling.filter(isRunning), task)?.sessionID;
+    if (sessionID) callTools(world, sessionID, times, same);
   },
   hint: (world, { session, says }) => {
     const sessionID = pick(sessions(world), session);

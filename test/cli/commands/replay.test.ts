@@ -53,6 +53,7 @@ ses_counting: resumed, agent general, resumed once
                                             lifecycle  completed → resumed
                                             run        idle → queued
                                             raises     RUN_BEGAN
+                                            effect     ask for a slot
 
 The journal replays to the stored snapshot: 7 events, lifecycle resumed, run queued, notice none,
 attention none, steering none.
