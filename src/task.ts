@@ -127,6 +127,26 @@ export const Waiting = z.object({
   until: z.iso.datetime().optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
+/** Where a run that waits for a slot stands in the queue. */
+export const QueuePlace = z.object({
+  /** From 1. Counts the runs before it that wait for a slot of the same limit. */
+  place: z.int().positive(),
+  /**
+   * The narrowest limit that keeps it waiting: of a model, an agent, a provider, or of all tasks (`total`), and how many
+   * slots of it are in use. These may be more than `limit`: a task that waited for a person or for its own tasks goes on
+   * above it. Absent where the run can start, and is about to.
+   */
+  heldUpBy: z
+    .object({
+      kind: z.enum(["model", "agent", "provider", "total"]),
+      /** Of the model, the agent or the provider; empty for `total`. */
+      name: z.string(),
+      used: z.int().nonnegative(),
+      limit: z.int().positive(),
+    })
+    .optional(),
+});
+export type QueuePlace = z.infer<typeof QueuePlace>;
 
 /** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
 export const Progress = z.object({
@@ -207,6 +227,8 @@ export const Task = TaskFacts.extend({
   waiting: Waiting.optional(),
   /** How many further instructions are on their way into the task's conversation; absent when none is. */
   pendingInstructions: z.int().positive().optional(),
+  /** Absent while the task does not wait for a slot. */
+  queue: QueuePlace.optional(),
   progress: Progress,
 });
 export type Task = z.infer<typeof Task>;
@@ -243,13 +265,14 @@ export const entryOf = (task: Task): TaskEntry => ({
 });
 
 /** A task in a list, with what holds it up and what it waits for. */
-export interface ListedTask extends TaskEntry, Pick<Task, "attention" | "waiting"> {}
+export interface ListedTask extends TaskEntry, Pick<Task, "attention" | "waiting" | "queue"> {}
 
 /** Returns a task as a list shows it. */
 export const listedTask = (task: Task): ListedTask => ({
   ...entryOf(task),
   attention: task.attention,
   waiting: task.waiting,
+  queue: task.queue,
 });
 
 /** True when no run of the task is under way. */

@@ -10,13 +10,19 @@ export interface Finding {
 }
 
 /** Writes what a developer needs to reproduce a fault: the command, the steps, and what happened. */
-export const reportOf = ({ seed, path, schedule: { store, recovery, steps }, faults, diagram }: Finding): string =>
+export const reportOf = ({
+  seed,
+  path,
+  schedule: { store, recovery, slots, steps },
+  faults,
+  diagram,
+}: Finding): string =>
   [
     faults.join("\n"),
     "",
     `Again: npm run chaos -- --seed ${seed} --path "${path}"`,
     "",
-    `Store: ${store}. Recovery: ${recovery}. Steps:`,
+    `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}. Steps:`,
     ...steps.map((step, index) => `  ${index + 1}. ${wordsOf(step)}`),
     "",
     "```mermaid",

@@ -1,6 +1,7 @@
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
-import type { Task } from "../../task.ts";
+import { slotOf } from "../../machines/task/slot.ts";
+import type { QueuePlace, Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { waitReason } from "../text/waiting.ts";
@@ -70,8 +71,25 @@ export const createEngineSource = (
     return rest;
   };
 
+  let queue: ReadonlyMap<string, QueuePlace> | undefined;
+  /** The queue is read once for all tasks that are read together. */
+  const placeOf = (taskId: string): QueuePlace | undefined => {
+    if (!queue) {
+      queue = anyDirectory().store.queue();
+      queueMicrotask(() => {
+        queue = undefined;
+      });
+    }
+    return queue.get(taskId);
+  };
+
+  const withPlace = (task: Task): Task => {
+    const place = placeOf(task.sessionID);
+    return place ? { ...task, queue: place } : task;
+  };
+
   const toApiTask = ({ task, snapshot }: TaskRecord): ApiTask => {
-    const shown = withoutOrphanedRequests(task);
+    const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(task) : task);
     const why = waitReason(shown);
     return {
       ...shown,

@@ -1,4 +1,3 @@
-// ADR-150 in docs/decisions.md
 import type { SlotRequest } from "../../machines/task/events.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import type { Clock } from "../platform/clock.ts";

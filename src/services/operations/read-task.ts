@@ -1,6 +1,8 @@
+import type { StoredSnapshot } from "../../machines/task/machine.ts";
+import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import { hasEnded, type ListedTask, type Task, type TaskEntry } from "../../task.ts";
+import { hasEnded, type ListedTask, type QueuePlace, type Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -25,25 +27,40 @@ export const createTaskReader = (
   { snapshotOf }: Pick<Runtime, "snapshotOf">,
 ): TaskReader => {
   const get = (taskId: string): Task | undefined => {
-    const task = store.get(taskId)?.task;
-    if (!task) return undefined;
+    const record = store.get(taskId);
+    if (!record) return undefined;
+    const { task, snapshot } = record;
+    const queue = slotOf(snapshot) === "waiting" ? store.queue().get(taskId) : undefined;
     const childTaskIds = store.list({ parentTaskId: taskId }).map(({ sessionID }) => sessionID);
-    return { ...task, progress: progress.of(taskId) ?? task.progress, childTaskIds };
+    return { ...task, ...(queue ? { queue } : {}), progress: progress.of(taskId) ?? task.progress, childTaskIds };
   };
 
   /** Only a task that another process supervises must be read for this. */
-  const holdUpOf = (taskId: string): Pick<Task, "attention" | "waiting"> | undefined => {
-    const live = snapshotOf(taskId);
-    return live ? { attention: attentionOf(live.context), waiting: waitingOf(live) } : store.get(taskId)?.task;
+  const newestSnapshot = (taskId: string): StoredSnapshot | undefined =>
+    snapshotOf(taskId) ?? store.get(taskId)?.snapshot;
+
+  const list = (filter: TaskFilter): ListedTask[] => {
+    let places: ReadonlyMap<string, QueuePlace> | undefined;
+    const placeOf = (taskId: string) => {
+      places ??= store.queue();
+      return places.get(taskId);
+    };
+    return store.list(filter).map((entry) => {
+      const snapshot = hasEnded(entry) ? undefined : newestSnapshot(entry.sessionID);
+      if (!snapshot) return entry;
+      const attention = attentionOf(snapshot.context);
+      const waiting = waitingOf(snapshot);
+      const queue = slotOf(snapshot) === "waiting" ? placeOf(entry.sessionID) : undefined;
+      return {
+        ...entry,
+        ...(attention ? { attention } : {}),
+        ...(waiting ? { waiting } : {}),
+        ...(queue ? { queue } : {}),
+      };
+    });
   };
 
-  const withHoldUp = (entry: TaskEntry): ListedTask => {
-    if (hasEnded(entry)) return entry;
-    const { attention, waiting } = holdUpOf(entry.sessionID) ?? {};
-    return { ...entry, ...(attention && { attention }), ...(waiting && { waiting }) };
-  };
-
-  return { get, list: (filter) => store.list(filter).map(withHoldUp) };
+  return { get, list };
 };
 
 /**

@@ -1,7 +1,8 @@
 import type { SlotRequest } from "../../machines/task/events.ts";
+import type { QueuePlace } from "../../task.ts";
 
 /** What a limit counts: all tasks, or those of one provider, model or agent. The narrowest is named first. */
-export const LIMIT_KINDS = ["model", "agent", "provider", "total"] as const;
+const LIMIT_KINDS = ["model", "agent", "provider", "total"] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** How many tasks may be at work at once, for each limit that concerns a run. */
@@ -17,35 +18,20 @@ export interface SlotRow extends LimitedRequest {
   isHeld: boolean;
 }
 
-/** What keeps a run waiting: a limit, and how many slots of it are held. More than `limit` where tasks went on above it. */
-export interface HeldUpBy {
-  kind: LimitKind;
-  /** The provider, model or agent; empty for `total`. */
-  name: string;
-  used: number;
-  limit: number;
-}
-
-/** Where a run stands in the queue. */
-export interface QueuePlace {
-  /** From 1. Counts those before it that wait for a slot of the same limit. */
-  place: number;
-  /** Undefined where it can start, and is about to. */
-  heldUpBy: HeldUpBy | undefined;
-}
-
 const nameOf = (row: SlotRequest, kind: LimitKind): string | undefined => (kind === "total" ? "" : row[kind]);
 
 /** Counts runs by all that limits may concern. */
 const createCounts = () => {
   const counts = new Map<string, number>();
   const of = (kind: LimitKind, name: string) => counts.get(`${kind} ${name}`) ?? 0;
+  const addTo = (kind: LimitKind, name: string) => void counts.set(`${kind} ${name}`, of(kind, name) + 1);
   return {
     of,
+    addTo,
     add: (row: SlotRequest): void => {
       for (const kind of LIMIT_KINDS) {
         const name = nameOf(row, kind);
-        if (name !== undefined) counts.set(`${kind} ${name}`, of(kind, name) + 1);
+        if (name !== undefined) addTo(kind, name);
       }
     },
   };
@@ -74,7 +60,7 @@ const inOrder = (rows: readonly SlotRow[]): SlotRow[] =>
 export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> => {
   const held = createCounts();
   const taken = createCounts();
-  const waiting = createCounts();
+  const before = createCounts();
   for (const row of rows) {
     if (!row.isHeld) continue;
     held.add(row);
@@ -86,14 +72,15 @@ export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> =
     if (limit) {
       const { kind, name } = limit;
       places.set(row.taskId, {
-        place: waiting.of(kind, name) + 1,
+        place: before.of(kind, name) + 1,
         heldUpBy: { ...limit, used: held.of(kind, name) },
       });
+      before.addTo(kind, name);
     } else {
       taken.add(row);
+      before.add(row);
       places.set(row.taskId, { place: 1, heldUpBy: undefined });
     }
-    waiting.add(row);
   }
   return places;
 };

@@ -1,10 +1,11 @@
 import type { ListedTask, Task, Waiting } from "../../task.ts";
 import { duration } from "./notice.ts";
 import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { slotOfLimit } from "./queue.ts";
 import { SHORT_CHARS } from "./user-request.ts";
 
 /** A live task, as its own report or as a list has it. */
-type LiveTask = Pick<ListedTask | Task, "attention" | "waiting">;
+type LiveTask = Pick<ListedTask | Task, "attention" | "waiting" | "queue">;
 
 /** Writes when something is tried again, in words that follow what is done: "in 20s", "at …". */
 type NextTry = (until: string | undefined) => OwnText;
@@ -21,7 +22,11 @@ const onTheClock: NextTry = (until) => (until === undefined ? own`soon` : own`at
 
 /** What each wait is for, and who or what ends it. */
 const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => OwnText> = {
-  slot: () => own`a slot; it starts when another task ends`,
+  slot: ({ queue }) => {
+    if (!queue?.heldUpBy) return own`a slot; it starts at once when one is free`;
+    const { used, limit } = queue.heldUpBy;
+    return own`${slotOfLimit(queue.heldUpBy)} (${used} of ${limit} in use, ${queue.place - 1} ahead of it); it starts by itself`;
+  },
   acceptance: () => own`OpenCode to take its prompt`,
   retry: (_, nextTry) => own`OpenCode, which did not take its prompt; the prompt is sent again ${nextTry}`,
   agent: () => own`its agent, which is at work`,

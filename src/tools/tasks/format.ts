@@ -1,6 +1,7 @@
 import { modelName } from "../../services/text/model-name.ts";
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
+import { queueSummary } from "../../services/text/queue.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
 import {
@@ -35,7 +36,8 @@ const formatAttention = (task: Pick<Task, "attention">): OwnText | undefined => 
 /** Writes what a task waits for, unless its agent is at work. */
 const formatWait = (task: ListedTask, now: number): OwnText | undefined => {
   if (task.waiting?.for === "agent") return undefined;
-  const waits = waitText(task, now);
+  // The status says it of a queued task.
+  const waits = task.queue ? undefined : waitText(task, now);
   return waits && own`waits for ${waits}`;
 };
 
@@ -48,7 +50,7 @@ const formatTaskLine = (task: ListedTask, now: number): OwnText =>
       nameOf(task.agent),
       quoteLine(task.description),
       runDuration(task, now),
-      formatAttention(task) ?? formatWait(task, now),
+      formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
     ],
     " · ",
   );
@@ -123,7 +125,7 @@ export const formatReport = (task: Task, now: number): OwnText => {
   const waits = waitText(task, now);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
-    ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
+    ended ? status : own`${status} (${queueSummary(task) ?? nameOf(runStateOf(task))})`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,
     ended ? "" : formatProgress(task, now),

@@ -2,6 +2,7 @@ import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
+import { queueSummary } from "../../services/text/queue.ts";
 import { hasEnded, type Task, Wake } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
@@ -14,6 +15,12 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">
   }
   const told = wake === "all" ? own`when all of its batch have ended, or one has failed` : own`when it ends`;
   return own`You will be told ${told}. Continue with other work, or end your turn and wait.`;
+};
+
+/** Says of a task that cannot start yet that it will; empty for one that has. */
+const queueNote = (task: Task): OwnText => {
+  const queued = queueSummary(task);
+  return queued === undefined ? own`` : own` It is ${queued}. It starts by itself.`;
 };
 
 const steerTask = async ({ engine }: ToolDeps, id: string, prompt: string, context: CallContext) => {
@@ -64,7 +71,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
         const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));
         return {
           title: task.description,
-          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).\n${nextStep(deps, task)}`,
+          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).${queueNote(task)}\n${nextStep(deps, task)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
@@ -87,7 +94,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${asText}\n${nextStep(deps, task)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${queueNote(task)}${asText}\n${nextStep(deps, task)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -257,3 +257,49 @@ test("an uncontended launch writes the file twice: the slot, and the task with i
   expect(writes).toEqual(["slot", "commit", "commit"]);
   expect(stage.store.journal(id).map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
 });
+
+describe("a queued task is shown with its place and what it waits for", () => {
+  const queued = async () => {
+    const stage = createStage({ concurrency: { default: 2, agents: { explore: 1 } } });
+    await stage.launch({ agent: "explore" });
+    const explorer = await stage.launch({ agent: "explore" });
+    await stage.launch();
+    return { stage, explorer };
+  };
+
+  test("by the launch", async () => {
+    const { stage } = await queued();
+    const args = { description: "find it", prompt: "Find it.", agent: "general" };
+    expect(await stage.call("task", args)).toContain(
+      "It is queued: 1st, waits for a slot (2 of 2 in use). It starts by itself.",
+    );
+    expect(await stage.call("task", args)).toContain("It is queued: 2nd, waits for a slot (2 of 2 in use).");
+  });
+
+  test("by a resume", async () => {
+    const stage = createStage({ concurrency: { default: 1 } });
+    const id = await stage.complete("12");
+    await stage.clock.advance(60_000);
+    await stage.launch();
+    expect(await stage.call("task", { resume: id, prompt: "And now?" })).toContain("It is queued: 1st");
+  });
+
+  test("by the list, a line of a batch and the report", async () => {
+    const { stage, explorer } = await queued();
+    const words = "queued: 1st, waits for a slot of agent explore (1 of 1 in use)";
+    const { batchId } = stage.task(explorer);
+    expect(await stage.call("list")).toMatch(new RegExp(`- ${explorer} .* · ${words.replace(/[()]/g, "\\$&")}$`, "m"));
+    expect(await stage.call("output", { batch_id: batchId })).toContain(words);
+    expect(await stage.call("output", { task_id: explorer })).toContain(`(${words})`);
+    const place = { place: 1, heldUpBy: { kind: "agent", name: "explore", used: 1, limit: 1 } };
+    expect(stage.task(explorer).queue).toEqual(place);
+    expect(stage.engine.list({ parentSessionID: PARENT }).find(({ queue }) => queue)?.queue).toEqual(place);
+  });
+
+  test("until it starts", async () => {
+    const { stage, explorer } = await queued();
+    await stage.call("cancel", { all: true });
+    expect(stage.task(explorer).queue).toBeUndefined();
+    expect(await stage.call("list")).not.toContain("queued");
+  });
+});

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isCompatible, lifecyclePath, type StoredSnapshot, statusOf } from "../../../../src/machines/task/machine.ts";
 import { type Journal, replay } from "../../../../src/machines/task/replay.ts";
+import { slotOf } from "../../../../src/machines/task/slot.ts";
 import { differences } from "../../../../src/services/replay/differences.ts";
 import { serialize } from "../../../../src/services/replay/export-file.ts";
 import { LEASE_MS } from "../../../../src/services/store/ownership.ts";
@@ -441,4 +442,20 @@ test("damaged rows stay as they are when texts are moved, and those of the other
   expect(database.prepare("SELECT event FROM journal WHERE seq = 1").get()).toEqual({ event: "{" });
   expect(database.prepare("SELECT * FROM damaged").all()).toEqual([]);
   expect(readJournal(database, "ses_ended")).toEqual(journalOfVersionSeven("ses_ended"));
+});
+
+test("a task that a version without slots left at work holds one from its first change on, and removed tasks leave none", () => {
+  const { path } = writtenByVersionSix();
+  const file = opened(path);
+  migrate(file);
+  const store = createSqliteStore({ database: file, owner: ownerOf("next"), now: () => START });
+  const { tasks } = store.adopt(START + LEASE_MS, () => true);
+  expect(store.queue().size).toBe(0);
+  store.commit({ records: tasks, journal: [], prompts: [] });
+  const held = file.prepare<{ task: string }>("SELECT task FROM slot WHERE is_held = 1 ORDER BY task").all();
+  const atWork = tasks.filter(({ snapshot }) => slotOf(snapshot) === "held").map(({ task }) => task.sessionID);
+  expect(atWork.length).toBeGreaterThan(0);
+  expect(held.map(({ task }) => task)).toEqual(atWork.sort());
+  store.remove(atWork);
+  expect(file.prepare("SELECT task FROM slot").all()).toEqual([]);
 });
