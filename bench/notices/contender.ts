@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import type { PluginSpec } from "../../test/e2e/lab/home.ts";
 import { type Lab, type LabOptions, startLab } from "../../test/e2e/lab/lab.ts";
 import type { ModelRequest } from "../../test/e2e/lab/model-request.ts";
 import type { ScriptedCall } from "../../test/e2e/lab/reply.ts";
@@ -24,8 +25,12 @@ export type Contender = {
 
 type Kind = Omit<Contender, "lab"> & Pick<LabOptions, "plugin">;
 
+/** The built-in has no limits, so ours are lifted. */
+const unlimited = (plugin: URL): PluginSpec => [plugin.href, { concurrency: { default: 10_000 } }];
+
 const ours: Kind = {
   name: "ours",
+  plugin: unlimited(new URL("../..", import.meta.url)),
   launch: (description, prompt) => ({
     name: `${toolPrefix}task`,
     args: { description, prompt, agent: "general" },
@@ -54,7 +59,8 @@ export async function withContenders<T>(
   against: string | undefined,
   measure: (contenders: Contender[]) => Promise<T>,
 ): Promise<T> {
-  const other: Kind[] = against === undefined ? [] : [{ ...ours, name: "other", plugin: pathToFileURL(against).href }];
+  const other: Kind[] =
+    against === undefined ? [] : [{ ...ours, name: "other", plugin: unlimited(pathToFileURL(against)) }];
   const started: Contender[] = [];
   try {
     for (const { plugin, ...kind } of [ours, ...other, builtIn]) {

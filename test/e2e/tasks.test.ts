@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { PluginSpec } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
@@ -7,8 +8,11 @@ import { childOf, inChild, launchFrom, launching, noticesIn, ours, told, toldReq
 
 let lab: Lab;
 
+/** As many tasks as the tests launch at once. */
+const plugin: PluginSpec = [new URL("../..", import.meta.url).href, { concurrency: { default: 20 } }];
+
 beforeAll(async () => {
-  lab = await startLab();
+  lab = await startLab({ plugin });
 });
 
 afterAll(() => lab.stop());
