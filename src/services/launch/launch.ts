@@ -54,15 +54,25 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
   /** Launches whose session is being created. */
   const pendingLaunches = new Set<{ parentSessionID: string; isCancelled: boolean }>();
 
-  /** True when the session has as many tasks as it may have. Launches under way count: an agent may start many at once. */
-  const hasAllTasks = (parentSessionID: string): boolean => {
-    const pending = [...pendingLaunches].filter((other) => other.parentSessionID === parentSessionID);
-    return store.list({ parentSessionID }).length + pending.length >= tasksPerParent;
-  };
+  /** How many launches of each session are under way: an agent may begin many at once. */
+  const launching = new Map<string, number>();
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
-    // Before anything else, since a person may be asked for a permission; and again once that is done.
-    if (hasAllTasks(request.parentSessionID)) return fail(tooManyTasks(tasksPerParent));
+    const { parentSessionID } = request;
+    const others = () => launching.get(parentSessionID) ?? 0;
+    // Before anything else, since a person may be asked for a permission.
+    if (store.list({ parentSessionID }).length + others() >= tasksPerParent) return fail(tooManyTasks(tasksPerParent));
+    launching.set(parentSessionID, others() + 1);
+    try {
+      return await launchWithin(request);
+    } finally {
+      if (others() > 1) launching.set(parentSessionID, others() - 1);
+      else launching.delete(parentSessionID);
+    }
+  };
+
+  /** Launches a task of a session that may have one more. */
+  const launchWithin = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
     const plan = await planLaunch(deps, request);
     if (!plan.ok) return plan;
     const endLaunch = deps.batches.beginLaunch(request.parentSessionID, plan.value.batchId);
@@ -74,7 +84,6 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const { wake = deps.wake } = request;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
-    if (hasAllTasks(parentSessionID)) return fail(tooManyTasks(tasksPerParent));
     const pending = { parentSessionID, isCancelled: false };
     const isWanted = () => !pending.isCancelled && !request.signal.aborted;
     pendingLaunches.add(pending);
