@@ -162,6 +162,34 @@ export const describeHost = (subject: () => Subject): void => {
     expect(orThrow(await host.messages(id, 10)).map(({ role }) => role)).toEqual(["user"]);
   });
 
+  test("a message that is stored while a session works is seen before its turn ends", async () => {
+    const { host, hold, until } = subject();
+    const id = await child();
+    const release = hold("count the red files");
+    orThrow(await host.prompt(promptFor(id, "count the red files")));
+    await until(() => isBusy(id));
+    const added = promptFor(id, "only the tests");
+    orThrow(await host.storeMessage(added));
+    expect(await isBusy(id)).toBe(true);
+    release("There are 12.");
+    await until(async () => !(await isBusy(id)));
+    const messages = orThrow(await host.messages(id, 10));
+    expect(messages.at(-1)).toMatchObject({ role: "assistant", promptID: added.messageID, finish: "stop" });
+    expect(messages.filter((message) => message.id === added.messageID)).toHaveLength(1);
+  });
+
+  test("a stored message that nobody answers is answered once it is sent as a prompt with the same ids", async () => {
+    const { host, until } = subject();
+    const id = await child();
+    const message = promptFor(id, "for now, after all");
+    orThrow(await host.storeMessage(message));
+    orThrow(await host.prompt(message));
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    const messages = orThrow(await host.messages(id, 10));
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(messages.at(-1)).toMatchObject({ promptID: message.messageID, finish: "stop" });
+  });
+
   test("a fork is a root session with the messages before the given one, or all, and their times", async () => {
     const { host, until } = subject();
     const id = await child();

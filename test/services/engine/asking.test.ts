@@ -87,6 +87,24 @@ describe("what a person asks one process of a task that another one supervises",
     expect(supervising.notices()).toHaveLength(2);
   });
 
+  test("steers it there, in the user's name", async () => {
+    const id = await supervising.launch();
+    const { answer, after } = await answered(source.steer(id, "Only the tests."));
+    expect(answer).toMatchObject({ ok: true, value: { sessionID: id, status: "running" } });
+    expect(after).toBeLessThanOrEqual(2_000);
+    await settled();
+    const [given, ...more] = supervising.host.at(id).messages.filter(({ text }) => text.endsWith("Only the tests."));
+    expect(given?.text).toContain("The user gives you a further instruction");
+    expect(more).toEqual([]);
+  });
+
+  test("steers no task that has ended: it says why", async () => {
+    const id = await supervising.complete("12");
+    await supervising.clock.advance(1_000);
+    const { answer } = await answered(source.steer(id, "Only the tests."));
+    expect(answer).toMatchObject({ ok: false, cause: "task", reason: expect.stringContaining("use resume") });
+  });
+
   test("is refused in that process's words", async () => {
     const id = await supervising.launch();
     const { answer } = await answered(source.resume(id, "And the tests?"));

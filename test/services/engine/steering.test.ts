@@ -300,6 +300,20 @@ describe("an instruction is refused, with the reason", () => {
   });
 });
 
+test("the task shows how many instructions are on their way, and its journal what became of them", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const store = stage.host.holdNext("storeMessage");
+  await stage.call("task", { steer: id, prompt: "first" });
+  await stage.call("task", { steer: id, prompt: "second" });
+  expect(stage.task(id).pendingInstructions).toBe(2);
+  store.release();
+  await settled();
+  expect(stage.task(id)).not.toHaveProperty("pendingInstructions");
+  const given = stage.store.journal(id).flatMap(({ type }) => (/^STEER/.test(type) ? type : []));
+  expect(given).toEqual(["STEER", "STEER", "STEERING_STORED", "STEERING_STORED"]);
+});
+
 test("the parent's own conversation stays as it is", async () => {
   const stage = createStage();
   await steered(stage);
