@@ -104,7 +104,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     onHostEvent: services.onHostEvent,
     onModelRequest: (messages) => {
       const added = noticeRepair.addMissingParts(messages);
-      if (added > 0) log.info("a model was shown parts of a notice that the host had not stored yet", { added });
+      if (added > 0) log.info("a model was shown parts of a message that the host had not stored yet", { added });
       reminders.show(messages);
     },
     reminderFor: services.reminderFor,

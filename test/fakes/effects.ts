@@ -20,6 +20,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     takeSlot: () => true,
     endedBatches: () => [],
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
+    expectInstruction: () => undefined,
     reportUndelivered: async () => undefined,
   });
   return {

@@ -1,7 +1,7 @@
 // ADR-014, ADR-018, ADR-020, ADR-126 in docs/decisions.md
-import type { NoticePart, NoticePrompt } from "../../machines/outbox/events.ts";
+import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { Effect } from "../../machines/supervisor/events.ts";
-import type { RunResult } from "../../machines/task/events.ts";
+import type { Prompt, RunResult } from "../../machines/task/events.ts";
 import { countTasks, type Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { ModelMessage } from "../host/messages.ts";
@@ -40,35 +40,39 @@ export const composeNotice = (queue: RunResult[], store: Store, ids: Ids, style:
   };
 };
 
+/** The parts of a message that is about to be stored. */
+type ExpectedMessage = Pick<Prompt, "messageID" | "parts">;
+
 /**
- * Completes notices that are only partly stored when they are sent to the parent's model.
+ * Completes notices, and instructions for a child at work, that are only partly stored when they are sent to a model.
  *
  * The host stores a message first and then its parts, one by one. A busy parent reads its messages at every step, so its
  * model can receive a notice with parts missing. It would answer that, and the missing results would not be read until
  * something else starts a turn. So every request to a model is checked, and the missing parts are added.
  */
 export interface NoticeRepair {
-  /** Registers a notice that is about to be sent. It is checked until a model was once sent all of its parts. */
-  expect(parentSessionID: string, prompt: NoticePrompt): void;
+  /** Registers a message that is about to be sent. It is checked until a model was once sent all of its parts. */
+  expect(sessionID: string, message: ExpectedMessage): void;
   /** Adds missing parts to the messages in place, as the host requires. Returns the number of parts added. */
   addMissingParts(messages: ModelMessage[]): number;
   /** Stops checking the requests of a session. */
-  forget(parentSessionID: string): void;
+  forget(sessionID: string): void;
 }
 
-const toPart = ({ info: { id, sessionID } }: ModelMessage, part: NoticePart) => ({
+const toPart = ({ info: { id, sessionID } }: ModelMessage, part: Prompt["parts"][number]) => ({
   ...part,
   type: "text",
   sessionID,
   messageID: id,
 });
 
-/** Creates the registry of notices that may be stored only in part. */
+/** Creates the registry of messages that may be stored only in part. */
 export const createNoticeRepair = (): NoticeRepair => {
-  const expected = new Map<string, NoticePrompt[]>();
+  const expected = new Map<string, ExpectedMessage[]>();
   return {
-    expect: (parentSessionID, prompt) => {
-      expected.set(parentSessionID, [...(expected.get(parentSessionID) ?? []), prompt]);
+    expect: (sessionID, message) => {
+      const others = (expected.get(sessionID) ?? []).filter(({ messageID }) => messageID !== message.messageID);
+      expected.set(sessionID, [...others, message]);
     },
     addMissingParts: (messages) => {
       const sessionID = messages.at(-1)?.info.sessionID;
@@ -89,8 +93,8 @@ export const createNoticeRepair = (): NoticeRepair => {
       else expected.delete(sessionID);
       return added;
     },
-    forget: (parentSessionID) => {
-      expected.delete(parentSessionID);
+    forget: (sessionID) => {
+      expected.delete(sessionID);
     },
   };
 };

@@ -136,6 +136,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },
+    expectInstruction: (instruction) => noticeRepair.expect(instruction.sessionID, instruction),
     reportUndelivered: createUndeliveredReport(host, log, taskOf),
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });

@@ -300,6 +300,15 @@ describe("an instruction is refused, with the reason", () => {
   });
 });
 
+test("a model that is asked while the host has stored only half of an instruction is shown all of it", async () => {
+  const stage = createStage();
+  const id = await steered(stage);
+  const { id: messageID = "" } = stage.host.at(id).messages.at(-1) ?? {};
+  const shown = { info: { id: messageID, sessionID: id, role: "user" as const, time: { created: 0 } }, parts: [] };
+  stage.engine.onModelRequest([shown]);
+  expect(shown.parts).toMatchObject([{ text: expect.stringContaining("Only the tests.") }]);
+});
+
 test("the task shows how many instructions are on their way, and its journal what became of them", async () => {
   const stage = createStage();
   const id = await stage.launch();

@@ -1,4 +1,4 @@
-import type { SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
+import type { Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
 import type { TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
@@ -59,6 +59,8 @@ export interface TaskEffectDeps {
   observedAnswers: Pick<ObservedAnswers, "answerOf">;
   /** Takes a slot for a run. False when none is free: then the run is told when it has one. */
   takeSlot(request: SlotRequest): boolean;
+  /** Is told of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
+  expectInstruction(instruction: Prompt): void;
 }
 
 /**
@@ -70,6 +72,7 @@ export const createTaskEffects = ({
   clock,
   log,
   observedAnswers,
+  expectInstruction,
   takeSlot,
 }: TaskEffectDeps): EffectHandlers<"requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "stopSession"> => {
   const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
@@ -87,6 +90,7 @@ export const createTaskEffects = ({
     instruction,
   }: EffectOf<"sendSteering">): Promise<TaskEvent> => {
     const { messageID } = instruction;
+    expectInstruction(instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
     const prompt = await host.message(sessionID, runMessageID);
     const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
