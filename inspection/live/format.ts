@@ -36,7 +36,9 @@ export const notableStates = (states: string[]): string[] => {
 /** Returns the short name of a state, with its region's name where the state's own says little. */
 export const stateName = (path: string): string => {
   const { region, state } = regionOf(path);
-  return region === "notice" || RESTING_STATES.has(path) ? `${region} ${state}` : lastOf(state, ".");
+  return region === "notice" || region === "steering" || RESTING_STATES.has(path)
+    ? `${region} ${state}`
+    : lastOf(state, ".");
 };
 
 const twoDigits = (value: number): string => String(value).padStart(2, "0");

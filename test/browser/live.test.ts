@@ -37,7 +37,13 @@ describeInChromium("the live page", () => {
 
     const id = await stage.launch();
     await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
-    expect(await states(opened)).toEqual(["lifecycle.running", "run.working", "notice.none", "attention.none"]);
+    expect(await states(opened)).toEqual([
+      "lifecycle.running",
+      "run.working",
+      "notice.none",
+      "attention.none",
+      "steering.none",
+    ]);
     expect(await opened.page.locator(".last-transition b").textContent()).toBe("PROMPT_ACCEPTED");
     expect(await opened.page.locator(".picture .taken text").allTextContents()).toEqual([
       expect.stringContaining("PROMPT_ACCEPTED"),
@@ -49,10 +55,22 @@ describeInChromium("the live page", () => {
     const sending = stage.host.holdNext("prompt");
     stage.host.finish(id, "There are 12.");
     await settled();
-    await until(() => states(opened)).toEqual(["lifecycle.completed", "run.idle", "notice.sending", "attention.none"]);
+    await until(() => states(opened)).toEqual([
+      "lifecycle.completed",
+      "run.idle",
+      "notice.sending",
+      "attention.none",
+      "steering.none",
+    ]);
     expect(await lit(opened)).toEqual(expect.arrayContaining(["completed", "sending"]));
     sending.release();
-    await until(() => states(opened)).toEqual(["lifecycle.completed", "run.idle", "notice.none", "attention.none"]);
+    await until(() => states(opened)).toEqual([
+      "lifecycle.completed",
+      "run.idle",
+      "notice.none",
+      "attention.none",
+      "steering.none",
+    ]);
     await until(() => opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
       "at rest",
     );
@@ -100,6 +118,7 @@ describeInChromium("the live page", () => {
       "run.working",
       "notice.none",
       "attention.awaitingUser.permission",
+      "steering.none",
     ]);
     expect(await lit(opened)).toEqual(expect.arrayContaining(["working", "permission"]));
     expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);

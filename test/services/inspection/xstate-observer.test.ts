@@ -21,7 +21,7 @@ test("a launch is recorded step by step, in the order in which the events were s
     "outside → supervisor: xstate.init, open",
     "outside → supervisor: LAUNCH",
     "supervisor → outbox: xstate.init, idle open",
-    "supervisor → ses_0001: xstate.init, running queued none none",
+    "supervisor → ses_0001: xstate.init, running queued none none none",
     "supervisor → outbox: PARENT_PRESENT, ignored",
     "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
@@ -38,7 +38,7 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
   expect(task()).toMatchObject([
     {
       gone: true,
-      states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none"],
+      states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none", "steering.none"],
       lastTransition: { event: "NOTICE_ACKNOWLEDGED" },
     },
   ]);
@@ -47,7 +47,7 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
   await stage.call("task", { resume: id, prompt: "Go on." });
   await settled();
   expect(task()).toMatchObject([
-    { gone: false, states: ["lifecycle.resumed", "run.working", "notice.none", "attention.none"] },
+    { gone: false, states: ["lifecycle.resumed", "run.working", "notice.none", "attention.none", "steering.none"] },
   ]);
 });
 
@@ -113,7 +113,11 @@ test("a supervisor that threw takes its actors with it; those that the next one 
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
     { kind: "supervisor", gone: false, states: ["open"] },
     { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },
-    { kind: "task", gone: false, states: ["lifecycle.running", "run.working", "notice.none", "attention.none"] },
+    {
+      kind: "task",
+      gone: false,
+      states: ["lifecycle.running", "run.working", "notice.none", "attention.none", "steering.none"],
+    },
   ]);
   stage.host.finish(id, "There are 12.");
   await stage.clock.advance(1_000);
