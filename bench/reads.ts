@@ -11,6 +11,8 @@ import { join } from "node:path";
 import type { RunResult } from "../src/machines/task/events.ts";
 import { composeNotice } from "../src/services/delivery/notices.ts";
 import { createIds } from "../src/services/platform/ids.ts";
+import { createProgressLog } from "../src/services/runtime/progress.ts";
+import { createUsageReader } from "../src/services/runtime/usage-reader.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import { tasksNames } from "../src/tools/tasks/toolset.ts";
 import { createStage, PARENT, type Stage } from "../test/fakes/stage.ts";
@@ -79,6 +81,8 @@ interface Call {
   isLong?: boolean;
 }
 
+const noProgressLog = createProgressLog();
+
 const style = { tools: tasksNames("asyncagents"), maxResultChars: 10_000, development: false };
 
 const endOf = (taskId: string, at: number): RunResult => ({
@@ -133,7 +137,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   elisha_task_output: { make: ({ stage }, id) => stage.call("elisha_task_output", { task_id: id }) },
   read_subtask: { make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
   "a notice is composed": {
-    make: ({ stage: { store, clock } }, id) => composeNotice([endOf(id, clock.now())], store, createIds(clock), style),
+    make: ({ stage: { store, clock } }, id) =>
+      composeNotice([endOf(id, clock.now())], store, createIds(clock), style, createUsageReader(store, noProgressLog)),
   },
   "a reminder is written": { make: ({ stage }) => stage.engine.reminderFor(PARENT) },
 };

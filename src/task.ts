@@ -148,18 +148,32 @@ export const QueuePlace = z.object({
 });
 export type QueuePlace = z.infer<typeof QueuePlace>;
 
+/** What work has used, as the host counted it. Zeros where it reports nothing, as for models without a price. */
+export const Usage = z.object({
+  /** Input, output and reasoning tokens of all steps. */
+  tokens: z.int().nonnegative(),
+  /** US dollars. */
+  cost: z.number().nonnegative(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+/** Billionths of a dollar are exact in a sum: fractions that floating point adds beyond them are no cost. */
+const PRECISION = 1e9;
+
+/** Adds up what several have used. */
+export const addUp = (usages: readonly Usage[]): Usage => ({
+  tokens: usages.reduce((sum, { tokens }) => sum + tokens, 0),
+  cost: Math.round(usages.reduce((sum, { cost }) => sum + cost, 0) * PRECISION) / PRECISION,
+});
+
 /** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
-export const Progress = z.object({
+export const Progress = Usage.extend({
   toolCalls: z.int().nonnegative(),
   toolCallsByName: z.record(z.string(), z.int().positive()),
   /** The tools that were called last, oldest first; at most five. */
   lastTools: z.array(z.string()),
   /** When the host last reported anything of the child. */
   lastUpdate: z.iso.datetime(),
-  /** Input, output and reasoning tokens of all steps. */
-  tokens: z.int().nonnegative(),
-  /** US dollars, as counted by the host. */
-  cost: z.number().nonnegative(),
 });
 export type Progress = z.infer<typeof Progress>;
 
@@ -233,6 +247,12 @@ export const Task = TaskFacts.extend({
 });
 export type Task = z.infer<typeof Task>;
 
+/** A task with what it used. */
+export interface TaskWithUsage extends Task {
+  /** Its own runs, and those of all tasks below it. `progress` has its own alone. */
+  usage: Usage;
+}
+
 /**
  * What lists show of a task, and what tasks are selected and counted by: all that a store tells without reading a prompt or
  * a result. Times are epoch milliseconds.
@@ -247,6 +267,8 @@ export interface TaskEntry
   runBeganAt: number;
   /** When the newest run ended; absent while it is under way. */
   runEndedAt?: number;
+  /** Of its own runs, without the tasks below it. */
+  ownUsage: Usage;
 }
 
 /** Returns what a list has of a task. */
@@ -261,6 +283,7 @@ export const entryOf = (task: Task): TaskEntry => ({
   isForked: task.isForked,
   launchedAt: Date.parse(task.startedAt),
   runBeganAt: Date.parse(task.runStartedAt),
+  ownUsage: { tokens: task.progress.tokens, cost: task.progress.cost },
   ...(task.completedAt === undefined ? {} : { runEndedAt: Date.parse(task.completedAt) }),
 });
 

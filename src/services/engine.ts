@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/host-events.ts";
-import type { ListedTask, Task } from "../task.ts";
+import type { ListedTask, Task, TaskWithUsage, Usage } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
 import type { ModelMessage } from "./host/messages.ts";
@@ -13,6 +13,7 @@ import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
 import type { TaskFilter } from "./store/store.ts";
+import type { CountedTask } from "./store/task-usage.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
 
 export type { Launched, LaunchRequest };
@@ -28,9 +29,11 @@ export interface Engine {
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
   /** Gives a running task a further instruction, which its agent sees at its next step. */
   steer(request: SteerRequest): Outcome<Task>;
-  get(taskId: string): Task | undefined;
+  get(taskId: string): TaskWithUsage | undefined;
   /** Tasks in the order of their launch, without what only `get` shows. */
   list(filter: TaskFilter): ListedTask[];
+  /** Says of these tasks what each used with all tasks below it. */
+  usageOf(tasks: readonly CountedTask[]): (task: CountedTask) => Usage;
   /** The one task of the parent whose id is `id`, or begins with it. */
   find(parentSessionID: string, id: string): Outcome<Task>;
   /** The conversation of a task's session, each message with a label. */
@@ -80,13 +83,14 @@ export const createEngine = (deps: EngineDeps): Engine => {
   const { host, opening, store, clock, log } = deps;
   const services = createServices(deps);
   const { runtime, progress, launches, waits, cancellation, budgets, adoption, orphanedLaunches } = services;
-  const { notes, reminders, userRequests, noticeRepair } = services;
+  const { notes, reminders, userRequests, noticeRepair, usageReader } = services;
   return {
     launch: launches.launch,
     resume: services.resume,
     steer: services.steer,
     get: services.get,
     list: services.list,
+    usageOf: usageReader.usageOf,
     find: services.find,
     transcript: createTranscriptReader(host),
     lastWords: createLastWords(host, clock),

@@ -3,6 +3,7 @@ import type { PageFilter, Store } from "../../src/services/store/store.ts";
 import { noProgress, type TaskStatus } from "../../src/task.ts";
 import { START, scriptTask } from "../services/store/scripted-task.ts";
 
+const NO_USAGE = { tokens: 0, cost: 0 };
 const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
 
 const idsOf = (records: { task: { sessionID: string } }[]) => records.map(({ task }) => task.sessionID);
@@ -105,7 +106,7 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
 
   test("tallies count every task by status and agent, and the newest runs of those that ended", async () => {
     const store = await open();
-    const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 } };
+    const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 }, usage: NO_USAGE };
     expect(store.stats()).toEqual(nothing);
     const stories = [
       scriptTask("ses_1"),
@@ -135,6 +136,31 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
       byStatus: { ...NONE, running: 1, resumed: 1 },
       byAgent: { general: 1, constructor: 1 },
     });
+  });
+
+  test("tallies add up what all tasks used, whatever becomes of them", async () => {
+    const store = await open();
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2", { agent: "explore" }), scriptTask("ses_3")];
+    for (const story of stories) store.commit(story.launch());
+    const used = (tokens: number, cost: number) => ({ ...noProgress(new Date(START).toISOString()), tokens, cost });
+    store.storeProgress(
+      new Map([
+        ["ses_1", used(10, 0.1)],
+        ["ses_2", used(20, 0.2)],
+        ["ses_unknown", used(40, 0.4)],
+      ]),
+    );
+    expect(store.stats().usage).toEqual({ tokens: 30, cost: 0.3 });
+    store.storeProgress(new Map([["ses_1", used(15, 0.7)]]));
+    expect(store.stats().usage).toEqual({ tokens: 35, cost: 0.9 });
+    const answer = stories[1]?.answer() ?? { records: [], journal: [], prompts: [] };
+    const records = answer.records.map((record) => ({ ...record, task: { ...record.task, progress: used(25, 0.25) } }));
+    store.commit({ ...answer, records });
+    expect(store.stats().usage).toEqual({ tokens: 40, cost: 0.95 });
+    store.remove(["ses_1"]);
+    expect(store.stats().usage).toEqual({ tokens: 25, cost: 0.25 });
+    store.remove(["ses_2", "ses_3"]);
+    expect(store.stats().usage).toEqual(NO_USAGE);
   });
 
   test("a batch is shown in the order of launch, live tasks too, and ended ones by their end, newest first", async () => {

@@ -122,6 +122,37 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(store.get("ses_1")?.task.progress.toolCalls).toBe(0);
   });
 
+  test("what a task's own runs used is listed, and of those below others all are found, each once", async () => {
+    const store = await open();
+    const stories = [
+      scriptTask("ses_top", { after: 0 }),
+      scriptTask("ses_deep", { after: 30, parentSessionID: "ses_low", parentTaskId: "ses_low" }),
+      scriptTask("ses_low", { after: 20, parentSessionID: "ses_top", parentTaskId: "ses_top" }),
+      scriptTask("ses_side", { after: 10, parentSessionID: "ses_top", parentTaskId: "ses_top" }),
+      scriptTask("ses_alone", { after: 5 }),
+    ];
+    expect(store.below(["ses_top"])).toEqual([]);
+    for (const story of stories) store.commit(story.launch());
+    const progress = { ...noProgress(new Date(START).toISOString()), tokens: 70, cost: 0.25 };
+    store.storeProgress(new Map(["ses_low", "ses_alone"].map((id) => [id, progress])));
+    const [used, unused] = [
+      { tokens: 70, cost: 0.25 },
+      { tokens: 0, cost: 0 },
+    ];
+    expect(store.list({ parentSessionID: "ses_parent" }).map(({ ownUsage }) => ownUsage)).toEqual([unused, used]);
+    const all = [
+      { sessionID: "ses_side", parentTaskId: "ses_top", launchedAt: START + 10, ownUsage: unused },
+      { sessionID: "ses_low", parentTaskId: "ses_top", launchedAt: START + 20, ownUsage: used },
+      { sessionID: "ses_deep", parentTaskId: "ses_low", launchedAt: START + 30, ownUsage: unused },
+    ];
+    expect(store.below(["ses_top"])).toEqual(all);
+    expect(store.below(["ses_top", "ses_low", "ses_alone"])).toEqual(all);
+    expect(store.below(["ses_low"])).toEqual(all.slice(2));
+    for (const ids of [[], ["ses_deep", "ses_alone"], ["ses_unknown"]]) expect(store.below(ids)).toEqual([]);
+    store.remove(["ses_deep"]);
+    expect(store.below(["ses_top"])).toEqual(all.slice(0, 2));
+  });
+
   test("a task at rest can be claimed, and be given back", async () => {
     const store = await open();
     const story = scriptTask("ses_1");

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { composeNotice } from "../../src/services/delivery/notices.ts";
 import { createIds } from "../../src/services/platform/ids.ts";
+import { createProgressLog } from "../../src/services/runtime/progress.ts";
+import { createUsageReader } from "../../src/services/runtime/usage-reader.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { migrate } from "../../src/services/store/sqlite/migrations.ts";
@@ -77,11 +79,13 @@ const READS: Readonly<Record<string, (stage: Session["stage"]) => unknown>> = {
   "the rest of a subtask's answer": ({ call }) => call("read_subtask", { taskId: "ses_101_x" }),
   "a reminder": ({ engine }) => engine.reminderFor(PARENT),
   "a notice": ({ store, clock }) =>
-    composeNotice([end], store, createIds(clock), {
-      tools: tasksNames("asyncagents"),
-      maxResultChars: 1_000,
-      development: false,
-    }),
+    composeNotice(
+      [end],
+      store,
+      createIds(clock),
+      { tools: tasksNames("asyncagents"), maxResultChars: 1_000, development: false },
+      createUsageReader(store, createProgressLog()),
+    ),
 };
 
 /** Once per 32 launches the texts that are searched are brought up to date, a bounded number of them. */
@@ -101,12 +105,17 @@ test.each(Object.entries(READS))(
   },
 );
 
-test("lists, reminders and notices are read by one statement, which reads no record", async () => {
+test("lists, reminders and notices are read by one statement, and what tasks used by one more: neither reads a record", async () => {
   const { stage, statementsOf } = await sessionWith(10);
-  for (const what of ["a list", "a list of one status", "a reminder", "a notice"]) {
+  for (const [what, count] of [
+    ["a list", 2],
+    ["a list of one status", 2],
+    ["a reminder", 1],
+    ["a notice", 2],
+  ] as const) {
     const statements = await statementsOf(() => READS[what]?.(stage));
-    expect(statements, what).toHaveLength(1);
-    expect(statements[0], what).not.toMatch(/snapshot|progress|\*\s+FROM task/);
+    expect(statements, what).toHaveLength(count);
+    for (const statement of statements) expect(statement, what).not.toMatch(/snapshot|progress|\*\s+FROM task/);
   }
 });
 

@@ -2,12 +2,13 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { Effect } from "../../machines/supervisor/events.ts";
 import type { Prompt, RunResult } from "../../machines/task/events.ts";
-import { countTasks, type Task } from "../../task.ts";
+import { addUp, countTasks, type Task, type TaskEntry } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { ModelMessage } from "../host/messages.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
+import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
 import { type NoticeStyle, noticeOf, toastOf, worstOutcome } from "../text/notice.ts";
 
@@ -21,7 +22,13 @@ const MAX_PROMPT_CHARS = 100_000;
  * one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent
  */
-export const composeNotice = (queue: RunResult[], store: Store, ids: Ids, style: NoticeStyle): NoticePrompt => {
+export const composeNotice = (
+  queue: RunResult[],
+  store: Store,
+  ids: Ids,
+  style: NoticeStyle,
+  usageReader: UsageReader,
+): NoticePrompt => {
   const results = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   // Without a tool to read the rest of a result, the notice carries as much of it as fits.
   const limit = style.tools.output ? style.maxResultChars : MAX_PROMPT_CHARS;
@@ -29,7 +36,16 @@ export const composeNotice = (queue: RunResult[], store: Store, ids: Ids, style:
   const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const ends = results.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []) }));
-  const { visible, hidden } = noticeOf(ends, countTasks(siblings), { ...style, maxResultChars });
+  const usageOf = usageReader.usageOf(siblings);
+  const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));
+  const told = new Set(results.map(({ taskId }) => taskId));
+  const [batchId = "", ...otherBatches] = new Set(results.map((end) => end.batchId));
+  const cost = {
+    told: sumOf(siblings.filter(({ sessionID }) => told.has(sessionID))),
+    batch: otherBatches.length === 0 ? sumOf(batches.get(batchId) ?? []) : undefined,
+    session: sumOf(siblings),
+  };
+  const { visible, hidden } = noticeOf(ends, countTasks(siblings), { ...style, maxResultChars }, cost);
   const texts = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];
   const partIDs = ids.parts(texts.length);
   return {

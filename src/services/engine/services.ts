@@ -42,6 +42,7 @@ import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
 import { createTurns } from "../runtime/turns.ts";
+import { createUsageReader } from "../runtime/usage-reader.ts";
 import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
@@ -113,6 +114,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // What is known in addition to the charts.
   const progress = createProgressLog();
+  const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();
   const reads = createHostReads(host, observedSessions.sessionOf, store.isAlone);
@@ -132,7 +134,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     takeSlot: slots.take,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }) => {
-      const prompt = composeNotice(queue, store, ids, options.notice);
+      const prompt = composeNotice(queue, store, ids, options.notice, usageReader);
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },
@@ -141,7 +143,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
   slots.serve(runtime, bus);
-  const { get, list } = createTaskReader(store, progress, runtime);
+  const { get, list } = createTaskReader(store, progress, usageReader, runtime);
   const charts = { ...platform, runtime, progress, get };
 
   // What callers may ask of tasks.
@@ -265,6 +267,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     ...services,
     ...knowledge,
     slots,
+    usageReader,
     list,
     find,
     resume,

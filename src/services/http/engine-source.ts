@@ -1,9 +1,10 @@
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import type { QueuePlace, Task } from "../../task.ts";
+import { addUp, entryOf, type QueuePlace, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
+import { usageWith } from "../store/task-usage.ts";
 import { waitReason } from "../text/waiting.ts";
 import {
   type ApiTask,
@@ -88,27 +89,31 @@ export const createEngineSource = (
     return place ? { ...task, queue: place } : task;
   };
 
-  const toApiTask = ({ task, snapshot }: TaskRecord): ApiTask => {
-    const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(task) : task);
-    const why = waitReason(shown);
-    return {
-      ...shown,
-      ...(why !== undefined && { why }),
-      childTaskIds: anyDirectory()
-        .store.list({ parentTaskId: task.sessionID })
-        .map(({ sessionID }) => sessionID),
-      allowed: allowedEvents(snapshot),
-    };
+  const toApiTasks = (records: TaskRecord[]): ApiTask[] => {
+    const below = anyDirectory().store.below(records.map(({ task }) => task.sessionID));
+    const usageOf = usageWith(below);
+    const children = Map.groupBy(below, ({ parentTaskId }) => parentTaskId);
+    return records.map(({ task, snapshot }) => {
+      const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(task) : task);
+      const why = waitReason(shown);
+      return {
+        ...shown,
+        ...(why !== undefined && { why }),
+        childTaskIds: (children.get(task.sessionID) ?? []).map(({ sessionID }) => sessionID),
+        usage: usageOf(entryOf(task)),
+        allowed: allowedEvents(snapshot),
+      };
+    });
   };
 
   const get = (taskId: string): ApiTask | undefined => {
     const record = directoryOf(taskId).store.get(taskId);
-    return record && toApiTask(record);
+    return record && toApiTasks([record])[0];
   };
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
 
-  const brief = (record: TaskRecord): ApiTask => briefTask(toApiTask(record));
+  const brief = (records: TaskRecord[]): ApiTask[] => toApiTasks(records).map(briefTask);
 
   /** Reads up to `count` tasks, in portions: few at a time if their results are large, many if they are small. */
   const readInPortions = (count: number, read: (limit: number, skip: number) => TaskRecord[]): ApiTask[] => {
@@ -117,7 +122,7 @@ export const createEngineSource = (
     do {
       const portion = Math.min(limit, count - tasks.length);
       const records = read(portion, tasks.length);
-      tasks.push(...records.map(brief));
+      tasks.push(...brief(records));
       if (records.length < portion) break;
       const size = records.reduce((sum, { task }) => sum + (task.result?.length ?? 0) + task.prompt.length, 1);
       limit = Math.max(1, Math.min(count, Math.floor((CHARACTERS_PER_READ * records.length) / size)));
@@ -158,20 +163,32 @@ export const createEngineSource = (
     has: (taskId) => directoryOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
     idsFrom: (beginning, limit) =>
       [...new Set(directories.all().flatMap(({ store }) => store.idsStartingWith(beginning, limit)))].slice(0, limit),
-    batch: (batchId) => anyDirectory().store.batch(batchId).map(brief),
+    batch: (batchId) => brief(anyDirectory().store.batch(batchId)),
     journal: (taskId) => {
       const { store } = directoryOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
+    usage: (tasks) => {
+      const below = anyDirectory().store.below(tasks.map(({ sessionID }) => sessionID));
+      const own = [
+        ...tasks.map(({ sessionID, progress }) => [sessionID, progress] as const),
+        ...below.map(({ sessionID, ownUsage }) => [sessionID, ownUsage] as const),
+      ];
+      return addUp([...new Map<string, Usage>(own).values()]);
+    },
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
-    live: () => anyDirectory().store.live().map(brief),
+    live: () => brief(anyDirectory().store.live()),
     newestEnded: (count) => readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
     latestChange: () => anyDirectory().store.latestChange(),
-    changedSince: (change, limit) =>
-      anyDirectory()
-        .store.changedSince(change, limit)
-        .map(({ record, ...numbers }) => ({ ...numbers, task: brief(record) })),
+    changedSince: (change, limit) => {
+      const changed = anyDirectory().store.changedSince(change, limit);
+      const tasks = brief(changed.map(({ record }) => record));
+      return changed.flatMap(({ record: _, ...numbers }, index) => {
+        const task = tasks[index];
+        return task ? [{ ...numbers, task }] : [];
+      });
+    },
     logs: async (taskId) => {
       const messages = await directoryOf(taskId).host.rawMessages(taskId);
       return messages.ok ? { ok: true, value: messages.value } : failure(messages.failure.message, "host");

@@ -2,12 +2,20 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import { hasEnded, type ListedTask, type QueuePlace, type Task } from "../../task.ts";
+import {
+  entryOf,
+  hasEnded,
+  type ListedTask,
+  type QueuePlace,
+  type Task,
+  type TaskWithUsage,
+} from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
@@ -15,7 +23,7 @@ import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
 
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */
 export interface TaskReader {
-  get(taskId: string): Task | undefined;
+  get(taskId: string): TaskWithUsage | undefined;
   /** Tasks in the order of their launch, without what only a single task shows: a session may have hundreds. */
   list(filter: TaskFilter): ListedTask[];
 }
@@ -24,15 +32,20 @@ export interface TaskReader {
 export const createTaskReader = (
   store: Store,
   progress: ProgressLog,
+  { usageOf }: UsageReader,
   { snapshotOf }: Pick<Runtime, "snapshotOf">,
 ): TaskReader => {
-  const get = (taskId: string): Task | undefined => {
+  const get = (taskId: string): TaskWithUsage | undefined => {
     const record = store.get(taskId);
     if (!record) return undefined;
-    const { task, snapshot } = record;
+    const { task: stored, snapshot } = record;
     const queue = slotOf(snapshot) === "waiting" ? store.queue().get(taskId) : undefined;
-    const childTaskIds = store.list({ parentTaskId: taskId }).map(({ sessionID }) => sessionID);
-    return { ...task, ...(queue ? { queue } : {}), progress: progress.of(taskId) ?? task.progress, childTaskIds };
+    const below = store.below([taskId]);
+    const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
+    const shown = { ...stored, ...(queue ? { queue } : {}) };
+    const task = { ...shown, progress: progress.of(taskId) ?? stored.progress, childTaskIds };
+    const entry = entryOf(task);
+    return { ...task, usage: usageOf([entry], below)(entry) };
   };
 
   /** Only a task that another process supervises must be read for this. */

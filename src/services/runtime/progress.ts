@@ -1,5 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
-import { noProgress, type Progress } from "../../task.ts";
+import { noProgress, type Progress, type Usage } from "../../task.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
   lastUpdateMs: number;
@@ -18,6 +18,8 @@ export interface ProgressLog {
   begin(sessionID: string, at: number, before?: Progress): void;
   onHostEvent(event: HostEvent, at: number): void;
   of(sessionID: string): Progress | undefined;
+  /** What a child that is counted has used so far. */
+  usageOf(sessionID: string): Usage | undefined;
   /** Time of the child's last event, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
   /** Returns the progress of the children that did something since the last call. */
@@ -67,6 +69,10 @@ export const createProgressLog = (): ProgressLog => {
       }
     },
     of,
+    usageOf: (sessionID) => {
+      const tally = tallies.get(sessionID);
+      return tally && { tokens: tally.tokens, cost: tally.cost };
+    },
     heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
     takeChanged: () => {
       const taken = new Map<string, Progress>();

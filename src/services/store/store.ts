@@ -2,9 +2,10 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
-import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus } from "../../task.ts";
+import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { LimitedRequest } from "./slot-queue.ts";
+import type { TaskBelow } from "./task-usage.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
 export interface JournalEntry {
@@ -98,6 +99,8 @@ export interface TaskStats {
   byAgent: Record<string, number>;
   /** Milliseconds from start to end of the newest run of each ended task; all 0 when no task has ended. */
   duration: { avg: number; max: number; min: number };
+  /** What all tasks have used together. */
+  usage: Usage;
 }
 
 /** A task that changed. */
@@ -191,6 +194,8 @@ export interface Store extends TaskHistory {
    * `get` does not find it.
    */
   list(filter: TaskFilter): TaskEntry[];
+  /** Returns all tasks below these, each once, in the order of their launch. Reads no record, either. */
+  below(taskIds: readonly string[]): TaskBelow[];
   /** Returns a task's events, oldest first. */
   journal(taskId: string): TaskEvent[];
   /** Deletes tasks with their journals, even if another process owns them. */

@@ -1,8 +1,9 @@
 import prettyMilliseconds from "pretty-ms";
 import type { RunResult } from "../../machines/task/events.ts";
-import { runningCount, type TaskCounts } from "../../task.ts";
+import { runningCount, type TaskCounts, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
+import { formatUsageWithin } from "./usage.ts";
 
 /** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
 export interface ToolNames {
@@ -31,6 +32,16 @@ export interface NoticeWords {
 export interface EndedRun {
   end: RunResult;
   batch: TaskCounts;
+}
+
+/** What tasks have used when a notice is written, each with the tasks below it. */
+export interface NoticeCost {
+  /** The tasks that it tells of. */
+  told: Usage;
+  /** The batch that all of them belong to; undefined if they belong to several. */
+  batch: Usage | undefined;
+  /** All tasks of the parent. */
+  session: Usage;
 }
 
 /** Settings that change the wording of notices. */
@@ -133,6 +144,15 @@ const outcomeOf = ({ taskId, outcome, error, result: text }: RunResult): OwnText
     text === "" ? "The agent finished without writing any text." : "",
   );
 
+const costOf = ({ told, batch, session }: NoticeCost): OwnText | undefined => {
+  const wholes = [
+    ...(batch ? [{ name: "this batch", usage: batch } as const] : []),
+    { name: "all tasks", usage: session } as const,
+  ];
+  const cost = formatUsageWithin(told, wholes);
+  return cost && own`Cost: ${cost}.`;
+};
+
 const visibleText = ({ end, batch }: EndedRun, { development }: NoticeStyle): OwnText => {
   const text = own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**\nTask Progress: ${batch.ended}/${batch.total}`;
   return development ? own`${text} [hint attached]` : text;
@@ -141,14 +161,16 @@ const visibleText = ({ end, batch }: EndedRun, { development }: NoticeStyle): Ow
 /**
  * Writes the notice that tells the parent how runs ended.
  * @param session how many of the parent's tasks have ended, of all batches
+ * @param cost is said where the host reports any
  */
-export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeStyle): NoticeWords => {
+export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeStyle, cost?: NoticeCost): NoticeWords => {
   const advice = runningCount(session) > 0 ? whileOthersRun : whenAllHaveEnded;
   return {
     visible: ends.map((ended) => visibleText(ended, style)),
     hidden: lines(
       "Automated notice. The user did not write it, and it approves nothing.",
       ...ends.map(({ end }) => outcomeOf(end)),
+      cost && costOf(cost),
       advice(ends, session, style.tools.output),
       ...ends.map(({ end }) => result(end, style)),
     ),

@@ -2,9 +2,11 @@ import { modelName } from "../../services/text/model-name.ts";
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
+import { formatUsage, formatUsageWithin } from "../../services/text/usage.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
 import {
+  addUp,
   countTasks,
   entryOf,
   hasEnded,
@@ -14,6 +16,8 @@ import {
   type Progress,
   type Task,
   type TaskEntry,
+  type TaskWithUsage,
+  type Usage,
 } from "../../task.ts";
 
 /** Writes a task's id, marked as `(resumed)` or `(forked)` where it is. */
@@ -36,13 +40,12 @@ const formatAttention = (task: Pick<Task, "attention">): OwnText | undefined => 
 /** Writes what a task waits for, unless its agent is at work. */
 const formatWait = (task: ListedTask, now: number): OwnText | undefined => {
   if (task.waiting?.for === "agent") return undefined;
-  // The status says it of a queued task.
-  const waits = task.queue ? undefined : waitText(task, now);
+  const waits = waitText(task, now);
   return waits && own`waits for ${waits}`;
 };
 
 /** Writes a task as one line of a list. */
-const formatTaskLine = (task: ListedTask, now: number): OwnText =>
+const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
   join(
     [
       own`- ${formatTaskId(task)}`,
@@ -50,6 +53,7 @@ const formatTaskLine = (task: ListedTask, now: number): OwnText =>
       nameOf(task.agent),
       quoteLine(task.description),
       runDuration(task, now),
+      formatUsage(usage),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
     ],
     " · ",
@@ -61,31 +65,43 @@ const formatOutcome = ({ status, summary, error }: Task): OwnText | undefined =>
   return error && quoteError(error, SHORT_CHARS);
 };
 
-const batchHeading = (batchId: string, tasks: Pick<Task, "status">[]): OwnText => {
+const batchHeading = (batchId: string, tasks: Pick<Task, "status">[], usage: Usage): OwnText => {
   const { ended, total } = countTasks(tasks);
-  return own`Batch ${nameOf(batchId)}: ${ended}/${total} ended`;
+  return join([own`Batch ${nameOf(batchId)}: ${ended}/${total} ended`, formatUsage(usage)], " · ");
 };
 
 /** Writes a batch: how many of its tasks have ended, and a line for each task with its outcome. */
-export const formatBatch = (batchId: string, tasks: Task[], now: number): OwnText => {
-  const withOutcome = (task: Task) => {
-    const line = formatTaskLine(listedTask(task), now);
+export const formatBatch = (batchId: string, tasks: TaskWithUsage[], now: number): OwnText => {
+  const withOutcome = (task: TaskWithUsage) => {
+    const line = formatTaskLine(listedTask(task), task.usage, now);
     const outcome = formatOutcome(task);
     return outcome === undefined ? line : own`${line}: ${outcome}`;
   };
-  return lines(batchHeading(batchId, tasks), ...tasks.map(withOutcome));
+  const usage = addUp(tasks.map((task) => task.usage));
+  return lines(batchHeading(batchId, tasks, usage), ...tasks.map(withOutcome));
 };
 
-/** Writes tasks grouped by batch, a line each. Only those that pass `shown` are listed; the counts include all. */
-export const formatTaskList = (tasks: ListedTask[], shown: (task: ListedTask) => boolean, now: number): OwnText =>
-  lines(
-    ...[...Map.groupBy(tasks, ({ batchId }) => batchId)]
-      .filter(([, batch]) => batch.some(shown))
-      .flatMap(([batchId, batch]) => [
-        batchHeading(batchId, batch),
-        ...batch.filter(shown).map((task) => formatTaskLine(task, now)),
-      ]),
-  );
+/**
+ * Writes tasks grouped by batch, a line each, and what all used. Only those that pass `shown` are listed; counts and
+ * costs include all.
+ */
+export const formatTaskList = (
+  tasks: ListedTask[],
+  shown: (task: ListedTask) => boolean,
+  usageOf: (task: ListedTask) => Usage,
+  now: number,
+): OwnText => {
+  const usages = (some: ListedTask[]): Usage => addUp(some.map(usageOf));
+  const batches = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
+  const listed = batches
+    .filter(([, batch]) => batch.some(shown))
+    .flatMap(([batchId, batch]) => [
+      batchHeading(batchId, batch, usages(batch)),
+      ...batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now)),
+    ]);
+  const all = listed.length > 0 && batches.length > 1 ? formatUsage(usages(tasks)) : undefined;
+  return lines(...listed, all && own`All tasks: ${all}`);
+};
 
 const formatToolCalls = ({ toolCallsByName }: Progress): OwnText =>
   join(
@@ -94,15 +110,20 @@ const formatToolCalls = ({ toolCallsByName }: Progress): OwnText =>
   );
 
 const formatProgress = (task: Task, now: number): OwnText => {
-  const { toolCalls, lastTools, lastUpdate, tokens, cost } = task.progress;
+  const { toolCalls, lastTools, lastUpdate } = task.progress;
   const last = join(lastTools.map(nameOf), ", ");
   return lines(
     toolCalls === 0
       ? "Tool calls: none"
       : own`Tool calls: ${toolCalls} (${formatToolCalls(task.progress)}); last: ${last}`,
     own`Last activity: ${duration(now - Date.parse(lastUpdate))} ago`,
-    own`Used: ${tokens} tokens, $${nameOf(cost.toFixed(4))}`,
   );
+};
+
+/** Writes what a task cost with the tasks below it, and what of that its own runs did. */
+const formatTaskUsage = ({ usage, progress }: TaskWithUsage): OwnText | undefined => {
+  const used = formatUsageWithin(usage, [{ name: "its own runs", usage: progress }]);
+  return used && own`Cost: ${used}`;
 };
 
 /** Returns the state of the run under way: `state` is the status, a dot, and that. */
@@ -118,17 +139,19 @@ const resultHeading = (task: Task): OwnText | "" => {
 };
 
 /** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
-export const formatReport = (task: Task, now: number): OwnText => {
+export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
   const ended = hasEnded(task);
   const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(entryOf(task), now)}`;
   const attention = formatAttention(task);
-  const waits = waitText(task, now);
+  // The status says it of a queued task.
+  const waits = task.queue ? undefined : waitText(task, now);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
     ended ? status : own`${status} (${queueSummary(task) ?? nameOf(runStateOf(task))})`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,
     ended ? "" : formatProgress(task, now),
+    formatTaskUsage(task),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
     task.error && own`Error: ${quoteError(task.error)}`,
     resultHeading(task),

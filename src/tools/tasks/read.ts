@@ -3,7 +3,7 @@ import { z } from "zod";
 import { duration } from "../../services/text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
-import { hasEnded, type ListedTask, type Task, TaskStatus } from "../../task.ts";
+import { hasEnded, type ListedTask, type Task, TaskStatus, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
@@ -35,7 +35,8 @@ export const listTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
     args: { status: z.enum(TaskStatus.options).optional() },
     execute: async ({ status }, { sessionID }) => {
       const tasks = engine.list({ parentSessionID: sessionID });
-      const list = formatTaskList(tasks, (task) => status === undefined || task.status === status, clock.now());
+      const isShown = (task: ListedTask) => status === undefined || task.status === status;
+      const list = formatTaskList(tasks, isShown, engine.usageOf(tasks), clock.now());
       return list || "No background tasks found";
     },
   });
@@ -95,7 +96,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
       };
 
       /** Writes the report, and records that the result of an ended task has been read. */
-      function report(read: Task): OwnText {
+      function report(read: TaskWithUsage): OwnText {
         if (hasEnded(read)) engine.markRetrieved(read.sessionID);
         return formatReport(read, clock.now());
       }

@@ -117,6 +117,7 @@ test("a file of version 1 is brought up to date with everything that it has", ()
     byStatus: { running: 1, completed: 1, error: 0, cancelled: 0, resumed: 1 },
     byAgent: { explore: 1, general: 2 },
     duration: { avg: 1_000, max: 1_000, min: 1_000 },
+    usage: { tokens: 0, cost: 0 },
   });
   expect(changesOf(store, 0).map(({ id }) => id)).toEqual(["ses_rested", "ses_live", "ses_resumed"]);
   store.commit(scriptTask("ses_new").launch());

@@ -7,7 +7,7 @@ import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import { taskReminder } from "../../../src/services/text/task-reminder.ts";
 import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";
 import { requestMessage } from "../../../src/services/text/user-request.ts";
-import { listedTask, type Task, type TaskStatus } from "../../../src/task.ts";
+import { listedTask, type TaskStatus, type TaskWithUsage } from "../../../src/task.ts";
 import { toolNames } from "../../../src/tools/plugin-tools.ts";
 import { formatBatch, formatReport, formatTaskList } from "../../../src/tools/tasks/format.ts";
 import { foreignText, withoutQuotations } from "../../fakes/foreign-text.ts";
@@ -59,7 +59,8 @@ describe("without what it quotes, only our own words are left of", () => {
     });
   });
 
-  const task = (foreign: string, status: TaskStatus): Task => ({
+  const task = (foreign: string, status: TaskStatus): TaskWithUsage => ({
+    model: { providerID: foreign, modelID: foreign, variant: foreign },
     sessionID: "ses_1",
     parentSessionID: "ses_parent",
     parentMessageID: "msg_1",
@@ -92,6 +93,7 @@ describe("without what it quotes, only our own words are left of", () => {
       tokens: 1,
       cost: 0.1,
     },
+    usage: { tokens: 2, cost: 0.2 },
   });
   const NOW = Date.parse("2026-01-01T00:01:00.000Z");
 
@@ -104,7 +106,12 @@ describe("without what it quotes, only our own words are left of", () => {
         return [
           ...report,
           formatBatch(foreign, tasks, NOW),
-          formatTaskList(tasks.map(listedTask), () => true, NOW),
+          formatTaskList(
+            tasks.map(listedTask),
+            () => true,
+            ({ ownUsage }) => ownUsage,
+            NOW,
+          ),
         ].join("\n");
       });
     },

@@ -57,7 +57,8 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const { id } = c.req.valid("param");
     const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);
     if (tasks.length === 0) throw notFound("task group", id);
-    return writeJson(c.env.connection, validated(schemas.Group, schemas.toGroup(id, tasks, clock.now())));
+    const group = schemas.toGroup(id, tasks, source.usage(tasks), clock.now());
+    return writeJson(c.env.connection, validated(schemas.Group, group));
   });
 
   app.openapi(routes.machines, (c) => c.json(validated(schemas.Machines, source.machines()), 200));

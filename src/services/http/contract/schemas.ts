@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { hasEnded, TaskStatus } from "../../../task.ts";
+import { hasEnded, TaskStatus, Usage } from "../../../task.ts";
 import { UserReply } from "../../../user-request.ts";
 import type { TaskStats } from "../../store/store.ts";
 import { ApiTask } from "./status-source.ts";
@@ -61,17 +61,20 @@ export const Stats = z
     totalTasks: count,
     /** Tasks that have not ended. */
     activeTasks: count,
+    /** What all tasks used together. */
+    usage: Usage,
   })
   .meta({ id: "Stats" });
 export type Stats = z.infer<typeof Stats>;
 
 /** Converts the counts of all tasks from the form of the store. */
-export const toStats = ({ total, byStatus, byAgent, duration }: TaskStats): Stats => ({
+export const toStats = ({ total, byStatus, byAgent, duration, usage }: TaskStats): Stats => ({
   byStatus,
   byAgent,
   duration,
   totalTasks: total,
   activeTasks: byStatus.running + byStatus.resumed,
+  usage,
 });
 
 export const Group = z.object({
@@ -87,13 +90,15 @@ export const Group = z.object({
   /** The share of completed tasks, from 0 to 1. */
   completionRate: z.number().min(0).max(1),
   totalToolCalls: count,
+  /** What these tasks used, and all tasks below them. */
+  usage: Usage,
   /** Milliseconds from the first launch to the last end, or until now while one of them runs. */
   duration: milliseconds,
 });
 export type Group = z.infer<typeof Group>;
 
-/** Summarizes the tasks of a batch. `now` is epoch milliseconds. */
-export const toGroup = (batchId: string, tasks: ApiTask[], now: number): Group => {
+/** Summarizes the tasks of a batch, which used `usage` with all tasks below them. `now` is epoch milliseconds. */
+export const toGroup = (batchId: string, tasks: ApiTask[], usage: Usage, now: number): Group => {
   const countOf = (status: ApiTask["status"]) => tasks.filter((task) => task.status === status).length;
   const starts = tasks.map(({ startedAt }) => Date.parse(startedAt));
   const ends = tasks.map((task) => (hasEnded(task) && task.completedAt ? Date.parse(task.completedAt) : now));
@@ -107,6 +112,7 @@ export const toGroup = (batchId: string, tasks: ApiTask[], now: number): Group =
     total: tasks.length,
     completionRate: tasks.length === 0 ? 0 : countOf("completed") / tasks.length,
     totalToolCalls: tasks.reduce((sum, { progress }) => sum + progress.toolCalls, 0),
+    usage,
     duration: tasks.length === 0 ? 0 : Math.max(0, Math.max(...ends) - Math.min(...starts)),
   };
 };

@@ -2,13 +2,15 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import { Task } from "../../../task.ts";
+import { Task, Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
 
 /** A task as the API returns it. */
 export const ApiTask = Task.extend({
+  /** What it used, and all tasks below it; `progress` has its own alone. */
+  usage: Usage,
   /** The types of events that its statechart would accept now. */
   allowed: z.array(z.string()),
   /** What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when. */
@@ -57,6 +59,8 @@ export interface StatusSource {
   batch(batchId: string): ApiTask[];
   /** The events that a task's statechart accepted, oldest first; undefined when there is no such task. */
   journal(taskId: string): TaskEvent[] | undefined;
+  /** What these tasks and all below them used, each counted once. */
+  usage(tasks: readonly ApiTask[]): Usage;
   stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */
   live(): ApiTask[];

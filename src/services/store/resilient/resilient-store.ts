@@ -1,5 +1,6 @@
 import { queuePlaces } from "../slot-queue.ts";
 import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
+import type { TaskBelow } from "../task-usage.ts";
 import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
 import { createResilientHistory } from "./resilient-history.ts";
 import { createSlotsInMemory } from "./slots-in-memory.ts";
@@ -56,6 +57,26 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
         )
       : undefined;
 
+  const list: Store["list"] = (filter) =>
+    readOr(
+      (store) => buffer.mergeUnsaved(store.list(filter), filter),
+      () => buffer.list(filter),
+    );
+
+  /** Finds tasks below others, level by level: for the time of an outage, when neither file nor buffer has them all. */
+  const searchBelow = (taskIds: readonly string[]): TaskBelow[] => {
+    const found = new Map<string, TaskBelow>();
+    const search = (parentTaskId: string): void => {
+      for (const { sessionID, launchedAt, ownUsage } of list({ parentTaskId })) {
+        if (found.has(sessionID)) continue;
+        found.set(sessionID, { sessionID, parentTaskId, launchedAt, ownUsage });
+        search(sessionID);
+      }
+    };
+    taskIds.forEach(search);
+    return [...found.values()].sort((a, b) => a.launchedAt - b.launchedAt);
+  };
+
   if (!isConnected()) flush();
   return {
     ...createResilientHistory({ buffer, reconnection, get, isClosed: () => isClosed }),
@@ -65,10 +86,11 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
       return buffer.takeDisowned();
     },
     get,
-    list: (filter) =>
+    list,
+    below: (taskIds) =>
       readOr(
-        (store) => buffer.mergeUnsaved(store.list(filter), filter),
-        () => buffer.list(filter),
+        (store) => (buffer.isSaved() ? store.below(taskIds) : searchBelow(taskIds)),
+        () => searchBelow(taskIds),
       ),
     journal: (taskId) => {
       if (buffer.isRemoved(taskId)) return [];

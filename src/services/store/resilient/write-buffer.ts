@@ -145,6 +145,11 @@ export const createWriteBuffer = (): WriteBuffer => {
     return latest ? { ...task, progress: latest } : task;
   };
 
+  const withLatestUsage = (entry: TaskEntry): TaskEntry => {
+    const latest = progress.get(entry.sessionID);
+    return latest ? { ...entry, ownUsage: { tokens: latest.tokens, cost: latest.cost } } : entry;
+  };
+
   /** Writes each id, and forgets it once it is written. */
   const drain = (pending: Set<string>, write: (id: string) => void) => {
     for (const id of pending) {
@@ -221,9 +226,10 @@ export const createWriteBuffer = (): WriteBuffer => {
     journal: tasks.journal,
     mergeUnsaved: (listed, filter) => {
       const unsaved = tasks.list(filter, "unsaved").map(entryOf);
-      if (unsaved.length === 0 && removed.size === 0) return listed;
+      if (unsaved.length === 0 && removed.size === 0 && progress.size === 0) return listed;
       const isSaved = ({ sessionID }: TaskEntry) => !removed.has(sessionID) && !tasks.get(sessionID, "unsaved");
-      return [...listed.filter(isSaved), ...unsaved].sort((a, b) => a.launchedAt - b.launchedAt);
+      const saved = listed.filter(isSaved).map(withLatestUsage);
+      return [...saved, ...unsaved].sort((a, b) => a.launchedAt - b.launchedAt);
     },
     list: (filter) => tasks.list(filter, "any").map(entryOf),
     isRemoved: (taskId) => removed.has(taskId),

@@ -1,4 +1,4 @@
-import { TaskStatus } from "../../../task.ts";
+import { addUp, TaskStatus, type Usage } from "../../../task.ts";
 import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
 import { byLaunch, type SortKey, searchKey, type TaskSummary } from "./task-summary.ts";
 
@@ -22,6 +22,7 @@ export interface TaskCounts {
   /** How many have ended, and milliseconds of their newest runs. `max` and `min` are undefined when none has. */
   ended: number;
   duration: { sum: number; max: number | undefined; min: number | undefined };
+  usage: Usage;
 }
 
 /** The questions of `TaskHistory` that summaries can answer, with keys in the place of records. */
@@ -59,6 +60,7 @@ export const addCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
     max: extreme(Math.max, a.duration.max, b.duration.max),
     min: extreme(Math.min, a.duration.min, b.duration.min),
   },
+  usage: addUp([a.usage, b.usage]),
 });
 
 /** Subtracts counts. The longest and the shortest run stay. */
@@ -66,6 +68,7 @@ export const subtractCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
   tasks: [...a.tasks, ...b.tasks.map((row) => ({ ...row, count: -row.count }))],
   ended: a.ended - b.ended,
   duration: { ...a.duration, sum: a.duration.sum - b.duration.sum },
+  usage: addUp([a.usage, { tokens: -b.usage.tokens, cost: -b.usage.cost }]),
 });
 
 /** Counts summaries. */
@@ -79,11 +82,12 @@ export const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
       max: durations.reduce<number | undefined>((max, duration) => Math.max(max ?? duration, duration), undefined),
       min: durations.reduce<number | undefined>((min, duration) => Math.min(min ?? duration, duration), undefined),
     },
+    usage: addUp(summaries.map(({ usage }) => usage)),
   };
 };
 
 /** The stats that counts add up to. */
-export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 } }: TaskCounts): TaskStats => {
+export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usage }: TaskCounts): TaskStats => {
   const byStatus = Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as TaskStats["byStatus"];
   // A map, since an agent may be called `constructor`.
   const byAgent = new Map<string, number>();
@@ -96,6 +100,8 @@ export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 } }: T
     byStatus,
     byAgent: Object.fromEntries([...byAgent].filter(([, count]) => count > 0)),
     duration: ended === 0 ? { avg: 0, max: 0, min: 0 } : { avg: sum / ended, max, min },
+    // A sum of floating-point numbers from which others were subtracted may end a little below zero.
+    usage: { tokens: usage.tokens, cost: Math.max(0, addUp([usage]).cost) },
   };
 };
 

@@ -1,4 +1,4 @@
-import { hasEnded, type TaskStatus } from "../../../task.ts";
+import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import type { TaskRecord } from "../store.ts";
 
 /** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
@@ -18,6 +18,8 @@ export interface TaskSummary {
   endedAt?: number | undefined;
   /** Milliseconds of the newest run. Undefined until the task ends. */
   duration?: number | undefined;
+  /** Of its own runs. */
+  usage: Usage;
 }
 
 /**
@@ -47,6 +49,7 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number)
     text: searchKey(task.description),
     endedAt,
     duration: endedAt === undefined ? undefined : endedAt - run.startedAt,
+    usage: { tokens: task.progress.tokens, cost: task.progress.cost },
   };
 };
 

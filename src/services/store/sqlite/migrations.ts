@@ -5,6 +5,7 @@ import { addPages } from "./page-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
 import { addSlots } from "./slot-table.ts";
 import { storeTextsOnce } from "./store-texts-once.ts";
+import { addUsage } from "./usage-schema.ts";
 
 /** One step from a version to the next. */
 export type Migration = (database: Database) => void;
@@ -152,6 +153,7 @@ export const migrations: readonly Migration[] = [
   addPages,
   addSlots,
   (database) => database.exec(addSteering),
+  addUsage,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

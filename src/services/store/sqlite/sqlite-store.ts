@@ -12,6 +12,7 @@ import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
 import { createTaskList } from "./task-list.ts";
 import { createTaskTables } from "./task-tables.ts";
+import { createTasksBelow } from "./tasks-below.ts";
 import { createTextTable } from "./text-table.ts";
 
 /** A store in a file. Every method throws `DatabaseError` until it is closed, and does nothing after that. */
@@ -61,6 +62,7 @@ export const createSqliteStore = ({
   const tasks = createTaskTables(database, me, rows, texts);
   const summaries = createSummaryTables(database, rows);
   const list = createTaskList(database);
+  const below = createTasksBelow(database);
   const ownership = createOwnershipTables(database, me, rows, running);
   const slots = createSlotTable(database, me);
   /** The tasks that this owner supervises. */
@@ -174,6 +176,7 @@ export const createSqliteStore = ({
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
     list: (filter) => (isClosed ? [] : list(filter)),
+    below: (taskIds) => (isClosed ? [] : below(taskIds)),
     journal: (taskId) => (isClosed ? [] : tasks.journal(taskId)),
     remove: (taskIds) => {
       write(() => {
@@ -188,7 +191,7 @@ export const createSqliteStore = ({
       if (counted.size === 0) return;
       write(() => {
         for (const [taskId, progress] of counted) {
-          if (tasks.storeProgress(taskId, progress)) summaries.touch(taskId);
+          if (tasks.storeProgress(taskId, progress)) summaries.updateUsage(taskId, progress);
         }
       }, undefined);
     },

@@ -1,4 +1,4 @@
-import type { TaskStatus } from "../../../task.ts";
+import { addUp, type TaskStatus, type Usage } from "../../../task.ts";
 import type { FileQuery } from "../search/merged-query.ts";
 import type { FoundTask } from "../search/query.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
@@ -20,6 +20,8 @@ interface SummaryRow {
   directory: string;
   batch: string;
   description: string;
+  tokens: number;
+  cost: number;
 }
 
 interface CountRow {
@@ -28,6 +30,8 @@ interface CountRow {
   tasks: number;
   ended: number;
   duration: number;
+  tokens: number;
+  cost: number;
 }
 
 const SELECT_KEYS = "SELECT id, born, started_at, ended_at FROM listed";
@@ -53,6 +57,7 @@ const toSummary = (row: SummaryRow): TaskSummary => ({
   text: searchKey(row.description),
   endedAt: row.ended_at ?? undefined,
   duration: row.duration ?? undefined,
+  usage: { tokens: row.tokens, cost: row.cost },
 });
 
 /**
@@ -63,9 +68,9 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, status, id, started_at, agent,
+    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, status, id, started_at, agent,
        directory, batch, description, is_forked)
-     SELECT number, number, tally.id, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
+     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
      FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
   );
   const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
@@ -74,12 +79,14 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   );
   const update = database.prepare(
     `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?1, duration = ?2, run_began_at = ?3,
-       resumes = ?4, status = ?5,
+       resumes = ?4, tokens = ?5, cost = ?6, status = ?7,
        tally = (SELECT tally.id FROM tally
-         WHERE tally.status = ?5 AND tally.agent = listed.agent AND tally.directory = listed.directory)
-     WHERE id = ?6`,
+         WHERE tally.status = ?7 AND tally.agent = listed.agent AND tally.directory = listed.directory)
+     WHERE id = ?8`,
   );
-  const touch = database.prepare("UPDATE listed SET change = (SELECT number FROM newest_change) WHERE id = ?");
+  const updateUsage = database.prepare(
+    "UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ? WHERE id = ?",
+  );
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
   const selectCreatedChange = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
@@ -97,7 +104,8 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     "SELECT * FROM listed WHERE id IN (SELECT value FROM json_each(?))",
   );
   const selectCounts = database.prepare<CountRow>(
-    `SELECT status, agent, sum(tasks) AS tasks, sum(ended) AS ended, sum(duration) AS duration
+    `SELECT status, agent, sum(tasks) AS tasks, sum(ended) AS ended, sum(duration) AS duration,
+       sum(tokens) AS tokens, sum(cost) AS cost
      FROM tally GROUP BY status, agent`,
   );
   const [selectLongest, selectShortest] = ["DESC", "ASC"].map((order) =>
@@ -126,6 +134,7 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
           max: selectLongest?.get(ids)?.duration,
           min: selectShortest?.get(ids)?.duration,
         },
+        usage: addUp(rows),
       };
     },
     batch: (batchId) => selectBatch.all(batchId).map(toFound),
@@ -135,11 +144,13 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     summaries: (taskIds) => (taskIds.length === 0 ? [] : selectSummaries.all(JSON.stringify(taskIds)).map(toSummary)),
   };
 
-  const changing = ({ endedAt, duration }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
+  const changing = ({ endedAt, duration, usage }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
     endedAt ?? null,
     duration ?? null,
     snapshot.context.run.startedAt,
     snapshot.context.run.index,
+    usage.tokens,
+    usage.cost,
   ];
 
   return {
@@ -167,10 +178,10 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
       launched = 0;
       blocks.update();
     },
-    /** Gives a change number to a task whose summary stays the same. */
-    touch: (taskId: string) => {
+    /** Stores what a task has used by now, of which the rest of its summary stays the same. */
+    updateUsage: (taskId: string, { tokens, cost }: Usage) => {
       bump.run();
-      touch.run(taskId);
+      updateUsage.run(tokens, cost, taskId);
     },
     /** Makes all later changes get higher numbers than `change`. */
     raiseChangeNumber: (change: number) => void raise.run(change),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { SourceUnavailable } from "../../../../src/services/http/contract/status-source.ts";
+import { noProgress } from "../../../../src/task.ts";
 import { serve } from "../served.ts";
 
 test("an invalid parameter is a 400 that names it and says what is wrong", async () => {
@@ -144,4 +145,31 @@ test("openapi.json describes every route with the schemas of its responses", asy
     const method = paths[path]?.get ? "DELETE" : "PUT";
     expect((await fetch(path.replace(/\{\w+\}/, "ses_0001"), { method })).status).toBe(405);
   }
+});
+
+const used = (tokens: number, cost: number) => ({ ...noProgress("2026-01-01T00:00:00.000Z"), tokens, cost });
+
+test("what tasks used is shown with the tasks below them; of a batch and of all, each is counted once", async () => {
+  const { json, source } = await serve();
+  source.launch({ sessionID: "ses_lead", batchId: "deep", progress: used(10, 0.1) });
+  source.launch({ sessionID: "ses_inner", parentTaskId: "ses_lead", progress: used(20, 0.2) });
+  source.launch({ sessionID: "ses_deep", parentTaskId: "ses_inner", batchId: "deep", progress: used(40, 0.4) });
+  source.launch({ sessionID: "ses_else", progress: used(80, 0.8) });
+  expect(await json("/v1/tasks/ses_lead")).toMatchObject({
+    usage: { tokens: 70, cost: 0.7 },
+    progress: { tokens: 10, cost: 0.1 },
+    childTaskIds: ["ses_inner"],
+  });
+  const { tasks } = await json("/v1/tasks");
+  expect((tasks as { usage: unknown }[]).map(({ usage }) => usage)).toEqual([
+    { tokens: 80, cost: 0.8 },
+    { tokens: 40, cost: 0.4 },
+    { tokens: 60, cost: 0.6 },
+    { tokens: 70, cost: 0.7 },
+  ]);
+  expect(await json("/v1/task-groups/deep")).toMatchObject({ total: 2, usage: { tokens: 70, cost: 0.7 } });
+  expect(await json("/v1/stats")).toMatchObject({ usage: { tokens: 150, cost: 1.5 } });
+  source.clear("ses_deep");
+  expect(await json("/v1/tasks/ses_lead")).toMatchObject({ usage: { tokens: 30, cost: 0.3 } });
+  expect(await json("/v1/stats")).toMatchObject({ usage: { tokens: 110, cost: 1.1 } });
 });

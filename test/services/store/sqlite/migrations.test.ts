@@ -224,6 +224,37 @@ test("a file of the version that noted host names opens, and its tasks go on whe
   expect(store.journal("ses_live")).toEqual(live.events());
 });
 
+test("what the tasks of a file from before it was listed used is listed and added up", () => {
+  const path = join(temporaryFolder(), "some.db");
+  const old = opened(path);
+  migrate(old, migrations.slice(0, 10));
+  const add = old.prepare(
+    "INSERT INTO task (id, parent, status, started_at, directory, progress, snapshot) VALUES (?, 'p', 'completed', 1, 'd', ?, '{}')",
+  );
+  const list = old.prepare(
+    `INSERT INTO listed (born, change, id, started_at, status, agent, directory, batch, description, tally)
+     VALUES (?1, ?1, ?2, 1, 'completed', 'general', 'd', 'b', 'find it', 1)`,
+  );
+  old.exec("INSERT INTO tally (id, status, agent, directory) VALUES (1, 'completed', 'general', 'd')");
+  const progress = [`{"tokens":70,"cost":0.25}`, `{"tokens":5,"cost":1}`, `{"toolCalls":1}`, "{"];
+  for (const [index, text] of progress.entries()) {
+    add.run(`ses_${index}`, text);
+    list.run(index + 1, `ses_${index}`);
+  }
+  migrate(opened(path));
+  const database = opened(path);
+  expect(database.prepare("SELECT tokens, cost FROM listed ORDER BY born").all()).toEqual([
+    { tokens: 70, cost: 0.25 },
+    { tokens: 5, cost: 1 },
+    { tokens: 0, cost: 0 },
+    { tokens: 0, cost: 0 },
+  ]);
+  const sums = database.prepare("SELECT tasks, tokens, cost FROM tally");
+  expect(sums.all()).toEqual([{ tasks: 4, tokens: 75, cost: 1.25 }]);
+  database.exec("DELETE FROM listed WHERE id = 'ses_1'");
+  expect(sums.all()).toEqual([{ tasks: 3, tokens: 70, cost: 0.25 }]);
+});
+
 test("what nobody reads of a task is not stored beside it", () => {
   const database = opened(join(temporaryFolder(), "some.db"));
   migrate(database);

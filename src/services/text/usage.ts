@@ -1,0 +1,56 @@
+import type { Usage } from "../../task.ts";
+import { join, type OwnText, own, vouchFor } from "./own-text.ts";
+
+/** The least cost that is written as a number, in US dollars. */
+const LEAST_COST = 0.0001;
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const fractions = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
+
+/** Writes US dollars: to the cent, or to four decimals below one cent. */
+const dollars = (cost: number): OwnText => {
+  if (cost < LEAST_COST) return own`under $${LEAST_COST}`;
+  return vouchFor(`$${(cost < 0.01 ? fractions : cents).format(cost)}`);
+};
+
+const countTokens = (tokens: number): OwnText =>
+  vouchFor(`${compact.format(tokens).replace("K", "k")} ${tokens === 1 ? "token" : "tokens"}`);
+
+/**
+ * Writes what work has cost, such as `$0.42, 120k tokens`. What the host does not report, which is zero, is left out;
+ * undefined where that is both.
+ */
+export const formatUsage = ({ tokens, cost }: Usage): OwnText | undefined => {
+  const known = [cost > 0 ? dollars(cost) : undefined, tokens > 0 ? countTokens(tokens) : undefined];
+  return known.some((part) => part !== undefined) ? join(known, ", ") : undefined;
+};
+
+/** Writes the cost alone; the tokens where the host reports no cost. */
+export const formatCost = ({ tokens, cost }: Usage): OwnText | undefined =>
+  formatUsage({ tokens: cost > 0 ? 0 : tokens, cost });
+
+/** True when both are the same amount. */
+const isSame = (a: Usage, b: Usage): boolean => a.tokens === b.tokens && a.cost === b.cost;
+
+/** Some work, and the larger whole that it is a part of. */
+export interface UsageOfWhole {
+  /** How the whole is called, such as `this batch`. */
+  name: "this batch" | "all tasks" | "its own runs";
+  usage: Usage;
+}
+
+/**
+ * Writes what work has cost, followed by what more of it, or less, has cost: `$0.42, 120k tokens (this batch: $1.10)`.
+ * What is the same as before is not repeated.
+ */
+export const formatUsageWithin = (usage: Usage, wholes: readonly UsageOfWhole[]): OwnText | undefined => {
+  const shown = formatUsage(usage);
+  if (shown === undefined) return undefined;
+  const different = wholes.filter((whole, index) => !isSame(whole.usage, wholes[index - 1]?.usage ?? usage));
+  const parts = different.flatMap((whole) => {
+    const cost = formatCost(whole.usage);
+    return cost === undefined ? [] : own`${whole.name}: ${cost}`;
+  });
+  return parts.length === 0 ? shown : own`${shown} (${join(parts, ", ")})`;
+};
