@@ -18,6 +18,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - fork: a task that begins with a copy of its parent's conversation.
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
+ * - usage: the tokens and the cost of runs, as the host counts them.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
  * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
  * - user request: such a permission or question, open in the host until a person answers it.

@@ -5,6 +5,8 @@ import { replay } from "../../machines/task/replay.ts";
 import { errorMessage } from "../../services/platform/log.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type ExportedFile, parse } from "../../services/replay/export-file.ts";
+import { formatUsage } from "../../services/text/usage.ts";
+import type { Usage } from "../../task.ts";
 import { type Command, CommandError, EXIT, type ExitCode, parseArguments } from "../command.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
 import { journalOf, withJournals } from "../task-database.ts";
@@ -49,6 +51,11 @@ const originLines = ({ facts }: ExportedFile): string[] => {
   return [`Exported at ${facts.exportedAt} by version ${toSingleLine(facts.plugin)}${text}.`];
 };
 
+const costLines = (usage: Usage | undefined): string[] => {
+  const cost = usage && formatUsage(usage);
+  return cost === undefined ? [] : [`Cost, with the tasks below it: ${cost}.`];
+};
+
 /** Prints the steps of the journal and the comparison with the stored snapshot. */
 const show = (journal: Journal, more: string[], terminal: Terminal): ExitCode => {
   terminal.print(...headerLines(journal, terminal), ...more, "");
@@ -80,7 +87,10 @@ export const replayCommand: Command = {
       return show(file.journal, originLines(file), terminal);
     }
     if (argument === undefined) throw new CommandError("Give the id of a task, or --file with an exported journal.");
-    const journal = await withJournals(values.data, (journals) => journalOf(journals, argument));
-    return show(journal, [], terminal);
+    const { journal, usage } = await withJournals(values.data, (journals) => {
+      const found = journalOf(journals, argument);
+      return { journal: found, usage: journals.usage(found.taskId) };
+    });
+    return show(journal, costLines(usage), terminal);
   },
 };

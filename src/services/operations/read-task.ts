@@ -2,14 +2,7 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import {
-  entryOf,
-  hasEnded,
-  type ListedTask,
-  type QueuePlace,
-  type Task,
-  type TaskWithUsage,
-} from "../../task.ts";
+import { entryOf, hasEnded, type ListedTask, type QueuePlace, type Task, type TaskWithUsage } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { noProgress } from "../../../src/task.ts";
 import { temporaryFolder } from "../../services/store/folder-and-log.ts";
 import { type ScriptedTaskOptions, scriptTask } from "../../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
@@ -59,6 +60,23 @@ The journal replays to the stored snapshot: 7 events, lifecycle resumed, run que
 attention none, steering none.
 `);
     expect({ code, error }).toEqual({ code: 0, error: "" });
+  });
+
+  test("says what the task cost with those below it, where that is known", async () => {
+    const { data, store } = withTask("ses_counting");
+    store.commit(scriptTask("ses_below", { parentTaskId: "ses_counting" }).launch());
+    const costOf = async (id: string) =>
+      (await opencodeTaskchart(["replay", id, "--data", data])).out.split("\n").filter((line) => line.includes("Cost"));
+    expect(await costOf("ses_counting")).toEqual([]);
+    const used = (tokens: number, cost: number) => ({ ...noProgress("2026-01-01T00:00:00.000Z"), tokens, cost });
+    store.storeProgress(
+      new Map([
+        ["ses_counting", used(20_000, 0.1)],
+        ["ses_below", used(100_000, 0.32)],
+      ]),
+    );
+    expect(await costOf("ses_counting")).toEqual(["Cost, with the tasks below it: $0.42, 120k tokens."]);
+    expect(await costOf("ses_below")).toEqual(["Cost, with the tasks below it: $0.32, 100k tokens."]);
   });
 
   test("takes the beginning of an id, and the plugin's own folder", async () => {

@@ -2,11 +2,15 @@ import { existsSync } from "node:fs";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { Journal } from "../../../machines/task/replay.ts";
-import type { Progress, TaskStatus } from "../../../task.ts";
+
+import type { Progress, TaskStatus, Usage } from "../../../task.ts";
+import { usageWith } from "../task-usage.ts";
+
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
 import { parsePacked, parseStored } from "./rows.ts";
 import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
+import { createTasksBelow } from "./tasks-below.ts";
 import { createTextReader } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */
@@ -32,6 +36,8 @@ export interface JournalReader {
   progress(taskId: string): Progress | undefined;
   /** Returns journal and snapshot of the same moment; undefined when the task does not exist. */
   journal(taskId: string): Journal | undefined;
+  /** Returns what a task used with all tasks below it; undefined when the task does not exist. */
+  usage(taskId: string): Usage | undefined;
   close(): void;
 }
 
@@ -57,6 +63,11 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
     events: events.all(row.seq).map(({ event }) => parsePacked<TaskEvent>(event, textOf)),
     snapshot,
   };
+};
+
+const readUsage = (database: Database, taskId: string): Usage | undefined => {
+  const ownUsage = database.prepare<Usage>("SELECT tokens, cost FROM listed WHERE id = ?").get(taskId);
+  return ownUsage && usageWith(createTasksBelow(database)([taskId]))({ sessionID: taskId, ownUsage });
 };
 
 const COLUMNS = "id, status, started_at AS startedAt, description";
@@ -117,6 +128,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
       return row && parseStored<Progress>(row.progress);
     },
     journal: (taskId) => inOneTransaction(() => readJournal(database, taskId)),
+    usage: (taskId) => inOneTransaction(() => readUsage(database, taskId)),
     close: database.close,
   };
 };
