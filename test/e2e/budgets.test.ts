@@ -5,7 +5,8 @@ import { calls, hang, text } from "./lab/reply.ts";
 import { childOf, inChild, launchFrom, launching, told } from "./telling.ts";
 
 const LIMITS = { loop: { repeat: 5 }, budget: { toolCalls: 8 } };
-const TIME = { timeouts: { run: 2_000 } };
+/** Long enough for a child to begin its first call on a slow machine; the call takes longer. */
+const TIME = { timeouts: { run: 6_000 } };
 
 const built = new URL("../../", import.meta.url).href;
 
@@ -66,12 +67,12 @@ test("a run that takes too long is stopped, but not while a tool runs", async ()
   await lab.restart({ plugin: [built, TIME] });
   const parent = await lab.session();
   lab.model.when(inChild("dawdle"), hang());
-  lab.model.when(inChild("have it run"), [calls([bash("sleep 4; echo it ran")]), hang()]);
+  lab.model.when(inChild("have it run"), [calls([bash("sleep 9; echo it ran")]), hang()]);
   const [idle = "", busy = ""] = await launchFrom(lab, parent, ["dawdle", "have it run"]);
   const notices = await told(lab, parent, [idle, busy]);
   expect(notices.map(({ taskId }) => taskId)).toEqual([idle, busy]);
   for (const { hidden } of notices)
-    expect(hidden).toMatch(/RunTimeout: It ran for [\d.]+s of at most 2s, and was stopped/);
+    expect(hidden).toMatch(/RunTimeout: It ran for [\d.]+s of at most 6s, and was stopped/);
   expect(await lab.texts(busy)).toContainEqual(expect.stringContaining("it ran"));
   for (const id of [idle, busy]) await expectStopped(id);
 });
