@@ -249,10 +249,11 @@ export const Task = TaskFacts.extend({
 export type Task = z.infer<typeof Task>;
 
 /** A task with what it used. */
-export interface TaskWithUsage extends Task {
-  /** Its own runs, and those of all tasks below it. `progress` has its own alone. */
-  usage: Usage;
-}
+export const TaskWithUsage = Task.extend({
+  /** Of its own runs, and of all tasks below it. `progress` has its own alone. */
+  usage: Usage,
+});
+export type TaskWithUsage = z.infer<typeof TaskWithUsage>;
 
 /**
  * What lists show of a task, and what tasks are selected and counted by: all that a store tells without reading a prompt or

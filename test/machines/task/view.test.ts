@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { Task } from "../../../src/task.ts";
+import { TaskWithUsage } from "../../../src/task.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 test("a task object is what its schema says, at every stage of its life", async () => {
   const stage = createStage();
   const id = await stage.launch();
-  expect(Task.parse(stage.task(id))).toEqual(stage.task(id));
+  expect(TaskWithUsage.parse(stage.task(id))).toEqual(stage.task(id));
   const request = { id: "p", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  expect(Task.parse(stage.task(id)).attention?.kind).toBe("permission");
+  expect(TaskWithUsage.parse(stage.task(id)).attention?.kind).toBe("permission");
   stage.host.emit({ type: "replied", sessionID: id, requestID: "p" });
   stage.host.finish(id, "First.\n\nSecond.");
   await settled();
   await stage.call("output", { task_id: id });
-  expect(Task.parse(stage.task(id))).toMatchObject({
+  expect(TaskWithUsage.parse(stage.task(id))).toMatchObject({
     status: "completed",
     summary: "First.",
     author: "build",
@@ -24,7 +24,7 @@ test("a task object is what its schema says, at every stage of its life", async 
   const failed = await stage.launch();
   stage.host.fail(failed, { name: "APIError", message: "401" });
   await settled();
-  expect(Task.parse(stage.task(failed)).failureReason).toBe("401");
+  expect(TaskWithUsage.parse(stage.task(failed)).failureReason).toBe("401");
 });
 
 test("progress counts each call and each step once, and keeps the last five tools", async () => {

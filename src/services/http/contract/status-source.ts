@@ -2,15 +2,13 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import { Task, Usage } from "../../../task.ts";
+import { TaskWithUsage, type Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
 
 /** A task as the API returns it. */
-export const ApiTask = Task.extend({
-  /** What it used, and all tasks below it; `progress` has its own alone. */
-  usage: Usage,
+export const ApiTask = TaskWithUsage.extend({
   /** The types of events that its statechart would accept now. */
   allowed: z.array(z.string()),
   /** What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when. */
