@@ -3,7 +3,6 @@ import type { Prompt } from "../../src/machines/task/events.ts";
 import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { TaskObservations } from "./observations.ts";
-import { wakes } from "./waking.ts";
 
 /** How often, and in which ways, the result of one run was delivered. */
 interface DeliveryCounts {
@@ -48,7 +47,6 @@ const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 export const createDeliveries = (
   host: FakeHost,
   tracks: TaskObservations,
-  isStoredTask: (task: Task) => boolean,
   fault: (words: string) => void,
 ): Deliveries => {
   /** Runs by the id of the notice that reports them. */
@@ -67,13 +65,11 @@ export const createDeliveries = (
       const { sessionID, messageID } = prompt;
       const ends = endsIn(prompt);
       if (ends.length === 0 || notices.has(messageID)) return;
-      const seen = ends.flatMap(({ taskId, status }) => {
+      const wakes = ends.some(({ taskId, status }) => {
         const task = tracks.of(taskId);
-        return task ? { task, status } : [];
+        return task?.wake !== "all" || status === "error" || tracks.wasLastOfBatch(taskId, task.resumeCount);
       });
-      if (seen.length === ends.length && !wakes(seen, tracks.all().filter(isStoredTask))) {
-        fault(`${messageID} wakes ${sessionID} though others of the batch are at work`);
-      }
+      if (!wakes) fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
       const runs = ends.map(({ taskId, status }) => {
         const task = tracks.of(taskId);
         if (task?.parentSessionID !== sessionID) fault(`${sessionID} is told of ${taskId}, which is not its task`);

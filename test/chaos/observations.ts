@@ -1,4 +1,5 @@
 import { hasEnded, type Task } from "../../src/task.ts";
+import { isOfBatch, isQuiet } from "./waking.ts";
 
 /** Records how tasks were seen and what users and agents asked for. Anything else that happens to a task is a fault. */
 export interface TaskObservations {
@@ -7,6 +8,8 @@ export interface TaskObservations {
   /** Returns the task as it was seen last. */
   of(taskId: string): Task | undefined;
   all(): Task[];
+  /** True when nothing of the task's batch was at work at some moment since that run ended. */
+  wasLastOfBatch(taskId: string, run: number): boolean;
   /** Records that a session was asked to stop, or is gone: it and everything below it may end. */
   mayEnd(sessionID: string): void;
   /** Records that a task was cleared: it and everything below it may be removed. */
@@ -43,6 +46,8 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
   const resumptions = new Map<string, number>();
   const aborted = new Set<string>();
   const gone = new Set<string>();
+  /** The runs after whose end nothing of their batch was at work. */
+  const lastOfBatch = new Set<string>();
   /** When a task was first seen as failed or cancelled, and the runs that were then under way below it. */
   const failures = new Map<string, { at: number; below: Set<string> }>();
 
@@ -84,6 +89,11 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
     failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
   };
 
+  const noteQuietBatch = (task: Task) => {
+    const batch = [...tasks.values()].filter((other) => isOfBatch(other, task) && !gone.has(other.sessionID));
+    if (batch.every(isQuiet)) for (const ended of batch.filter(hasEnded)) lastOfBatch.add(runOf(ended));
+  };
+
   const see: TaskObservations["see"] = (task) => {
     const { sessionID: id, status, resumeCount } = task;
     const before = tasks.get(id);
@@ -93,6 +103,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
       fault(`run ${resumeCount} of ${id} is ${status}`);
     }
     tasks.set(id, task);
+    noteQuietBatch(task);
     if (failed(task) && !failures.has(id)) noteFailure(id);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
@@ -104,6 +115,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
     see,
     of: (taskId) => tasks.get(taskId),
     all: () => [...tasks.values()],
+    wasLastOfBatch: (taskId, run) => lastOfBatch.has(`${taskId}/${run}`),
     mayEnd: (sessionID) => void ends.add(sessionID),
     mayGo: (taskId) => {
       ends.add(taskId);

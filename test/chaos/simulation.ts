@@ -91,7 +91,7 @@ export const createSimulation = ({
   const log: Log = { info: write, error: write };
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
   const tracks = createTaskObservations(fault, clock.now);
-  const tellings = createDeliveries(host, tracks, ({ sessionID }) => stage.store.get(sessionID) !== undefined, fault);
+  const tellings = createDeliveries(host, tracks, fault);
 
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";

@@ -1,27 +1,11 @@
-import { isDeepStrictEqual } from "node:util";
 import { hasEnded, type Task } from "../../src/task.ts";
 
-/** An end that a notice tells of. */
-export interface ToldEnd {
-  task: Task;
-  status: Task["status"] | undefined;
-}
+/** True when both are of one batch: batch ids are unique within their parent only. */
+export const isOfBatch = (one: Task, other: Task): boolean =>
+  one.parentSessionID === other.parentSessionID && one.batchId === other.batchId;
 
-const isOfBatch = (one: Task, other: Task): boolean =>
-  isDeepStrictEqual([one.parentSessionID, one.batchId], [other.parentSessionID, other.batchId]);
-
-/** True for a task that was at work when the other one ended, and is still. */
-const isWaitedFor = (task: Task, ended: Task): boolean =>
-  !hasEnded(task) &&
-  task.attention?.kind !== "stale" &&
-  isOfBatch(task, ended) &&
-  Date.parse(task.runStartedAt) < Date.parse(ended.completedAt ?? "");
-
-/** True when some end of a notice was to wake the parent's agent: by itself, as an error, or as the last of its batch. */
-export const wakes = (ends: readonly ToldEnd[], all: readonly Task[]): boolean =>
-  ends.some(
-    ({ task, status }) => task.wake !== "all" || status === "error" || !all.some((other) => isWaitedFor(other, task)),
-  );
+/** True when no end of the task is worth waiting for: it has come, or will perhaps never come. */
+export const isQuiet = (task: Task): boolean => hasEnded(task) || task.attention?.kind === "stale";
 
 /** True when nothing of the task's batch is at work: what is owed of it has nothing to wait for. */
 export const isOwedForNothing = (task: Task, stored: readonly Task[]): boolean =>

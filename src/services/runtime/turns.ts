@@ -1,5 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 
 /** Knows which turn a message of an agent belongs to. A turn is all that answers one user message, and is named after it. */
 export interface Turns {
@@ -15,7 +16,7 @@ export interface Turns {
 const MAX_REMEMBERED = 1_000;
 
 /** Creates a record of turns in which no event has come yet. */
-export const createTurns = (host: Pick<Host, "message">): Turns => {
+export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
   /** The newest message of each session's agent, and the user message that it answers. */
   const newest = new Map<string, { messageID: string; turn: string }>();
   /** Calls that are under way, so that all launches of one message share one. */
@@ -29,8 +30,18 @@ export const createTurns = (host: Pick<Host, "message">): Turns => {
   };
 
   const ask = async (sessionID: string, messageID: string): Promise<string | undefined> => {
-    const message = await host.message(sessionID, messageID);
-    return message.ok ? message.value.promptID : undefined;
+    try {
+      const message = await host.message(sessionID, messageID);
+      return message.ok ? message.value.promptID : undefined;
+    } catch (error) {
+      // A launch does not fail for want of the name of its batch.
+      log.error("it is not known in which turn a task is launched", {
+        sessionID,
+        messageID,
+        reason: errorMessage(error),
+      });
+      return undefined;
+    }
   };
 
   return {

@@ -4,10 +4,12 @@ import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const create = () => {
+  const logged: string[] = [];
+  const log = { info: () => undefined, error: (message: string) => void logged.push(message) };
   const host = createFakeHost(createVirtualClock());
-  const turns = createTurns(host);
+  const turns = createTurns(host, log);
   host.addSession("ses_1");
-  return { host, turns };
+  return { host, turns, logged };
 };
 
 /** The id of the user message that the session's newest message answers. */
@@ -46,6 +48,13 @@ test("the turn of a message that the host does not show is not known", async () 
   host.beginStep("ses_1", "msg_step1");
   host.failNext("message", unavailable);
   expect(await turns.turnOf("ses_1", "msg_step1")).toBeUndefined();
+});
+
+test("a fault in reading the message is logged, and the turn is not known", async () => {
+  const { host, turns, logged } = create();
+  host.throwNext("message", "no such field");
+  expect(await turns.turnOf("ses_1", "msg_step1")).toBeUndefined();
+  expect(logged).toEqual(["it is not known in which turn a task is launched"]);
 });
 
 test("a session that was deleted is forgotten", async () => {
