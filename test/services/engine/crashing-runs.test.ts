@@ -9,6 +9,11 @@ describePlays({
     if (id) await call("task", { resume: id, prompt: "fail now" });
     await work();
   },
+  "a task is given two instructions, and answers to the last": async ({ launch, call, work }) => {
+    const id = await launch("go on for ever");
+    for (const prompt of ["count the folders", "count the tests"]) if (id) await call("task", { steer: id, prompt });
+    await work();
+  },
   "a task launches a task of its own, and goes on when that is told": async ({ launch, call, work }) => {
     const lead = await launch("go on for ever, unless helped");
     const args = { description: "help", prompt: "help out", agent: "general" };

@@ -104,7 +104,13 @@ const check = (stage: Stage, disk: Disk) => {
     expect(["completed", "error", "cancelled"], sessionID).toContain(status);
     expect(store.get(sessionID)?.snapshot.value.notice, sessionID).toBe("none");
     const hasHelp = tasks.some((task) => task.parentSessionID === sessionID);
-    if (status === "completed" && resumeCount === 0 && !hasHelp) expect(result).toBe(`answer to: ${prompt}`);
+    const instructions = store.journal(sessionID).flatMap((event) => (event.type === "STEER" ? event : []));
+    const asked = instructions.at(-1)?.prompt ?? prompt;
+    if (status === "completed" && resumeCount === 0 && !hasHelp) expect(result).toBe(`answer to: ${asked}`);
+    for (const { messageID } of status === "completed" ? instructions : []) {
+      const stored = host.at(sessionID).messages.filter(({ id }) => id === messageID);
+      expect(stored, `instruction ${messageID} for ${sessionID}`).toHaveLength(1);
+    }
     if (parentSessionID !== PARENT) continue;
     const byTool = host.at(PARENT).toolCalls.get(ANSWERED) === "stored" ? 1 : 0;
     expect(tellings(stage, sessionID) + byTool, `tellings of ${sessionID}`).toBe(resumeCount + 1);
