@@ -155,7 +155,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
   const cancellation = createCancellation({ ...charts, waitForEnd, stopSession });
-  const toolCalls = createToolCallLog();
+  const toolCalls = createToolCallLog(tools.output);
   const endRun = createEndRun({
     ...charts,
     lastWords: createLastWords(host, clock),

@@ -23,8 +23,11 @@ interface Calls extends RepeatedCall {
   running: Set<string>;
 }
 
-/** Creates a log without any call. What it knows is lost when the process ends: then counting begins anew. */
-export const createToolCallLog = (): ToolCallLog => {
+/**
+ * Creates a log without any call. What it knows is lost when the process ends: then counting begins anew.
+ * @param outputTool waits for tasks: an agent that calls it with the same arguments until they end goes in no circle
+ */
+export const createToolCallLog = (outputTool: string | undefined): ToolCallLog => {
   const bySession = new Map<string, Calls>();
 
   const callsOf = (sessionID: string): Calls => {
@@ -45,7 +48,7 @@ export const createToolCallLog = (): ToolCallLog => {
       const calls = callsOf(sessionID);
       if (stage === "begun") calls.running.add(callID);
       else calls.running.delete(callID);
-      if (calls.counted.has(callID)) return undefined;
+      if (tool === outputTool || calls.counted.has(callID)) return undefined;
       calls.counted.add(callID);
       const call = `${tool} ${input}`;
       calls.times = call === calls.newest ? calls.times + 1 : 1;

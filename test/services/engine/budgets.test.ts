@@ -230,6 +230,14 @@ test("the calls of each task, and of each run, are counted by themselves; those 
   expect([one, other].map((id) => stage.task(id).status)).toEqual(["resumed", "running"]);
 });
 
+test("an agent that waits for its tasks with the same call again and again is in no loop", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", "asyncagents_output");
+  await stage.clock.advance(STOP);
+  expect(stage.task(id).status).toBe("running");
+});
+
 test("a call that the host reports late does not hide a loop", async () => {
   const stage = createStage();
   const id = await stage.launch();
