@@ -57,7 +57,7 @@ test("of twelve launches never more than two are at work, in the order of the la
   expect(list.match(/ · queued: \S+, waits for a slot \(2 of 2 in use\)$/gm)).toHaveLength(10);
   expect(list).toContain("queued: 1st");
   expect(list).toContain("queued: 10th");
-  expect(requestsOf([parent])).toHaveLength(2);
+  await lab.until(() => requestsOf([parent]).length === 2, { what: "the first two ask their model" });
   held.release(text("done", { delayMs: 150 }));
   const launched = storedTasks(lab);
   expect(launched).toHaveLength(12);
