@@ -1,3 +1,4 @@
+// ADR-140 in docs/decisions.md
 import type { TaskError } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";

@@ -1,3 +1,4 @@
+// ADR-143 in docs/decisions.md
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";

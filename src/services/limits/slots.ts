@@ -1,3 +1,4 @@
+// ADR-150, ADR-152 in docs/decisions.md
 import type { SlotRequest } from "../../machines/task/events.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import type { Clock } from "../platform/clock.ts";

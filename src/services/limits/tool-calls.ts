@@ -1,3 +1,4 @@
+// ADR-142 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 
 /** How often in a row a session's model has called one tool with the same arguments. */

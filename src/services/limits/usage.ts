@@ -1,3 +1,4 @@
+// ADR-141 in docs/decisions.md
 /** What a task has used. Tokens of input, output and reasoning; cost in US dollars. */
 export interface Usage {
   toolCalls: number;

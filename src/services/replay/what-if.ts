@@ -1,3 +1,4 @@
+// ADR-154 in docs/decisions.md
 import type { Journal } from "../../machines/task/replay.ts";
 import type { Progress, TaskFacts } from "../../task.ts";
 import { type SimulatedRun, type SlotLimits, simulateQueue } from "./queue-simulation.ts";

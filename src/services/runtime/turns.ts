@@ -1,3 +1,4 @@
+// ADR-147 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
