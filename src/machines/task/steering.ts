@@ -1,3 +1,4 @@
+// ADR-155, ADR-156 in docs/decisions.md
 import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
 import { taskSetup, toPrompt } from "./setup.ts";
 
