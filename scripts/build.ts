@@ -15,10 +15,10 @@ import { kilobytesLoadedWith } from "./start-code.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 776: 220
+ * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 833: 220
  * less made it load 19 ms of computing time sooner (measured on a busy machine with 2 cores).
  */
-const MAX_KB = { "index.js": 10, "plugin.js": 800 };
+const MAX_KB = { "index.js": 10, "plugin.js": 860 };
 
 const bundle = (entry: string, ...where: string[]) =>
   execFileSync(
