@@ -5,6 +5,7 @@ import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { Sequence } from "./sequence.ts";
+import type { ToolCallCounts } from "./tool-call-counts.ts";
 
 /** A tool call that has not returned. */
 export interface OpenCall {
@@ -47,6 +48,7 @@ export interface AgentParts {
   clock: VirtualClock;
   tracks: TaskObservations;
   tellings: Deliveries;
+  toolCalls: ToolCallCounts;
   sequence: Sequence;
   isOver(): boolean;
 }
@@ -59,7 +61,16 @@ const endedIn = (answer: string, taskId: string): boolean =>
 
 const LONGEST_WAIT = 60_000;
 
-export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, isOver }: AgentParts): Agents => {
+export const createAgents = ({
+  stage,
+  host,
+  clock,
+  tracks,
+  tellings,
+  toolCalls,
+  sequence,
+  isOver,
+}: AgentParts): Agents => {
   const open = new Map<string, OpenCall>();
   let count = 0;
 
@@ -91,6 +102,7 @@ export const createAgents = ({ stage, host, clock, tracks, tellings, sequence, i
     const awaited = awaitedBy(sessionID, args);
     sequence.say(sessionID, "call", "engine", `${tool} ${JSON.stringify(args)}`);
     host.at(sessionID).toolCalls.set(callID, "begun");
+    toolCalls.add(sessionID);
     host.emit({ type: "toolCall", sessionID, callID, tool, stage: "begun" });
     const isGone = () => open.get(callID) !== made || isOver();
     return new Promise((resolve) => {

@@ -1,27 +1,18 @@
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
-import { type Simulation, TOOL_CALLS } from "./simulation.ts";
-
-/** How often in a row a task may make the same call: the stage's `loop.repeat`. */
-const REPEAT = 20;
-
-/** A task and all tasks above it, nearest first. */
-const lineage = ({ tracks }: Pick<Simulation, "tracks">, taskId: string | undefined): string[] =>
-  taskId === undefined ? [] : [taskId, ...lineage({ tracks }, tracks.of(taskId)?.parentTaskId)];
+import type { Simulation } from "./simulation.ts";
+import { TOOL_CALLS } from "./tool-call-counts.ts";
 
 /** Has the model of a task's session call tools that many times, always the same one or others each time. */
 export const callTools = (world: Simulation, sessionID: string, times: number, isSame: boolean): void => {
-  const { host, toolCalls, tracks } = world;
+  const { host, toolCalls } = world;
   for (let time = 0; time < times; time += 1) {
-    const callID = `call_tool${[...toolCalls.values()].reduce((sum, made) => sum + made, 0) + 1}`;
-    for (const id of lineage(world, sessionID)) toolCalls.set(id, (toolCalls.get(id) ?? 0) + 1);
+    toolCalls.add(sessionID);
+    const callID = `call_tool${toolCalls.total()}`;
     const call = { type: "toolCall", sessionID, callID, tool: "bash", input: isSame ? "same" : callID } as const;
     host.emit({ ...call, stage: "begun" });
     host.emit({ ...call, stage: "stored" });
-  }
-  for (const id of lineage(world, sessionID)) {
-    if ((toolCalls.get(id) ?? 0) > Math.min(TOOL_CALLS, REPEAT - 1)) tracks.mayEnd(id);
   }
 };
 

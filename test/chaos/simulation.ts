@@ -17,12 +17,10 @@ import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
+import { createToolCallCounts, TOOL_CALLS, type ToolCallCounts } from "./tool-call-counts.ts";
 
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
-
-/** The tool calls that a task may make, the tasks below it included. */
-export const TOOL_CALLS = 12;
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
@@ -40,8 +38,7 @@ export interface Simulation {
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  /** How many tool calls were made for each task, in its session and below it. */
-  toolCalls: Map<string, number>;
+  toolCalls: ToolCallCounts;
   life(): CountedProcess;
   /** Descriptions of the violated invariants. */
   faults: readonly string[];
@@ -91,6 +88,7 @@ export const createSimulation = ({
   const log: Log = { info: write, error: write };
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
   const tracks = createTaskObservations(fault, clock.now);
+  const toolCalls = createToolCallCounts(tracks);
   const tellings = createDeliveries(host, tracks, fault);
 
   const wire = createEventStream((event, fault) => {
@@ -146,13 +144,13 @@ export const createSimulation = ({
     storage,
     wire,
     calls,
-    agents: createAgents({ stage, host, clock, tracks, tellings, sequence, isOver: () => life.isOver() }),
+    agents: createAgents({ stage, host, clock, tracks, tellings, toolCalls, sequence, isOver: () => life.isOver() }),
     tracks,
     tellings,
     sequence,
     slotWatch,
     copies: new Set(),
-    toolCalls: new Map(),
+    toolCalls,
     life: () => life,
     faults,
     fault,

@@ -92,7 +92,8 @@ export const stepActions: StepActions = {
   },
   launchBelow: (world, { task }) => {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
-    return lead && isThere(world, lead) ? launch(world, lead) : undefined;
+    if (!lead || !isThere(world, lead)) return;
+    return launch(world, lead);
   },
   resume: (world, { task }) => {
     const chosen = pick(

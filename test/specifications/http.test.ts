@@ -210,6 +210,7 @@ scenario(GROUPS, "Returns group with all member tasks and aggregate stats", asyn
     total: 5,
     completionRate: 0.2,
     totalToolCalls: 15,
+    usage: { tokens: 0, cost: 0 },
     duration: 90_000,
   });
 });
