@@ -86,7 +86,9 @@ describeInChromium("the live page", () => {
       "outside → supervisor: LAUNCH",
       "supervisor → outbox …parent: xstate.init",
       `supervisor → task ${id}: xstate.init`,
+      `task ${id} → supervisor: EFFECT requestSlot`,
       "supervisor → outbox …parent: PARENT_PRESENT (ignored)",
+      "outside → supervisor: TASK SLOT_GRANTED",
       `supervisor → task ${id}: SLOT_GRANTED`,
       `task ${id} → supervisor: EFFECT sendPrompt`,
       "outside → supervisor: TASK PROMPT_ACCEPTED",
@@ -96,7 +98,7 @@ describeInChromium("the live page", () => {
       const box = await opened.page.locator(".events .arrow").nth(row).boundingBox();
       return { left: box?.x ?? 0, width: box?.width ?? 0 };
     };
-    const [toTask, back] = [await shown(5), await shown(6)];
+    const [toTask, back] = [await shown(7), await shown(8)];
     expect(toTask).toEqual(back);
     expect(toTask.width).toBeGreaterThan(0);
 
@@ -141,7 +143,7 @@ describeInChromium("the live page", () => {
     const opened = await open();
     const { page } = opened;
     await until(() => states(opened)).toContain("run.working");
-    await page.locator(".events [data-step]", { hasText: "SLOT_GRANTED" }).click();
+    await page.locator(".events [data-step]", { hasText: /^(?!.*TASK).*SLOT_GRANTED/ }).click();
     await until(() => states(opened)).toContain("run.sending");
     expect(await page.locator(".past").textContent()).toContain("As it was at");
     expect(await lit(opened)).toContain("sending");
