@@ -61,6 +61,20 @@ export type Lab = {
 
 type SessionOptions = NonNullable<Parameters<OpencodeClient["session"]["create"]>[0]>;
 
+/**
+ * Whether a session has answered the newest message with that text, or one after it. A prompt that comes while the session
+ * ends its turn before is answered in a turn of its own: the idle in between says nothing.
+ */
+const hasAnswerTo = (text: string, messages: SessionMessage[]): boolean => {
+  const place = messages.findLastIndex(
+    ({ info, parts }) => info.role === "user" && parts.some((part) => part.type === "text" && part.text === text),
+  );
+  const prompts = messages.slice(Math.max(0, place)).flatMap(({ info }) => (info.role === "user" ? info.id : []));
+  return messages.some(
+    ({ info }) => info.role === "assistant" && prompts.includes(info.parentID) && info.time.completed !== undefined,
+  );
+};
+
 const repository = new URL("../../..", import.meta.url);
 const builtPlugin = new URL("dist/index.js", repository);
 
@@ -115,8 +129,12 @@ export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
     },
     async ask(sessionID, text, promptOptions) {
       await lab.prompt(sessionID, text, promptOptions);
-      await lab.idle(sessionID);
-      return lab.messages(sessionID);
+      const answered = async () => {
+        await lab.idle(sessionID);
+        const messages = await lab.messages(sessionID);
+        return hasAnswerTo(text, messages) && messages;
+      };
+      return lab.until(answered, { what: `session ${sessionID} has answered "${text}"` });
     },
     async idle(sessionID, { timeoutMs = 20_000 } = {}) {
       const since = promptedAt.get(sessionID) ?? 0;
