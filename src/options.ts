@@ -156,7 +156,7 @@ export const Options = z.strictObject({
     })
     .prefault({}),
   wake: Wake.default("each").describe(
-    "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are told with it. An agent may choose for each task. `opencode run` tells each at once.",
+    "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
   ),
   recovery: z
     .enum(["continue", "fail"])

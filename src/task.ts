@@ -178,6 +178,9 @@ export const Progress = Usage.extend({
 });
 export type Progress = z.infer<typeof Progress>;
 
+/** What budgets count of a task's progress. */
+export type BudgetedUsage = Pick<Progress, "toolCalls" | "tokens" | "cost">;
+
 /** Maximum length of a task's description. It stands in headlines, titles and lists; a model may send its whole prompt. */
 export const DESCRIPTION_CHARS = 200;
 

@@ -1,7 +1,7 @@
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import type { Usage, WhatIf } from "../services/replay/what-if.ts";
+import type { WhatIf } from "../services/replay/what-if.ts";
 import { duration } from "../services/text/notice.ts";
-import type { TaskFacts } from "../task.ts";
+import type { BudgetedUsage, TaskFacts } from "../task.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 
 /** Tasks of each kind that are named. */
@@ -33,7 +33,7 @@ const queueLines = ({ queue, runs }: WhatIf, { style }: Terminal): string[] => {
   ];
 };
 
-const usedUp: Record<keyof Usage, (used: Usage) => string> = {
+const usedUp: Record<keyof BudgetedUsage, (used: BudgetedUsage) => string> = {
   cost: ({ cost }) => dollars(cost),
   tokens: ({ tokens }) => `${tokens} tokens`,
   toolCalls: ({ toolCalls }) => plural(toolCalls, "call"),

@@ -1,13 +1,8 @@
 // ADR-141 in docs/decisions.md
-/** What a task has used. Tokens of input, output and reasoning; cost in US dollars. */
-export interface Usage {
-  toolCalls: number;
-  tokens: number;
-  cost: number;
-}
+import type { BudgetedUsage } from "../../task.ts";
 
 /** What a task and all tasks below it have used. */
-export interface TreeUsage extends Usage {
+export interface TreeUsage extends BudgetedUsage {
   /** How many tasks are below it. */
   tasks: number;
 }
@@ -15,7 +10,7 @@ export interface TreeUsage extends Usage {
 /** Where tasks that are not known yet are read from. */
 export interface UsageSource {
   /** What a task has used itself, in all its runs. */
-  ownUsage(taskId: string): Usage;
+  ownUsage(taskId: string): BudgetedUsage;
   /** The tasks that a task launched, ended ones included. */
   childTasks(taskId: string): string[];
 }
@@ -26,7 +21,7 @@ export interface UsageSource {
  */
 export interface UsageSums {
   /** Takes what a task has used itself by now. `parentTaskId` names the task above it. */
-  set(taskId: string, parentTaskId: string | undefined, own: Usage): void;
+  set(taskId: string, parentTaskId: string | undefined, own: BudgetedUsage): void;
   /** The known tasks above a task and the task itself, topmost first; none when it is not known. */
   lineage(taskId: string): string[];
   of(taskId: string): TreeUsage | undefined;
@@ -37,7 +32,7 @@ export interface UsageSums {
 interface Node {
   parent: string | undefined;
   children: Set<string>;
-  own: Usage;
+  own: BudgetedUsage;
   sum: TreeUsage;
 }
 
@@ -50,7 +45,7 @@ const add = (sum: TreeUsage, more: TreeUsage): TreeUsage => ({
   tasks: sum.tasks + more.tasks,
 });
 
-const difference = (now: Usage, before: Usage): TreeUsage => ({
+const difference = (now: BudgetedUsage, before: BudgetedUsage): TreeUsage => ({
   toolCalls: now.toolCalls - before.toolCalls,
   tokens: now.tokens - before.tokens,
   cost: now.cost - before.cost,
@@ -79,7 +74,7 @@ export const createUsageSums = ({ ownUsage, childTasks }: UsageSource): UsageSum
   };
 
   /** Reads a task with all below it. Those that are known already are taken as they are. */
-  const load = (taskId: string, parent: string | undefined, own: Usage): Node => {
+  const load = (taskId: string, parent: string | undefined, own: BudgetedUsage): Node => {
     const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING, ...own } };
     nodes.set(taskId, node);
     for (const childId of childTasks(taskId)) {

@@ -1,19 +1,11 @@
 // ADR-154 in docs/decisions.md
 import type { Journal } from "../../machines/task/replay.ts";
-import type { Progress, TaskFacts } from "../../task.ts";
+import type { BudgetedUsage, Progress, TaskFacts } from "../../task.ts";
 import { type SimulatedRun, type SlotLimits, simulateQueue } from "./queue-simulation.ts";
 import { type RecordedRun, type RecordedSilence, recordedIn } from "./recorded-runs.ts";
 
-/** What a task uses. */
-export interface Usage {
-  toolCalls: number;
-  tokens: number;
-  /** US dollars. */
-  cost: number;
-}
-
 /** What a task may use, its descendants included; what is left out is not limited. */
-export type Budget = { [Kind in keyof Usage]?: Usage[Kind] | undefined };
+export type Budget = { [Kind in keyof BudgetedUsage]?: BudgetedUsage[Kind] | undefined };
 
 /** The limits to try; what is left out is not looked at. */
 export interface TriedLimits {
@@ -42,9 +34,9 @@ export interface StoppedTask {
   facts: TaskFacts;
   /** The first of its limits that it exceeds. */
   limit: keyof Budget;
-  used: Usage;
+  used: BudgetedUsage;
   /** What it used beyond that limit, and the same share of the rest. */
-  saved: Usage;
+  saved: BudgetedUsage;
 }
 
 /** The queue that other limits would have made. */
@@ -72,11 +64,11 @@ export interface WhatIf {
 
 const NO_LIMITS: SlotLimits = { default: Number.POSITIVE_INFINITY, providers: {}, models: {}, agents: {} };
 
-const NOTHING: Usage = { toolCalls: 0, tokens: 0, cost: 0 };
+const NOTHING: BudgetedUsage = { toolCalls: 0, tokens: 0, cost: 0 };
 
 const KINDS = ["cost", "tokens", "toolCalls"] as const;
 
-const sum = (one: Usage, other: Usage): Usage => ({
+const sum = (one: BudgetedUsage, other: BudgetedUsage): BudgetedUsage => ({
   toolCalls: one.toolCalls + other.toolCalls,
   tokens: one.tokens + other.tokens,
   cost: one.cost + other.cost,
@@ -99,7 +91,7 @@ const queueOf = (runs: RecordedRun[], limits: SlotLimits): SimulatedQueue => {
 /** Returns the tasks that go beyond their budget, and not those that would have been stopped with one above them. */
 const stoppedBy = (budget: Budget, tasks: (StoredTask & { facts: TaskFacts })[]): StoppedTask[] => {
   const ownTasks = Map.groupBy(tasks, ({ facts }) => facts.parentTaskId ?? "");
-  const usedBy = ({ facts, progress }: (typeof tasks)[number]): Usage => {
+  const usedBy = ({ facts, progress }: (typeof tasks)[number]): BudgetedUsage => {
     const own = ownTasks.get(facts.sessionID) ?? [];
     return own.map(usedBy).reduce(sum, sum(NOTHING, progress));
   };

@@ -1,15 +1,11 @@
-import type { TaskError } from "../../task.ts";
+import type { BudgetedUsage, TaskError } from "../../task.ts";
 import { duration } from "./notice.ts";
 
 /** What a task may use, the tasks below it included; undefined: without a limit. Cost in US dollars. */
-export interface TaskBudget {
-  toolCalls: number | undefined;
-  tokens: number | undefined;
-  cost: number | undefined;
-}
+export type TaskBudget = { [Kind in keyof BudgetedUsage]: number | undefined };
 
 /** What a task has used, and the number of tasks below it, whose usage is included. */
-type Used = { [Kind in keyof TaskBudget]: number } & { tasks: number };
+type Used = BudgetedUsage & { tasks: number };
 
 /** Costs are sums of floating-point numbers: two that differ by less are the same. In US dollars. */
 const SAME_COST = 1e-9;

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createUsageSums, type Usage } from "../../../src/services/limits/usage.ts";
+import { createUsageSums } from "../../../src/services/limits/usage.ts";
+import type { BudgetedUsage } from "../../../src/task.ts";
 import { pureRuns } from "../../seed.ts";
 
-const calls = (toolCalls: number): Usage => ({ toolCalls, tokens: 10 * toolCalls, cost: 0 });
+const calls = (toolCalls: number): BudgetedUsage => ({ toolCalls, tokens: 10 * toolCalls, cost: 0 });
 
 /** Tasks as a store has them: each with the task above it, and what it has used. */
 const createTasks = () => {
