@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
@@ -14,9 +15,10 @@ export interface StoredTask {
   result: string | undefined;
 }
 
-/** All tasks of a home, such as a lab's, in the order of their launch. */
+/** All tasks of a home, such as a lab's, in the order of their launch. The plugin makes the file when it is first needed. */
 export const storedTasks = ({ options: { home } }: { options: { home: string } }): StoredTask[] => {
   const path = join(home, "data", "opencode-taskchart", "tasks.db");
+  if (!existsSync(path)) return [];
   const database = openDatabase(path);
   try {
     const rows = database
