@@ -122,3 +122,19 @@ test("a task that was launched by another one has that one told of its end", () 
   const effects = task.take("CANCEL");
   expect(effects).toContainEqual({ type: "reportEnd", taskId: "ses_child", parentTaskId: "ses_lead" });
 });
+
+test("an end that waits for the others of its batch gives the one that launched it no slot back; an error does", () => {
+  const held = () => {
+    const task = queuedTask({ parentTaskId: "ses_lead", wake: "all" });
+    task.take("SLOT_GRANTED");
+    task.take("PROMPT_ACCEPTED");
+    task.take("HOST_IDLE");
+    return task;
+  };
+  const reported = expect.objectContaining({ type: "reportEnd" });
+  expect(held().take("CHECKED_ANSWERED")).not.toContainEqual(reported);
+  expect(held().take("CHECKED_FAILED")).toContainEqual(reported);
+  const waitedFor = held();
+  waitedFor.take("WAIT_BEGAN");
+  expect(waitedFor.take("CHECKED_ANSWERED")).toContainEqual(reported);
+});
