@@ -69,8 +69,11 @@ const FRESH = { run: 0, spans: [], delivered: [] };
  */
 function withTask(timeline: Timeline, { id, title, parentID, metadata, time }: Session): Timeline {
   const { agent, tasks } = timeline;
-  if (launcherIn(metadata) !== agent.id || tasks.some((task) => task.id === id)) return timeline;
+  if (launcherIn(metadata) !== agent.id) return timeline;
   const [, name = title, by = ""] = /^(.*) \(@(\S+) subagent\)$/.exec(title) ?? [];
+  // A fork may get its title after its mark.
+  const renamed = tasks.map((task) => (task.id === id ? { ...task, name, agent: by } : task));
+  if (renamed.some((task) => task.id === id)) return { ...timeline, tasks: renamed };
   const lane = { id, name, agent: by, isForked: parentID === undefined, startedAt: time.created, doing: "starts" };
   return { ...timeline, tasks: [...tasks, { ...lane, ...FRESH }] };
 }

@@ -69,7 +69,7 @@ export const outboxSetup = setup({
       context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
     /**
      * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
-     * Whatever else is queued is told with it.
+     * Whatever else is queued goes into the same prompt.
      */
     wakesParent: ({ context: { queue, endedBatches } }) =>
       queue.some(

@@ -72,8 +72,8 @@ const failedOrAborted = (error: HostError, completedAt: number | undefined): Run
 
 /**
  * Determines the outcome of a run from the messages of its idle session. Idleness alone proves nothing: a run is over when
- * the newest assistant message answers its prompt and the newest instruction after it, and has finished. (A user message after it may be a note that starts no
- * turn.)
+ * the newest assistant message answers its prompt and the newest instruction after it, and has finished. (A user message
+ * after it may be a note that starts no turn.)
  */
 export const determineRunOutcome = (observation: RunObservation): RunOutcome => {
   const outcome = outcomeOf(observation);

@@ -130,6 +130,7 @@ const formatTaskUsage = ({ usage, progress }: TaskWithUsage): OwnText | undefine
 const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`.length);
 
 const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(modelName(model))}` : own``);
+
 /** Says what the result is where it is not the answer of the newest run. */
 const resultHeading = (task: Task): OwnText | "" => {
   if (task.result === undefined || task.status === "completed") return "";
