@@ -31,17 +31,20 @@ export type OpenUserRequest = z.infer<typeof OpenUserRequest>;
 /** The user's reply to a permission or a question of a task. */
 export const UserReply = z
   .strictObject({
-    /** Required, so that nobody answers a newer request without having seen it. */
-    requestId: z.string().min(1),
-    /** `once` and `always` grant a permission; `reject` rejects a permission or a question. */
-    reply: z.enum(["once", "always", "reject"]).optional(),
-    /** Tells the child why a permission is rejected. */
-    message: z.string().trim().min(1).optional(),
-    /** The answers to each question, in the order of the questions. */
+    requestId: z
+      .string()
+      .min(1)
+      .describe("The request that it replies to, so that nobody answers a newer one without having seen it."),
+    reply: z
+      .enum(["once", "always", "reject"])
+      .optional()
+      .describe("`once` and `always` grant a permission; `reject` rejects a permission or a question."),
+    message: z.string().trim().min(1).optional().describe("Tells the child why a permission is rejected."),
     answers: z
       .array(z.array(z.string().trim().min(1)).min(1))
       .min(1)
-      .optional(),
+      .optional()
+      .describe("The answers to each question, in the order of the questions."),
   })
   .refine(({ reply, answers }) => (reply === undefined) !== (answers === undefined), {
     error: "give reply or answers, and not both",

@@ -1,4 +1,5 @@
 import { chartsAsJson } from "../../machines/chart-json.ts";
+import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type QueuePlace, type Task, type Usage } from "../../task.ts";
@@ -101,6 +102,7 @@ export const createEngineSource = (
         ...(why !== undefined && { why }),
         childTaskIds: (children.get(task.sessionID) ?? []).map(({ sessionID }) => sessionID),
         usage: usageOf(entryOf(task)),
+        states: statePaths(snapshot.value),
         allowed: allowedEvents(snapshot),
       };
     });

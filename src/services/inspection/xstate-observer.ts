@@ -1,21 +1,9 @@
 // ADR-081 in docs/decisions.md
+import { type StateValue, statePaths } from "../../machines/state-paths.ts";
 import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import type { InspectedActor, InspectorStep } from "./protocol.ts";
 import type { StepLog } from "./step-log.ts";
-
-/** A machine's state in XState's form: nested by the names of the states. */
-type StateValue = string | { [name: string]: StateValue | undefined };
-
-/** Returns the innermost states of a state value as dotted paths, such as `run.working`. */
-export const statePaths = (value: StateValue | undefined): string[] => {
-  if (value === undefined) return [];
-  if (typeof value === "string") return [value];
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const below = statePaths(inner);
-    return below.length === 0 ? [name] : below.map((path) => `${name}.${path}`);
-  });
-};
 
 const typeIn = (value: unknown): string | undefined =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"

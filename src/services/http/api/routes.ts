@@ -1,5 +1,5 @@
 // ADR-120 in docs/decisions.md
-import { createRoute, z } from "@hono/zod-openapi";
+import { createRoute, type z } from "@hono/zod-openapi";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask } from "../contract/status-source.ts";
 
@@ -9,7 +9,7 @@ const json = <S extends z.ZodType>(description: string, schema: S) => ({
 });
 
 const error = (description: string) => json(description, schemas.ErrorBody);
-const ofTask = { params: z.object({ id: z.string() }) };
+const ofTask = { params: schemas.TaskPath };
 const unknownTask = error("There is no such task.");
 const ambiguousId = error("The id is the beginning of several; the message lists them.");
 const mayNotRead = error("The connection is not the user's own, and the token is missing: see the option `api.reads`.");
@@ -30,8 +30,14 @@ const commandErrors = {
 };
 const withToken = [{ token: [] }];
 
-const get = <P extends string>(path: P, summary: string) => ({ method: "get" as const, path, summary });
-const post = <P extends string>(path: P, summary: string) => ({
+const get = <P extends string>(operationId: string, path: P, summary: string) => ({
+  operationId,
+  method: "get" as const,
+  path,
+  summary,
+});
+const post = <P extends string>(operationId: string, path: P, summary: string) => ({
+  operationId,
   method: "post" as const,
   path,
   summary,
@@ -39,17 +45,17 @@ const post = <P extends string>(path: P, summary: string) => ({
 });
 
 export const health = createRoute({
-  ...get("/v1/health", "The health of the server"),
+  ...get("getHealth", "/v1/health", "The health of the server"),
   responses: { 200: json("The server is healthy.", schemas.Health) },
 });
 
 export const stats = createRoute({
-  ...get("/v1/stats", "Counts of all tasks"),
+  ...get("getStats", "/v1/stats", "Counts of all tasks"),
   responses: { 200: json("The counts.", schemas.Stats), ...readErrors },
 });
 
 export const tasks = createRoute({
-  ...get("/v1/tasks", "The tasks that match all given parameters, newest first"),
+  ...get("listTasks", "/v1/tasks", "The tasks that match all given parameters, newest first"),
   request: { query: schemas.ListQuery },
   responses: {
     200: json("A page of them, with long values shortened: `cut` names the shortened fields.", schemas.TaskPage),
@@ -59,13 +65,13 @@ export const tasks = createRoute({
 });
 
 export const task = createRoute({
-  ...get("/v1/tasks/{id}", "One task, by its id or an unambiguous beginning of it"),
+  ...get("getTask", "/v1/tasks/{id}", "One task, by its id or an unambiguous beginning of it"),
   request: ofTask,
   responses: { 200: json("The task, with all values complete.", ApiTask), ...ofTaskErrors },
 });
 
 export const logs = createRoute({
-  ...get("/v1/tasks/{id}/logs", "The messages of a task's session, complete and unmasked"),
+  ...get("getTaskLogs", "/v1/tasks/{id}/logs", "The messages of a task's session, complete and unmasked"),
   request: ofTask,
   responses: {
     200: json("The messages, oldest first.", schemas.Logs),
@@ -76,14 +82,14 @@ export const logs = createRoute({
 });
 
 export const journal = createRoute({
-  ...get("/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
+  ...get("getTaskJournal", "/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
   request: ofTask,
   responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
 });
 
 export const group = createRoute({
-  ...get("/v1/task-groups/{id}", "The tasks of a batch, with totals"),
-  request: ofTask,
+  ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
+  request: { params: schemas.GroupPath },
   responses: {
     200: json("The batch, with long values of its tasks shortened.", schemas.Group),
     404: error("There is no such batch."),
@@ -92,13 +98,13 @@ export const group = createRoute({
 });
 
 export const machines = createRoute({
-  ...get("/v1/machines", "The statecharts by name"),
+  ...get("listMachines", "/v1/machines", "The statecharts by name"),
   responses: { 200: json("The statecharts.", schemas.Machines), ...readErrors },
 });
 
 export const machine = createRoute({
-  ...get("/v1/machines/{name}", "One statechart"),
-  request: { params: z.object({ name: z.string() }) },
+  ...get("getMachine", "/v1/machines/{name}", "One statechart"),
+  request: { params: schemas.MachinePath },
   responses: {
     200: json("The statechart.", schemas.Machine),
     404: error("There is no such statechart."),
@@ -107,7 +113,7 @@ export const machine = createRoute({
 });
 
 export const events = createRoute({
-  ...get("/v1/events", "Changes of tasks, from now on"),
+  ...get("streamEvents", "/v1/events", "Changes of tasks, from now on"),
   responses: {
     200: {
       description:
@@ -120,7 +126,7 @@ export const events = createRoute({
 });
 
 export const cancel = createRoute({
-  ...post("/v1/tasks/{id}/cancel", "Stops a task"),
+  ...post("cancelTask", "/v1/tasks/{id}/cancel", "Stops a task"),
   request: ofTask,
   responses: { 200: json("The task.", ApiTask), ...commandErrors },
 });
@@ -138,16 +144,20 @@ const withBody = <S extends z.ZodType>(schema: S) => ({
 });
 
 export const resume = createRoute({
-  ...post("/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
+  ...post("resumeTask", "/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
   ...withBody(schemas.ResumeBody),
 });
 
 export const steer = createRoute({
-  ...post("/v1/tasks/{id}/steer", "Gives a running task a further instruction"),
+  ...post("steerTask", "/v1/tasks/{id}/steer", "Gives a running task a further instruction"),
   ...withBody(schemas.SteerBody),
 });
 
 export const answers = createRoute({
-  ...post("/v1/tasks/{id}/answers", "Answers a permission request or a question that a task waits for"),
+  ...post(
+    "answerRequest",
+    "/v1/tasks/{id}/answers",
+    "Answers a permission request or a question that a task waits for",
+  ),
   ...withBody(schemas.AnswerBody),
 });

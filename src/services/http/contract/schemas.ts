@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { hasEnded, TaskStatus, Usage } from "../../../task.ts";
+import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import { UserReply } from "../../../user-request.ts";
 import type { TaskStats } from "../../store/store.ts";
 import { ApiTask } from "./status-source.ts";
+import { DescribedUsage, StatusFilter } from "./task-fields.ts";
 
 /** Tasks on a page, by default and at most. The specification sets both numbers. */
 const PAGE = { default: 50, max: 200 } as const;
@@ -10,61 +11,104 @@ const PAGE = { default: 50, max: 200 } as const;
 const count = z.int().nonnegative();
 const milliseconds = z.number().nonnegative();
 
-/** A whole number in a query. */
-const digits = z
-  .string()
-  .regex(/^\d{1,15}$/, "must be a whole number, 0 or more")
-  .transform(Number);
+/** A whole number in a query, which is text there and a number in the document. */
+const wholeNumber = (byDefault: number, description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, "must be a whole number, 0 or more")
+    .transform(Number)
+    .default(byDefault)
+    .openapi({ type: "integer", minimum: 0, default: byDefault, description });
 
 /** The query of `GET /v1/tasks`. */
 export const ListQuery = z.object({
-  status: TaskStatus.optional(),
-  agent: z.string().optional(),
-  directory: z.string().optional(),
-  batch: z.string().optional(),
-  search: z.string().optional(),
-  limit: digits.transform((limit) => Math.min(limit, PAGE.max)).default(PAGE.default),
-  offset: digits.default(0),
+  status: StatusFilter.optional(),
+  agent: z.string().optional().describe("Only tasks of this agent."),
+  directory: z.string().optional().describe("Only tasks of this project folder: its whole path."),
+  batch: z.string().optional().describe("Only tasks of this batch."),
+  search: z
+    .string()
+    .optional()
+    .describe("Only tasks whose description has this text in it, in upper or lower case. No character is special."),
+  limit: wholeNumber(PAGE.default, `Tasks on the page. More than ${PAGE.max} are taken as ${PAGE.max}.`).transform(
+    (limit) => Math.min(limit, PAGE.max),
+  ),
+  offset: wholeNumber(0, "Tasks to skip."),
 });
 
-const PromptBody = z.object({ prompt: z.string().trim().min(1, "must have some text") });
+/** The path of everything about one task. */
+export const TaskPath = z.object({
+  id: z.string().describe("The task's id, or the beginning of it where that is unambiguous."),
+});
+
+/** The path of a batch. */
+export const GroupPath = z.object({ id: z.string().describe("The batch's id, complete.") });
+
+/** The path of a statechart. */
+export const MachinePath = z.object({ name: z.string().describe("The statechart's name, such as `task`.") });
+
+const promptBody = (description: string) =>
+  z.object({ prompt: z.string().trim().min(1, "must have some text").describe(description) });
 
 /** The body of `POST /v1/tasks/{id}/resume`. */
-export const ResumeBody = PromptBody;
+export const ResumeBody = promptBody("The follow-up prompt, to which the task's agent has its whole conversation.");
 
 /** The body of `POST /v1/tasks/{id}/steer`. */
-export const SteerBody = PromptBody;
+export const SteerBody = promptBody("The further instruction, which the task's agent sees at its next step.");
 
 /** The body of `POST /v1/tasks/{id}/answers`. */
 export const AnswerBody = UserReply;
 
-export const ErrorBody = z.object({ error: z.string(), status: z.int() }).meta({ id: "Error" });
+export const ErrorBody = z
+  .object({
+    error: z.string().describe("What was wrong, and what to do about it."),
+    status: z.int().describe("The HTTP status."),
+  })
+  .meta({ id: "Error", description: "Why a request failed." });
 
-export const TaskPage = z.object({ tasks: z.array(ApiTask), total: count, limit: count, offset: count });
+export const TaskPage = z.object({
+  tasks: z.array(ApiTask).describe("The tasks of the page, newest first."),
+  total: count.describe("How many tasks match in all."),
+  limit: count.describe("How many tasks the page has at most."),
+  offset: count.describe("How many tasks were skipped."),
+});
 
 export const Health = z.object({
-  status: z.literal("ok"),
-  /** Seconds since the server started. */
-  uptime: z.number().nonnegative(),
-  version: z.string(),
-  taskCount: count,
-  /** As in `server.json`, so that a reader of that file can verify that this is the server it describes. */
-  pid: z.int().positive(),
-  startedAt: z.iso.datetime(),
+  status: z.literal("ok").describe("Always `ok`: whoever reads it has reached the server."),
+  uptime: z.number().nonnegative().describe("Seconds since the server started."),
+  version: z.string().describe("The plugin's version."),
+  taskCount: count.describe("The number of tasks."),
+  pid: z
+    .int()
+    .positive()
+    .describe("The process, as in `server.json`, so that a reader of that file can verify that this is its server."),
+  startedAt: z.iso.datetime().describe("When the server started, as in `server.json`."),
+});
+
+const CountByStatus = z.object({
+  running: count.describe("Tasks in their first run."),
+  completed: count.describe("Tasks whose newest run ended with a result."),
+  error: count.describe("Tasks whose newest run failed."),
+  cancelled: count.describe("Tasks whose newest run was cancelled."),
+  resumed: count.describe("Tasks in a later run."),
+} satisfies Record<TaskStatus, z.ZodType>);
+
+const Durations = z.object({
+  avg: milliseconds.describe("The mean, in milliseconds."),
+  max: milliseconds.describe("The longest, in milliseconds."),
+  min: milliseconds.describe("The shortest, in milliseconds."),
 });
 
 export const Stats = z
   .object({
-    byStatus: z.record(TaskStatus, count),
-    byAgent: z.record(z.string(), count),
-    duration: z.object({ avg: milliseconds, max: milliseconds, min: milliseconds }),
-    totalTasks: count,
-    /** Tasks that have not ended. */
-    activeTasks: count,
-    /** What all tasks used together. */
-    usage: Usage,
+    byStatus: CountByStatus.describe("The number of tasks with each status."),
+    byAgent: z.record(z.string(), count).describe("The number of tasks of each agent."),
+    duration: Durations.describe("How long the newest runs of ended tasks took; all 0 when no task has ended."),
+    totalTasks: count.describe("The number of tasks."),
+    activeTasks: count.describe("The number of tasks that have not ended."),
+    usage: DescribedUsage.describe("What all tasks used together."),
   })
-  .meta({ id: "Stats" });
+  .meta({ id: "Stats", description: "Counts of all tasks." });
 export type Stats = z.infer<typeof Stats>;
 
 /** Converts the counts of all tasks from the form of the store. */
@@ -78,22 +122,19 @@ export const toStats = ({ total, byStatus, byAgent, duration, usage }: TaskStats
 });
 
 export const Group = z.object({
-  batchId: z.string(),
-  /** In the order of their launch. */
-  tasks: z.array(ApiTask),
-  completed: count,
-  /** Including resumed ones. */
-  running: count,
-  error: count,
-  cancelled: count,
-  total: count,
-  /** The share of completed tasks, from 0 to 1. */
-  completionRate: z.number().min(0).max(1),
-  totalToolCalls: count,
-  /** What these tasks used, and all tasks below them. */
-  usage: Usage,
-  /** Milliseconds from the first launch to the last end, or until now while one of them runs. */
-  duration: milliseconds,
+  batchId: z.string().describe("The batch's id."),
+  tasks: z.array(ApiTask).describe("Its tasks, in the order of their launch."),
+  completed: count.describe("How many are completed."),
+  running: count.describe("How many run, resumed ones included."),
+  error: count.describe("How many ended in error."),
+  cancelled: count.describe("How many were cancelled."),
+  total: count.describe("How many there are."),
+  completionRate: z.number().min(0).max(1).describe("The share of completed tasks, from 0 to 1."),
+  totalToolCalls: count.describe("The tool calls of all of them."),
+  usage: DescribedUsage.describe("What these tasks and all tasks below them used."),
+  duration: milliseconds.describe(
+    "Milliseconds from the first launch to the last end, or until now while one of them runs.",
+  ),
 });
 export type Group = z.infer<typeof Group>;
 
@@ -117,21 +158,23 @@ export const toGroup = (batchId: string, tasks: ApiTask[], usage: Usage, now: nu
   };
 };
 
-/** The events that a task's statechart accepted. `at` is epoch milliseconds; other fields depend on the type. */
-export const Journal = z.array(z.looseObject({ type: z.string(), at: z.number() }));
+export const Journal = z
+  .array(
+    z.looseObject({
+      type: z.string().describe("The event's type, such as `CHECKED_ANSWERED`. Further fields depend on it."),
+      at: z.number().describe("When it happened, in epoch milliseconds."),
+    }),
+  )
+  .describe("The events that a task's statechart accepted.");
 
-/** The messages of a session, as OpenCode returns them. */
-export const Logs = z.array(z.unknown());
+export const Logs = z.array(z.unknown()).describe("The messages of a session, as OpenCode returns them.");
 
-/** Statecharts by name. */
-export const Machines = z.record(z.string(), z.unknown());
-export const Machine = z.unknown();
+export const Machines = z.record(z.string(), z.unknown()).describe("The statecharts by name, each as XState takes it.");
+export const Machine = z.unknown().describe("A statechart, as XState takes it.");
 
 /** The data of a `snapshot` event. */
 export const Snapshot = z.object({
-  /** All tasks that have not ended, and those that ended last. */
-  tasks: z.array(ApiTask),
+  tasks: z.array(ApiTask).describe("All tasks that have not ended, and those that ended last."),
   stats: Stats,
-  /** The number of the newest change that it includes. */
-  at: count,
+  at: count.describe("The number of the newest change that it includes."),
 });

@@ -1,21 +1,32 @@
 // ADR-077 in docs/decisions.md
 import { Buffer } from "node:buffer";
-import { z } from "zod";
+import { z } from "@hono/zod-openapi";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import { TaskWithUsage, type Usage } from "../../../task.ts";
+import type { Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
+import { DescribedTask } from "./task-fields.ts";
 
 /** A task as the API returns it. */
-export const ApiTask = TaskWithUsage.extend({
-  /** The types of events that its statechart would accept now. */
-  allowed: z.array(z.string()),
-  /** What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when. */
-  why: z.string().optional(),
-  /** Where it is one of many: the fields whose values are shortened. Its own route returns them complete. */
-  cut: z.array(z.string()).optional(),
-}).meta({ id: "Task" });
+export const ApiTask = DescribedTask.extend({
+  states: z
+    .array(z.string())
+    .describe("The innermost states that its statechart is in, one of each region, such as `run.working`."),
+  allowed: z.array(z.string()).describe("The types of events that its statechart would accept now."),
+  why: z
+    .string()
+    .optional()
+    .describe(
+      'What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when.',
+    ),
+  cut: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "Where it is one of many: the fields whose values are shortened, or left out. Its own route returns them complete.",
+    ),
+}).meta({ id: "Task", description: "A background task. Times are ISO 8601." });
 export type ApiTask = z.infer<typeof ApiTask>;
 
 /** A task that changed, with the numbers that `ChangedTask` explains. */

@@ -1,0 +1,133 @@
+import { z } from "@hono/zod-openapi";
+import {
+  Attention,
+  ModelRef,
+  Progress,
+  QueuePlace,
+  TaskError,
+  TaskStatus,
+  TaskWithUsage,
+  Usage,
+  Waiting,
+} from "../../../task.ts";
+import { OpenUserRequest, Question } from "../../../user-request.ts";
+import { describeFields } from "./described.ts";
+
+/** What work has used, described. */
+export const DescribedUsage = describeFields(Usage, {
+  tokens: "Input, output and reasoning tokens of all steps, as OpenCode counted them.",
+  cost: "US dollars, as OpenCode counted them; 0 for models without a price.",
+});
+
+const Model = describeFields(ModelRef, {
+  providerID: "The provider's id in OpenCode.",
+  modelID: "The model's id in OpenCode.",
+  variant: "Its reasoning effort or similar; absent when the model has none.",
+});
+
+const Failure = describeFields(TaskError, {
+  name: "The error's name; that of OpenCode where it reported one.",
+  kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `internal` (a fault in this plugin).",
+  message: "What happened, in words.",
+});
+
+const AskedQuestion = describeFields(Question, {
+  question: "The question.",
+  options: "The choices that are offered.",
+  multiple: "True when more than one choice may be given.",
+  custom: "True when an answer of one's own may be given instead of a choice.",
+});
+
+const Request = describeFields(OpenUserRequest.extend({ questions: z.array(AskedQuestion).optional() }), {
+  id: "Names the request in the reply to it.",
+  kind: "Whether the child asks for a permission or has questions.",
+  what: "What the child asks, in words.",
+  since: "When it was asked.",
+  questions: "The questions that are asked together; absent for a permission.",
+  always: "The patterns that the reply `always` allows from then on; absent for a question.",
+});
+
+const HeldUp = describeFields(Attention.extend({ requests: z.array(Request).optional() }), {
+  kind: "A permission or a question that waits for a person, or `stale`: the child has been silent for long.",
+  what: "What the child asks, in words; empty for `stale`.",
+  since: "Since when it is so.",
+  requests: "All open requests, oldest first, those of tasks below it included. Absent for `stale`.",
+});
+
+const Wait = describeFields(Waiting, {
+  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
+  since: "Since when it waits for that.",
+  until: "When something is tried again; absent where nothing is.",
+});
+
+const Limit = describeFields(QueuePlace.shape.heldUpBy.unwrap(), {
+  kind: "Whose limit it is: of a model, an agent, a provider, or of all tasks (`total`).",
+  name: "The name of the model, the agent or the provider; empty for `total`.",
+  used: "Slots of it that are in use; more than `limit` where a task that waited for a person or for its own tasks goes on.",
+  limit: "Slots that it has.",
+});
+
+const Place = describeFields(QueuePlace.extend({ heldUpBy: Limit.optional() }), {
+  place: "From 1. Counts the runs before it that wait for a slot of the same limit.",
+  heldUpBy: "The narrowest limit that keeps it waiting. Absent where the run can start, and is about to.",
+});
+
+const Work = describeFields(Progress, {
+  tokens: "Input, output and reasoning tokens of its own runs.",
+  cost: "US dollars that its own runs cost.",
+  toolCalls: "Tool calls of its own runs.",
+  toolCallsByName: "Tool calls by the tool's name.",
+  lastTools: "The tools that were called last, oldest first; at most five.",
+  lastUpdate: "When OpenCode last reported anything of the child.",
+});
+
+const shape = TaskWithUsage.extend({
+  model: Model.optional(),
+  error: Failure.optional(),
+  attention: HeldUp.optional(),
+  waiting: Wait.optional(),
+  queue: Place.optional(),
+  progress: Work,
+  usage: DescribedUsage,
+});
+
+/** A task, described. */
+export const DescribedTask = describeFields(shape, {
+  sessionID: "The task's id: that of the child session that it runs in.",
+  parentSessionID: "The session whose agent launched it.",
+  parentMessageID: "The assistant message that launched it.",
+  parentAgent: "The agent that launched it.",
+  parentTaskId: "The task whose child session launched it; absent when a person's own session did.",
+  author: "Who launched it: the calling agent's name, or `user`.",
+  directory: "The project folder that it belongs to.",
+  description: "A few words for people and lists, on one line.",
+  prompt: "What it was launched with.",
+  agent: "The agent that works on it.",
+  model: "The model that it was launched with; absent where its agent's own is used.",
+  startedAt: "When it was launched.",
+  batchId: "The tasks of one parent that were launched together have the same one.",
+  isForked: "True when it began with a copy of its parent's conversation.",
+  priority: "Tasks with a higher priority get a slot first.",
+  wake: "When its end wakes its parent's agent: `each` (at once; also when absent) or `all` (with the last end of the batch, or one in error).",
+  status: "How the newest run stands; `resumed` is running again.",
+  state:
+    "The status, and where in its run the task is, such as `running.working`: a detail of `status`, not a sixth one.",
+  childTaskIds: "The tasks that it launched.",
+  runStartedAt: "When the newest run began.",
+  completedAt: "When the newest run ended; absent while it is under way.",
+  resultRetrievedAt: "When an agent first read the result; absent until then.",
+  result: "The child's last text; of a run that was stopped at a limit, what it had said so far.",
+  summary: "The first paragraph of `result`.",
+  error: "Why the newest run failed; absent unless it did.",
+  failureReason: "The message of `error`.",
+  resumeCount: "How many times it was resumed.",
+  attention: "What holds it up: a permission, a question, or silence. Absent when nothing does.",
+  waiting: "What the run under way waits for. Absent when no run is.",
+  pendingInstructions: "How many further instructions are on their way into its conversation; absent when none is.",
+  queue: "Its place among the runs that wait for a slot; absent while it does not.",
+  progress: "What it has done itself so far.",
+  usage: "What it and all tasks below it used.",
+});
+
+/** A status, described for a query. */
+export const StatusFilter = TaskStatus.describe("Only tasks with this status.");
