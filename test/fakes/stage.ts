@@ -1,9 +1,9 @@
+import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
 import type { Toolset } from "../../src/options.ts";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
-import type { Concurrency } from "../../src/services/limits/slots.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";

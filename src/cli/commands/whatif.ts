@@ -1,5 +1,5 @@
+import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import type { SlotLimits } from "../../services/replay/queue-simulation.ts";
 import { type StoredTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
 import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
@@ -94,7 +94,7 @@ const OPTIONS = {
 
 type Values = ReturnType<typeof parseArguments<typeof OPTIONS>>["values"];
 
-const readSlots = (values: Values): SlotLimits | undefined => {
+const readSlots = (values: Values): Concurrency | undefined => {
   const { concurrency, provider, model, agent } = values;
   if ([concurrency, provider, model, agent].every((given) => given === undefined)) return undefined;
   return {

@@ -25,8 +25,11 @@ export const slotOf = (task: SlotHolder): SlotState => {
   return isAwaitingUser(task) || isAwaitingTasks(task) ? "none" : "held";
 };
 
-/** Returns what a task's newest run asks for. */
-export const slotRequestOf = ({ facts, run }: TaskContext): SlotRequest => ({
+/** Returns what a run of a task asks for: the newest one, if it is given the task's context. */
+export const slotRequestOf = ({
+  facts,
+  run,
+}: Pick<TaskContext, "facts"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => ({
   taskId: facts.sessionID,
   agent: facts.agent,
   provider: facts.model?.providerID,

@@ -1,5 +1,6 @@
 // ADR-122 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
+import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import type { Wake } from "../../task.ts";
 import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
@@ -16,7 +17,7 @@ import { createOrphanedLaunches } from "../launch/orphaned-launches.ts";
 import { createBudgets } from "../limits/budgets.ts";
 import { createEndRun } from "../limits/end-run.ts";
 import { createRunTimeCheck } from "../limits/run-time.ts";
-import { type Concurrency, createSlots } from "../limits/slots.ts";
+import { createSlots } from "../limits/slots.ts";
 import { createToolCallLog } from "../limits/tool-calls.ts";
 import { createCancellation } from "../operations/cancel.ts";
 import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";

@@ -1,41 +1,15 @@
 // ADR-150, ADR-152 in docs/decisions.md
 import type { SlotRequest } from "../../machines/task/events.ts";
 import { slotOf } from "../../machines/task/slot.ts";
+import { type Concurrency, type LimitedRequest, limitsFor } from "../../machines/task/slot-queue.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { LimitedRequest, SlotLimits } from "../store/slot-queue.ts";
 import type { Store } from "../store/store.ts";
-
-/** How many tasks may be at work at once. All limits that concern a task hold. */
-export interface Concurrency {
-  /** Of all tasks. */
-  default: number;
-  /** By the name of a provider. */
-  providers: Readonly<Record<string, number>>;
-  /** By "provider/model". */
-  models: Readonly<Record<string, number>>;
-  /** By the name of an agent. */
-  agents: Readonly<Record<string, number>>;
-}
 
 /** Milliseconds after which those that wait ask again: slots that other processes free are noticed no sooner. */
 const ASK_AGAIN_MS = 1_000;
-
-const ownEntry = (record: Readonly<Record<string, number>>, name: string | undefined): number | undefined =>
-  name !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
-
-/** Returns the limits that concern a run. */
-export const limitsFor = (
-  { provider, model, agent }: Pick<SlotRequest, "provider" | "model" | "agent">,
-  { default: total, providers, models, agents }: Concurrency,
-): SlotLimits => ({
-  total,
-  provider: ownEntry(providers, provider),
-  model: ownEntry(models, model),
-  agent: ownEntry(agents, agent),
-});
 
 /** What slots are given out with. */
 export interface SlotDeps {

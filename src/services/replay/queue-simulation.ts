@@ -1,12 +1,13 @@
+import { slotRequestOf } from "../../machines/task/slot.ts";
+import {
+  type Concurrency,
+  createCounts,
+  inQueueOrder,
+  type LimitedRequest,
+  limitsFor,
+  usedUpLimit,
+} from "../../machines/task/slot-queue.ts";
 import type { RecordedRun, Stretch } from "./recorded-runs.ts";
-
-/** How many runs may be at work at once: all in all, and of one provider, model ("provider/model") or agent. */
-export interface SlotLimits {
-  default: number;
-  providers: Readonly<Record<string, number>>;
-  models: Readonly<Record<string, number>>;
-  agents: Readonly<Record<string, number>>;
-}
 
 /** A run as it would have gone with other limits. Times are epoch milliseconds. */
 export interface SimulatedRun {
@@ -26,6 +27,7 @@ export interface Simulation {
 
 /** A run in the simulation. */
 interface Run extends SimulatedRun {
+  request: LimitedRequest;
   /** The number of the stretch that it is in; -1 while it waits for a slot. */
   stretch: number;
   holdsSlot: boolean;
@@ -36,27 +38,10 @@ interface Run extends SimulatedRun {
   isTimeUp: boolean;
 }
 
-/** What a run is counted by. */
-const keysOf = ({ facts: { model, agent } }: RecordedRun): string[] => [
-  "all",
-  `agent ${agent}`,
-  ...(model ? [`provider ${model.providerID}`, `model ${model.providerID}/${model.modelID}`] : []),
-];
-
-/** The limits by those keys. */
-const limitsByKey = (limits: SlotLimits): ReadonlyMap<string, number> => {
-  const named = (kind: string, of: Readonly<Record<string, number>>) =>
-    Object.entries(of).map(([name, limit]) => [`${kind} ${name}`, limit] as const);
-  return new Map([
-    ["all", limits.default],
-    ...named("provider", limits.providers),
-    ...named("model", limits.models),
-    ...named("agent", limits.agents),
-  ]);
+const requestOf = ({ facts }: RecordedRun, wantedAt: number, concurrency: Concurrency): LimitedRequest => {
+  const request = slotRequestOf({ facts, run: { startedAt: wantedAt } });
+  return { ...request, limits: limitsFor(request, concurrency) };
 };
-
-const byPriorityThenAge = (one: Run, other: Run): number =>
-  other.recorded.facts.priority - one.recorded.facts.priority || one.wantedAt - other.wantedAt;
 
 const isWithin = (at: number, { from, to }: Stretch): boolean => at > from && at <= to;
 
@@ -65,12 +50,13 @@ const isWithin = (at: number, { from, to }: Stretch): boolean => at > from && at
  * stretch began as it was; a parent that waited for its own tasks waits for them again. What agents would have done
  * differently nobody can know.
  */
-export const simulateQueue = (recorded: readonly RecordedRun[], limits: SlotLimits): Simulation => {
+export const simulateQueue = (recorded: readonly RecordedRun[], concurrency: Concurrency): Simulation => {
   const runs = recorded
     .filter(({ stretches }) => stretches.length > 0)
     .map(
       (run): Run => ({
         recorded: run,
+        request: requestOf(run, run.wantedAt, concurrency),
         wantedAt: run.wantedAt,
         startedAt: run.wantedAt,
         endedAt: run.wantedAt,
@@ -83,27 +69,27 @@ export const simulateQueue = (recorded: readonly RecordedRun[], limits: SlotLimi
     );
   const runsOf = Map.groupBy(runs, ({ recorded: { facts } }) => facts.sessionID);
   const launchedBy = Map.groupBy(runs, ({ recorded: { facts } }) => facts.parentTaskId ?? "");
-  const limitOf = limitsByKey(limits);
   const agenda = createAgenda();
-  const waiting: Run[] = [];
+  /** In the order of the queue. */
+  let waiting: Run[] = [];
+  const held = createCounts();
   const started: Run[] = [];
-  /** How many runs hold a slot, by what limits count. */
-  const held = new Map<string, number>();
   let mostAtWork = 0;
 
-  const heldBy = (key: string): number => held.get(key) ?? 0;
-
   const setSlot = (run: Run, holdsSlot: boolean) => {
-    const by = Number(holdsSlot) - Number(run.holdsSlot);
-    for (const key of keysOf(run.recorded)) held.set(key, heldBy(key) + by);
+    if (holdsSlot === run.holdsSlot) return;
+    if (holdsSlot) held.add(run.request);
+    else held.remove(run.request);
     run.holdsSlot = holdsSlot;
-    mostAtWork = Math.max(mostAtWork, heldBy("all"));
+    mostAtWork = Math.max(mostAtWork, held.of("total", ""));
   };
 
   const ask = (run: Run, at: number) =>
     agenda.add(at, () => {
       run.wantedAt = at;
+      run.request = requestOf(run.recorded, at, concurrency);
       waiting.push(run);
+      waiting.sort((one, other) => inQueueOrder(one.request, other.request));
     });
 
   const stretchOf = (run: Run): Stretch | undefined => run.recorded.stretches[run.stretch];
@@ -142,16 +128,13 @@ export const simulateQueue = (recorded: readonly RecordedRun[], limits: SlotLimi
   };
 
   const startThoseThatMay = (at: number) => {
-    for (const run of waiting.toSorted(byPriorityThenAge)) {
-      const mayStart = keysOf(run.recorded).every(
-        (key) => heldBy(key) < (limitOf.get(key) ?? Number.POSITIVE_INFINITY),
-      );
-      if (!mayStart) continue;
-      waiting.splice(waiting.indexOf(run), 1);
+    waiting = waiting.filter((run) => {
+      if (usedUpLimit(run.request, held)) return true;
       started.push(run);
       run.startedAt = at;
       enterNext(run, at);
-    }
+      return false;
+    });
   };
 
   for (const run of runs) {

@@ -1,7 +1,8 @@
 // ADR-154 in docs/decisions.md
 import type { Journal } from "../../machines/task/replay.ts";
+import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import type { BudgetedUsage, Progress, TaskFacts } from "../../task.ts";
-import { type SimulatedRun, type SlotLimits, simulateQueue } from "./queue-simulation.ts";
+import { type SimulatedRun, simulateQueue } from "./queue-simulation.ts";
 import { type RecordedRun, type RecordedSilence, recordedIn } from "./recorded-runs.ts";
 
 /** What a task may use, its descendants included; what is left out is not limited. */
@@ -9,7 +10,7 @@ export type Budget = { [Kind in keyof BudgetedUsage]?: BudgetedUsage[Kind] | und
 
 /** The limits to try; what is left out is not looked at. */
 export interface TriedLimits {
-  slots?: SlotLimits | undefined;
+  slots?: Concurrency | undefined;
   budget?: Budget | undefined;
   /** Milliseconds of silence after which a task is stale. */
   stale?: number | undefined;
@@ -62,7 +63,7 @@ export interface WhatIf {
   silences?: RecordedSilence[];
 }
 
-const NO_LIMITS: SlotLimits = { default: Number.POSITIVE_INFINITY, providers: {}, models: {}, agents: {} };
+const NO_LIMITS: Concurrency = { default: Number.POSITIVE_INFINITY, providers: {}, models: {}, agents: {} };
 
 const NOTHING: BudgetedUsage = { toolCalls: 0, tokens: 0, cost: 0 };
 
@@ -76,7 +77,7 @@ const sum = (one: BudgetedUsage, other: BudgetedUsage): BudgetedUsage => ({
 
 const lastEnd = (runs: readonly SimulatedRun[]): number => Math.max(...runs.map(({ endedAt }) => endedAt));
 
-const queueOf = (runs: RecordedRun[], limits: SlotLimits): SimulatedQueue => {
+const queueOf = (runs: RecordedRun[], limits: Concurrency): SimulatedQueue => {
   const [before, after] = [simulateQueue(runs, NO_LIMITS), simulateQueue(runs, limits)];
   const queued = after.runs.flatMap(({ recorded: { facts, index }, startedAt, wantedAt }) =>
     startedAt > wantedAt ? [{ facts, index, waited: startedAt - wantedAt }] : [],

@@ -2,9 +2,9 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
+import type { LimitedRequest } from "../../machines/task/slot-queue.ts";
 import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { LimitedRequest } from "./slot-queue.ts";
 import type { TaskBelow } from "./task-usage.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */

@@ -2,15 +2,16 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { type SlotLimits, simulateQueue } from "../../../src/services/replay/queue-simulation.ts";
+import type { Concurrency } from "../../../src/machines/task/slot-queue.ts";
+import { simulateQueue } from "../../../src/services/replay/queue-simulation.ts";
 import { type RecordedRun, recordedIn } from "../../../src/services/replay/recorded-runs.ts";
 import { type StoredTask, whatIf } from "../../../src/services/replay/what-if.ts";
 import { noProgress, type TaskFacts } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 
 const SECOND = 1_000;
-const NO_LIMITS: SlotLimits = { default: Number.POSITIVE_INFINITY, providers: {}, models: {}, agents: {} };
-const atMost = (limit: number): SlotLimits => ({ ...NO_LIMITS, default: limit });
+const NO_LIMITS: Concurrency = { default: Number.POSITIVE_INFINITY, providers: {}, models: {}, agents: {} };
+const atMost = (limit: number): Concurrency => ({ ...NO_LIMITS, default: limit });
 
 type Script = (at: (seconds: number) => number) => TaskEvent[];
 
@@ -51,7 +52,7 @@ const stored = (
 const worked = (id: string, from: number, to: number, facts: Partial<TaskFacts> = {}, progress = {}): StoredTask =>
   stored(id, from, [begun(from), answered(to)], facts, progress);
 
-const waits = (tasks: StoredTask[], slots: SlotLimits) =>
+const waits = (tasks: StoredTask[], slots: Concurrency) =>
   whatIf(tasks, { slots }, 0).queue?.queued.map(({ facts, waited }) => [facts.sessionID, waited / SECOND]);
 
 test("the journal tells when a run wanted a slot, held it and needed none", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { slotRequestOf } from "../../../src/machines/task/slot.ts";
-import type { LimitedRequest, SlotLimits } from "../../../src/services/store/slot-queue.ts";
+import type { LimitedRequest, SlotLimits } from "../../../src/machines/task/slot-queue.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { type ScriptedTask, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";

@@ -1,4 +1,4 @@
-import { queuePlaces } from "../slot-queue.ts";
+import { queuePlaces } from "../../../machines/task/slot-queue.ts";
 import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
 import type { TaskBelow } from "../task-usage.ts";
 import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";

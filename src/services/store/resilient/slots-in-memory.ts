@@ -1,5 +1,5 @@
 import { slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../slot-queue.ts";
+import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../../../machines/task/slot-queue.ts";
 import type { TaskRecord } from "../store.ts";
 
 /** The slots of this process while the file cannot be used. Those of other processes are not known then. */

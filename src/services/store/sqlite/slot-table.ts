@@ -1,6 +1,6 @@
 import { slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
+import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../../../machines/task/slot-queue.ts";
 import type { Owner } from "../ownership.ts";
-import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../slot-queue.ts";
 import type { TaskRecord } from "../store.ts";
 import type { Database } from "./database.ts";
 import { parseStored } from "./rows.ts";

@@ -1,7 +1,7 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
+import { queuePlaces } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
-import { queuePlaces } from "../slot-queue.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
 import { refuseNewer } from "./migrations.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { queuePlaces, type SlotLimits, type SlotRow, startable } from "../../../src/services/store/slot-queue.ts";
+import { queuePlaces, type SlotLimits, type SlotRow, startable } from "../../../src/machines/task/slot-queue.ts";
 
 const row = (taskId: string, given: Partial<SlotRow> = {}): SlotRow => ({
   taskId,

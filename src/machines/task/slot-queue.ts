@@ -1,0 +1,133 @@
+import type { QueuePlace } from "../../task.ts";
+import type { SlotRequest } from "./events.ts";
+
+/** What a limit counts: all tasks, or those of one provider, model or agent. The narrowest is named first. */
+const LIMIT_KINDS = ["model", "agent", "provider", "total"] as const;
+export type LimitKind = (typeof LIMIT_KINDS)[number];
+
+/** How many tasks may be at work at once, for each limit that concerns a run. */
+export type SlotLimits = { [Kind in LimitKind]?: number | undefined };
+
+/** How many tasks may be at work at once. All limits that concern a task hold. */
+export interface Concurrency {
+  /** Of all tasks. */
+  default: number;
+  /** By the name of a provider. */
+  providers: Readonly<Record<string, number>>;
+  /** By "provider/model". */
+  models: Readonly<Record<string, number>>;
+  /** By the name of an agent. */
+  agents: Readonly<Record<string, number>>;
+}
+
+const ownEntry = (record: Readonly<Record<string, number>>, name: string | undefined): number | undefined =>
+  name !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Returns the limits that concern a run. */
+export const limitsFor = (
+  { provider, model, agent }: Pick<SlotRequest, "provider" | "model" | "agent">,
+  { default: total, providers, models, agents }: Concurrency,
+): SlotLimits => ({
+  total,
+  provider: ownEntry(providers, provider),
+  model: ownEntry(models, model),
+  agent: ownEntry(agents, agent),
+});
+
+/** A run that asks for a slot, with the limits that its process has for it. */
+export interface LimitedRequest extends SlotRequest {
+  limits: SlotLimits;
+}
+
+/** A run that holds a slot, or waits for one, of any process. `limits` concern only those that wait. */
+export interface SlotRow extends LimitedRequest {
+  isHeld: boolean;
+}
+
+const nameOf = (request: SlotRequest, kind: LimitKind): string | undefined => (kind === "total" ? "" : request[kind]);
+
+/** Counts runs by all that limits may concern. */
+export const createCounts = () => {
+  const counts: Record<LimitKind, Map<string, number>> = {
+    model: new Map(),
+    agent: new Map(),
+    provider: new Map(),
+    total: new Map(),
+  };
+  const of = (kind: LimitKind, name: string): number => counts[kind].get(name) ?? 0;
+  const change = (kind: LimitKind, name: string, by: number) => void counts[kind].set(name, of(kind, name) + by);
+  const changeAll = (request: SlotRequest, by: number) => {
+    for (const kind of LIMIT_KINDS) {
+      const name = nameOf(request, kind);
+      if (name !== undefined) change(kind, name, by);
+    }
+  };
+  return {
+    of,
+    addTo: (kind: LimitKind, name: string): void => change(kind, name, 1),
+    add: (request: SlotRequest): void => changeAll(request, 1),
+    remove: (request: SlotRequest): void => changeAll(request, -1),
+  };
+};
+
+/** How many runs there are of each that a limit may concern. */
+export type Counts = ReturnType<typeof createCounts>;
+
+/** A limit that keeps a run waiting: as many runs as it allows are counted already. */
+interface UsedUpLimit {
+  kind: LimitKind;
+  name: string;
+  limit: number;
+}
+
+/** Returns the narrowest limit of a run that is used up; undefined where it can start. */
+export const usedUpLimit = (request: LimitedRequest, counts: Counts): UsedUpLimit | undefined => {
+  for (const kind of LIMIT_KINDS) {
+    const limit = request.limits[kind];
+    if (limit === undefined) continue;
+    const name = nameOf(request, kind);
+    if (name !== undefined && counts.of(kind, name) >= limit) return { kind, name, limit };
+  }
+  return undefined;
+};
+
+/** The order of the queue: the higher priority first, then the older. Of equals, the one that asked first stays first. */
+export const inQueueOrder = (one: SlotRequest, other: SlotRequest): number =>
+  other.priority - one.priority || one.since - other.since;
+
+/**
+ * Returns the place of each waiting run, by task. `rows` are those of all living processes, in the order in which they
+ * asked. The first that all its limits leave room for can start, then the next. One that a narrower limit holds up is
+ * overtaken by those that the limit does not concern. One that can start keeps its room until its own process starts it.
+ */
+export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> => {
+  const held = createCounts();
+  const taken = createCounts();
+  const before = createCounts();
+  for (const row of rows) {
+    if (!row.isHeld) continue;
+    held.add(row);
+    taken.add(row);
+  }
+  const places = new Map<string, QueuePlace>();
+  for (const row of rows.filter(({ isHeld }) => !isHeld).sort(inQueueOrder)) {
+    const limit = usedUpLimit(row, taken);
+    if (limit) {
+      const { kind, name } = limit;
+      places.set(row.taskId, {
+        place: before.of(kind, name) + 1,
+        heldUpBy: { ...limit, used: held.of(kind, name) },
+      });
+      before.addTo(kind, name);
+    } else {
+      taken.add(row);
+      before.add(row);
+      places.set(row.taskId, { place: 1, heldUpBy: undefined });
+    }
+  }
+  return places;
+};
+
+/** Returns the ids of the waiting runs that can start. */
+export const startable = (rows: readonly SlotRow[]): string[] =>
+  [...queuePlaces(rows)].flatMap(([taskId, { heldUpBy }]) => (heldUpBy ? [] : taskId));
