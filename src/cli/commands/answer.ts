@@ -1,8 +1,10 @@
+import type { ApiTask } from "../../client/api-types.ts";
+import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { answerLine, requestDetails, requestLine, shellCommand } from "../../services/text/user-request.ts";
 import { type OpenUserRequest, replyProblem, type UserReply } from "../../user-request.ts";
 import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
-import { connectStatusApi, type ShownTask } from "../status-api-client.ts";
+import { openClient, received } from "../status-api.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
 
 /** How this program was called, so that suggested command lines work in any terminal. */
@@ -29,9 +31,15 @@ OpenCode must be running: the answer is sent to its status API.
 
 Exit code: 0 if answered or shown; 2 if it failed, with the reason on standard error.`;
 
+/** Returns all tasks that have not ended, newest first. */
+const liveTasks = async (api: StatusApiClient): Promise<ApiTask[]> => {
+  const pages = [await api.allTasks({ status: "running" }), await api.allTasks({ status: "resumed" })];
+  return pages.flatMap(received).sort((one, other) => other.startedAt.localeCompare(one.startedAt));
+};
+
 /** An open request, and the task that it is shown with. */
 interface ShownRequest {
-  task: ShownTask;
+  task: ApiTask;
   request: OpenUserRequest;
 }
 
@@ -39,7 +47,7 @@ interface ShownRequest {
  * Returns the open requests of some tasks, each once. A request also appears in the tasks above the one that asks; it is
  * shown with the newest of them, which is the nearest.
  */
-const openRequests = (tasks: ShownTask[]): ShownRequest[] => {
+const openRequests = (tasks: ApiTask[]): ShownRequest[] => {
   const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));
   return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
 };
@@ -99,15 +107,15 @@ export const answerCommand: Command = {
     const { values, argument: id, further: words } = parseArguments(args, options, Number.POSITIVE_INFINITY);
     const isAnswer = words.length > 0 || values.reject || values.message !== undefined;
     if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Give the id of a request.");
-    const api = connectStatusApi(values.data);
-    const tasks = await api.live();
+    const api = openClient(values.data);
+    const tasks = await liveTasks(api);
     const all = openRequests(tasks);
     const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
     if (asked && isAnswer) {
       const reply = toReply(asked.request, words, { reject: values.reject, message: values.message });
       const problem = replyProblem(asked.request, reply);
       if (problem) throw new CommandError(toSingleLine(problem));
-      const task = await api.answer(asked.task.sessionID, reply);
+      const task = received(await api.answer(asked.task.sessionID, reply));
       terminal.print(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);
       return EXIT.ok;
     }

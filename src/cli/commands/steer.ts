@@ -1,6 +1,6 @@
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
-import { connectStatusApi } from "../status-api-client.ts";
+import { openClient, received } from "../status-api.ts";
 
 const HELP = `Usage: opencode-taskchart steer <task-id> <prompt> ... [--data <folder>]
 
@@ -28,7 +28,7 @@ export const steerCommand: Command = {
     const prompt = further.join(" ");
     if (id === undefined || id.trim() === "") throw new CommandError("Give the id of a task.");
     if (prompt.trim() === "") throw new CommandError("Give the instruction, after the task's id.");
-    const task = await connectStatusApi(values.data).steer(id, prompt);
+    const task = received(await openClient(values.data).steer(id, prompt));
     terminal.print(
       `Task ${task.sessionID} "${toSingleLine(task.description)}" was given the instruction: its agent sees it at its next step.`,
     );

@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { dateTime } from "../../../src/cli/terminal.ts";
 import { shellCommand } from "../../../src/services/text/user-request.ts";
@@ -171,18 +169,13 @@ test("it has the token with it, where nothing is read without", async () => {
   expect(await answer(served, "per_1", "once")).toMatchObject({ code: 0, error: "" });
 });
 
-test("where no OpenCode runs, or something else listens, it says so, and nobody gets the token", async () => {
+test("where no OpenCode runs, it says so and what to do", async () => {
   const folder = temporaryFolder();
-  const run = () => commandHere(["answer", "--data", folder]);
-  const write = (url: string) => {
-    const server = { url, token: "secret", port: 1, pid: 1, startedAt: SINCE };
-    writeFileSync(join(folder, "server.json"), JSON.stringify(server));
-  };
-  expect((await run()).error).toContain(`there is no server.json in ${folder}`);
-  write("http://127.0.0.1:1");
-  expect((await run()).error).toContain("OpenCode at http://127.0.0.1:1 gave no valid response:");
-  write("http://taskchart.example");
-  expect((await run()).error).toContain("is not on this machine: http://taskchart.example");
+  expect(await commandHere(["answer", "--data", folder])).toEqual({
+    code: 2,
+    out: "",
+    error: `OpenCode is not running: open it in your project. There is no server.json in ${folder}. Use --data if its data are in another folder.\n`,
+  });
 });
 
 test("the command is shown as it was called, as a shell takes it", () => {

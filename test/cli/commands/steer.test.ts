@@ -28,5 +28,5 @@ test("what refuses the instruction says why", async () => {
 test("a task that is not there, and an OpenCode that does not run, are named", async () => {
   const served = await serve();
   expect((await steer(served, "ses_x", "faster")).error).toContain('There is no task "ses_x".');
-  expect((await steer({ folder: temporaryFolder() }, "ses_x", "faster")).error).toContain("no running OpenCode");
+  expect((await steer({ folder: temporaryFolder() }, "ses_x", "faster")).error).toContain("OpenCode is not running");
 });

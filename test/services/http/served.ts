@@ -45,6 +45,7 @@ export const serve = async ({
   reads,
   limits,
   source: given,
+  folder = temporaryFolder(),
 }: {
   env?: Record<string, string>;
   allowedOrigins?: string[];
@@ -53,6 +54,8 @@ export const serve = async ({
   limits?: Limits;
   /** Default: a new one. */
   source?: (clock: VirtualClock) => FakeSource;
+  /** Default: a new one. */
+  folder?: string;
 } = {}): Promise<Served> => {
   const clock = createVirtualClock();
   const source = (given ?? createFakeSource)(clock);
@@ -62,7 +65,6 @@ export const serve = async ({
     error: (message: string, extra?: Record<string, unknown>) =>
       void errors.push(`${message} ${JSON.stringify(extra ?? {})}`),
   };
-  const folder = temporaryFolder();
   // Each test has its own port: clients reuse connections to a known port.
   const port = { ASYNCAGENTS_API_PORT: String(await occupy(0)) };
   const parts = {

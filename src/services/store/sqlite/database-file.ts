@@ -1,18 +1,9 @@
 // ADR-057 in docs/decisions.md
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorMessage } from "../../platform/log.ts";
 import { makePrivate } from "../../platform/private-files.ts";
 import { DatabaseError, databaseError } from "./database.ts";
-
-/** The folder of the plugin's data: `$XDG_DATA_HOME/opencode-taskchart`, or `~/.local/share/opencode-taskchart`. */
-export const dataFolder = (env: Readonly<Record<string, string | undefined>> = process.env): string => {
-  const given = env.XDG_DATA_HOME;
-  // By the XDG base directory specification, a relative path is invalid and must be ignored.
-  const base = given && isAbsolute(given) ? given : join(homedir(), ".local", "share");
-  return join(base, "opencode-taskchart");
-};
 
 /** A database file in the file system. Its methods throw `DatabaseError`. */
 export interface StoreFile {

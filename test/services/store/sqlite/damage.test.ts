@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../../../src/services/store/open-store.ts";
 import { createConnector } from "../../../../src/services/store/sqlite/connect.ts";
-import { createStoreFile, dataFolder, restrictToOwner } from "../../../../src/services/store/sqlite/database-file.ts";
+import { createStoreFile, restrictToOwner } from "../../../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
 import { entryOf } from "../../../../src/task.ts";
@@ -696,13 +696,6 @@ describe("setting aside", () => {
     expect(["", "-wal", "-shm"].map((suffix) => readFileSync(aside + suffix, "utf8"))).toEqual(["", "-wal", "-shm"]);
     expect(readdirSync(folder)).toHaveLength(3);
   });
-});
-
-test("data are kept where XDG says, and a relative path there says nothing", () => {
-  expect(dataFolder({ XDG_DATA_HOME: "/data" })).toBe(join("/data", "opencode-taskchart"));
-  for (const env of [{}, { XDG_DATA_HOME: "" }, { XDG_DATA_HOME: "data" }]) {
-    expect(dataFolder(env)).toMatch(/^\/.*\.local.share.opencode-taskchart$/);
-  }
 });
 
 test("in a file that follows a lost one, numbers of changes begin above those that any process can have read", async () => {

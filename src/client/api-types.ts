@@ -1,0 +1,85 @@
+import type { z } from "zod";
+import type * as schemas from "../services/http/contract/schemas.ts";
+import type { ApiTask } from "../services/http/contract/status-source.ts";
+import type { TaskStatus } from "../task.ts";
+
+// The API's schemas are the only place where these shapes are written down. Only their types are imported: the client
+// carries no validator. It checks what its readers rely on by itself, see `isTask`.
+
+/** A task, as the API returns it. */
+export type { ApiTask };
+
+/** A page of tasks, newest first, and how many there are in all. */
+export type TaskPage = z.infer<typeof schemas.TaskPage>;
+
+/** Counts of all tasks, and what they used. */
+export type Stats = schemas.Stats;
+
+/** The tasks of a batch, with totals. */
+export type Group = schemas.Group;
+
+/** The state of the server. */
+export type Health = z.infer<typeof schemas.Health>;
+
+/** The events that a task's chart accepted, oldest first. */
+export type Journal = z.infer<typeof schemas.Journal>;
+
+/** The messages of a task's conversation, as OpenCode returns them. */
+export type Logs = z.infer<typeof schemas.Logs>;
+
+/** Which tasks to list. A task must match all that is given. */
+export interface TaskQuery {
+  status?: TaskStatus;
+  agent?: string;
+  directory?: string;
+  batch?: string;
+  search?: string;
+  /** Tasks on a page. Default: 50; at most 200. */
+  limit?: number;
+  /** Tasks to skip. Default: 0. */
+  offset?: number;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const isUsage = (value: unknown): boolean =>
+  isObject(value) && typeof value.tokens === "number" && typeof value.cost === "number";
+
+const TEXTS = ["sessionID", "parentSessionID", "status", "agent", "description", "startedAt", "runStartedAt"] as const;
+
+/** True when a value has the fields of a task that every reader relies on: one of another version may lack others. */
+export const isTask = (value: unknown): value is ApiTask =>
+  isObject(value) &&
+  TEXTS.every((name) => typeof value[name] === "string") &&
+  isUsage(value.progress) &&
+  isUsage(value.usage);
+
+/** True for a page of tasks, whatever version the tasks on it are of. */
+export const isPage = (value: unknown): value is Omit<TaskPage, "tasks"> & { tasks: unknown[] } =>
+  isObject(value) && Array.isArray(value.tasks) && typeof value.total === "number";
+
+/** True for a batch with tasks that readers understand. */
+export const isGroup = (value: unknown): value is Group =>
+  isObject(value) && Array.isArray(value.tasks) && value.tasks.every(isTask) && isUsage(value.usage);
+
+/** True for counts of tasks. */
+export const isStats = (value: unknown): value is Stats =>
+  isObject(value) && isObject(value.byStatus) && typeof value.totalTasks === "number" && isUsage(value.usage);
+
+/** True for the answer of `/v1/health`. Another program at the server's port gives another one. */
+export const isHealth = (value: unknown): value is Health =>
+  isObject(value) &&
+  typeof value.pid === "number" &&
+  typeof value.startedAt === "string" &&
+  typeof value.version === "string";
+
+/** True for a journal. */
+export const isJournal = (value: unknown): value is Journal =>
+  Array.isArray(value) &&
+  value.every((event) => isObject(event) && typeof event.type === "string" && typeof event.at === "number");
+
+/** True for the messages of a conversation. */
+export const isLogs = (value: unknown): value is Logs => Array.isArray(value);
+
+/** True for any object, such as statecharts by name. */
+export const isRecord = isObject;

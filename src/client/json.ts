@@ -1,0 +1,8 @@
+/** Parses JSON; undefined when it is none. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

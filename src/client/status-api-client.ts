@@ -1,0 +1,173 @@
+// ADR-171 in docs/decisions.md
+import type { UserReply } from "../user-request.ts";
+import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
+import {
+  type ApiTask,
+  type Group,
+  type Health,
+  isGroup,
+  isHealth,
+  isJournal,
+  isLogs,
+  isPage,
+  isRecord,
+  isStats,
+  isTask,
+  type Journal,
+  type Logs,
+  type Stats,
+  type TaskPage,
+  type TaskQuery,
+} from "./api-types.ts";
+import { createServerFinder, type FoundServer } from "./find-server.ts";
+import { type ApiRequest, type NoAnswer, send } from "./http.ts";
+import { parseJson } from "./json.ts";
+import { type FeedEvent, type FeedTimes, followTasks } from "./task-feed.ts";
+
+/**
+ * The status API of the OpenCode that serves a data folder, whichever process that is at the moment: each call looks at
+ * `server.json` again, so a client outlives any OpenCode. Nothing is open between calls.
+ *
+ * Every call resolves to a value or to a failure with a sentence for a person, and never throws. Nothing is sent twice: a
+ * call that failed may be repeated by its caller, if it changes nothing. Ids may be shortened to an unambiguous beginning.
+ */
+export interface StatusApiClient {
+  /** Finds the server, without asking it for anything else. */
+  server(): Promise<ApiResult<FoundServer>>;
+  health(): Promise<ApiResult<Health>>;
+  stats(): Promise<ApiResult<Stats>>;
+  /** A page of tasks, newest first. Tasks of another version that cannot be shown are left out. */
+  tasks(query?: TaskQuery): Promise<ApiResult<TaskPage>>;
+  /** All tasks that match, newest first, page by page; at most `most` of them. */
+  allTasks(query: Omit<TaskQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
+  /** A task, whole. */
+  task(id: string): Promise<ApiResult<ApiTask>>;
+  /** The messages of a task's conversation, complete. */
+  logs(id: string): Promise<ApiResult<Logs>>;
+  /** The events that a task's chart accepted. */
+  journal(id: string): Promise<ApiResult<Journal>>;
+  /** The tasks of a batch, with totals. */
+  group(batchId: string): Promise<ApiResult<Group>>;
+  /** The statecharts by name. */
+  machines(): Promise<ApiResult<Record<string, unknown>>>;
+  /** One statechart. */
+  machine(name: string): Promise<ApiResult<Record<string, unknown>>>;
+  /** Stops a task. Resolves, as all calls that change one, to the task as it is after that. */
+  cancel(id: string): Promise<ApiResult<ApiTask>>;
+  /** Sends a completed task a follow-up prompt. */
+  resume(id: string, prompt: string): Promise<ApiResult<ApiTask>>;
+  /** Gives a running task a further instruction. */
+  steer(id: string, prompt: string): Promise<ApiResult<ApiTask>>;
+  /** Answers a permission or a question of a task. */
+  answer(id: string, reply: UserReply): Promise<ApiResult<ApiTask>>;
+  /**
+   * Follows all tasks until `signal` is aborted, across lost connections and restarts: see `followTasks`.
+   * @example
+   * let known = NO_TASKS;
+   * for await (const event of client.follow(signal)) show((known = afterEvent(known, event)));
+   */
+  follow(signal: AbortSignal, times?: Partial<FeedTimes>): AsyncIterable<FeedEvent>;
+}
+
+/** Milliseconds in which requests have to be answered. */
+export interface Timeouts {
+  /** Of those that read. Default: 10 s. */
+  readMs: number;
+  /** Of those that change a task, or have OpenCode asked. Default: 30 s, as another process may have to act first. */
+  changeMs: number;
+}
+
+const DEFAULT_TIMEOUTS: Timeouts = { readMs: 10_000, changeMs: 30_000 };
+
+/** Tasks per page: the API's maximum. */
+const PAGE_SIZE = 200;
+
+const queryOf = (query: TaskQuery): string => {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+};
+
+const pathOf = (id: string, what = ""): string => `/v1/tasks/${encodeURIComponent(id)}${what}`;
+
+/** Creates a client for the data folder `folder`, see `dataFolder`. It reads and sends nothing before the first call. */
+export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts> = {}): StatusApiClient => {
+  const { readMs, changeMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
+  const finder = createServerFinder(folder);
+
+  const noAnswer = (reason: NoAnswer, isChange: boolean): ApiFailure => {
+    finder.forget();
+    if (reason === "unreachable") {
+      return failed("notRunning", "OpenCode has just ended, or is starting again. Try again in a few seconds.");
+    }
+    const advice = isChange ? "The task may have changed: look at it before you try again." : "Try again.";
+    return reason === "silent"
+      ? failed("silent", `OpenCode has not answered in time: it is stopped or busy. ${advice}`)
+      : failed("notRunning", `OpenCode ended before its answer was complete. ${advice}`);
+  };
+
+  const call = async <T>(
+    what: ApiRequest,
+    isExpected: (value: unknown) => value is T,
+    timeoutMs = what.method === "POST" ? changeMs : readMs,
+  ): Promise<ApiResult<T>> => {
+    const found = await finder.find();
+    if (!found.ok) return found;
+    const answer = await send(found.value, what, timeoutMs);
+    if (typeof answer === "string") return noAnswer(answer, what.method === "POST");
+    if (answer.status !== 200) return refused(answer.status, answer.text);
+    const value = parseJson(answer.text);
+    if (isExpected(value)) return { ok: true, value };
+    const why = found.value.versionDifference ?? "Its answer does not have the expected form.";
+    return failed("unreadable", `OpenCode's answer to ${what.path} cannot be read. ${why}`);
+  };
+
+  const get = <T>(path: string, isExpected: (value: unknown) => value is T, timeoutMs?: number) =>
+    call({ method: "GET", path }, isExpected, timeoutMs);
+
+  const change = (id: string, action: string, body?: unknown) =>
+    call({ method: "POST", path: pathOf(id, action), ...(body === undefined ? {} : { body }) }, isTask);
+
+  const page = async (query: TaskQuery): Promise<ApiResult<TaskPage & { read: number }>> => {
+    const result = await get(`/v1/tasks${queryOf(query)}`, isPage);
+    if (!result.ok) return result;
+    const { tasks } = result.value;
+    return { ok: true, value: { ...result.value, tasks: tasks.filter(isTask), read: tasks.length } };
+  };
+
+  return {
+    server: finder.find,
+    health: () => get("/v1/health", isHealth),
+    stats: () => get("/v1/stats", isStats),
+    tasks: async (query = {}) => {
+      const result = await page(query);
+      if (!result.ok) return result;
+      const { read: _, ...value } = result.value;
+      return { ok: true, value };
+    },
+    allTasks: async (query, most = Number.POSITIVE_INFINITY) => {
+      const tasks = new Map<string, ApiTask>();
+      for (let offset = 0; tasks.size < most; ) {
+        const result = await page({ ...query, limit: PAGE_SIZE, offset });
+        if (!result.ok) return result;
+        // A task that is launched meanwhile moves others to the next page, where they come a second time.
+        for (const task of result.value.tasks) tasks.set(task.sessionID, task);
+        offset += result.value.read;
+        if (result.value.read === 0 || offset >= result.value.total) break;
+      }
+      return { ok: true, value: [...tasks.values()].slice(0, most) };
+    },
+    task: (id) => get(pathOf(id), isTask),
+    logs: (id) => get(pathOf(id, "/logs"), isLogs, changeMs),
+    journal: (id) => get(pathOf(id, "/events"), isJournal),
+    group: (batchId) => get(`/v1/task-groups/${encodeURIComponent(batchId)}`, isGroup),
+    machines: () => get("/v1/machines", isRecord),
+    machine: (name) => get(`/v1/machines/${encodeURIComponent(name)}`, isRecord),
+    cancel: (id) => change(id, "/cancel"),
+    resume: (id, prompt) => change(id, "/resume", { prompt }),
+    steer: (id, prompt) => change(id, "/steer", { prompt }),
+    answer: (id, reply) => change(id, "/answers", reply),
+    follow: (signal, times) => followTasks(finder, signal, times),
+  };
+};

@@ -1,0 +1,112 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type ApiFailure, failed, refused } from "./api-result.ts";
+import { type ApiTask, isTask } from "./api-types.ts";
+import type { FoundServer, ServerFinder } from "./find-server.ts";
+import { openStream } from "./http.ts";
+import { parseJson } from "./json.ts";
+import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+
+/** What happened to a task. */
+export type TaskChange = "created" | "updated" | "completed" | "error" | "cancelled";
+
+/**
+ * What a reader of the feed learns:
+ * - `snapshot`: all tasks that have not ended, and those that ended last; what was known before is void
+ * - `task`: a task changed
+ * - `removed`: a task was cleared
+ * - `lost`: the connection is lost, or there was none; it is tried again after `retryMs` milliseconds
+ */
+export type FeedEvent =
+  | { type: "snapshot"; tasks: ApiTask[]; server: FoundServer }
+  | { type: "task"; change: TaskChange; task: ApiTask }
+  | { type: "removed"; sessionID: string }
+  | { type: "lost"; failure: ApiFailure; retryMs: number };
+
+/** How long the feed waits, in milliseconds. */
+export interface FeedTimes {
+  /** Until the stream has to begin. */
+  timeoutMs: number;
+  /** Without a word, after which a connection counts as lost: the server sends a heartbeat after 30 s of silence. */
+  silenceMs: number;
+  /** Until the first attempt to connect again; twice as long until each further one, up to `maxRetryMs`. */
+  retryMs: number;
+  maxRetryMs: number;
+}
+
+const DEFAULT_TIMES: FeedTimes = { timeoutMs: 5_000, silenceMs: 45_000, retryMs: 500, maxRetryMs: 5_000 };
+
+const CHANGES: Readonly<Record<string, TaskChange>> = {
+  "task.created": "created",
+  "task.updated": "updated",
+  "task.completed": "completed",
+  "task.error": "error",
+  "task.cancelled": "cancelled",
+};
+
+/** Returns undefined for what this version does not know, or of another version's tasks cannot read. */
+const toFeedEvent = ({ name, data }: ServerSentEvent, server: FoundServer): FeedEvent | undefined => {
+  const value = parseJson(data);
+  if (typeof value !== "object" || value === null) return undefined;
+  if (name === "snapshot") {
+    const tasks = "tasks" in value && Array.isArray(value.tasks) ? value.tasks : [];
+    return { type: "snapshot", tasks: tasks.filter(isTask), server };
+  }
+  if (name === "task.removed") {
+    return "sessionID" in value && typeof value.sessionID === "string"
+      ? { type: "removed", sessionID: value.sessionID }
+      : undefined;
+  }
+  const change = CHANGES[name];
+  return change && isTask(value) ? { type: "task", change, task: value } : undefined;
+};
+
+const LOST = failed("notRunning", "The connection to OpenCode is lost.");
+const SILENT = failed("silent", "OpenCode does not answer: it is stopped or busy.");
+
+const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
+
+/**
+ * Follows the tasks of a data folder until `signal` is aborted: across a lost connection, a restart of OpenCode and a
+ * server that takes over at another port. It throws nothing. A reader that is slow gets every event, later.
+ */
+export async function* followTasks(
+  finder: ServerFinder,
+  signal: AbortSignal,
+  times: Partial<FeedTimes> = {},
+): AsyncGenerator<FeedEvent> {
+  const { timeoutMs, silenceMs, retryMs, maxRetryMs } = { ...DEFAULT_TIMES, ...times };
+  let nextRetryMs = retryMs;
+  while (!isAborted(signal)) {
+    let failure: ApiFailure = LOST;
+    const found = await finder.find();
+    if (isAborted(signal)) return;
+    if (found.ok) {
+      const stream = await openStream(found.value, "/v1/events", { timeoutMs, silenceMs, signal });
+      if (typeof stream === "string") {
+        failure = stream === "silent" ? SILENT : LOST;
+      } else if (stream.status !== 200) {
+        failure = await refusal(stream.status, stream.parts);
+      } else {
+        for await (const event of readServerSentEvents(stream.parts)) {
+          const told = toFeedEvent(event, found.value);
+          if (told?.type === "snapshot") nextRetryMs = retryMs;
+          if (told) yield told;
+        }
+      }
+      finder.forget();
+    } else {
+      failure = found;
+    }
+    if (isAborted(signal)) return;
+    yield { type: "lost", failure, retryMs: nextRetryMs };
+    // An abort ends the pause early, and then the loop.
+    await pause(nextRetryMs, undefined, { signal }).catch(() => undefined);
+    nextRetryMs = Math.min(2 * nextRetryMs, maxRetryMs);
+  }
+}
+
+const refusal = async (status: number, parts: AsyncIterable<string>): Promise<ApiFailure> => {
+  let text = "";
+  for await (const part of parts) text += part;
+  return refused(status, text);
+};

@@ -1,0 +1,268 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { createStatusApiClient } from "../../src/client/status-api-client.ts";
+import type { FeedEvent } from "../../src/client/task-feed.ts";
+import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
+
+const clientOf = ({ folder }: Pick<Served, "folder">) => createStatusApiClient(folder);
+
+const STARTED = "2026-11-23T10:00:00.000Z";
+const HEALTH = {
+  status: "ok",
+  uptime: 1,
+  version: manifest.version,
+  taskCount: 0,
+  pid: process.pid,
+  startedAt: STARTED,
+};
+
+/** A program that listens where `server.json` says, and the requests that it got. */
+const listenAs = async (answer: (request: IncomingMessage, response: ServerResponse) => void, file = {}) => {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const folder = temporaryFolder();
+  const { port } = server.address() as AddressInfo;
+  const described = { url: "http://taskchart.example", port, pid: process.pid, startedAt: STARTED, token: "secret" };
+  writeFileSync(join(folder, "server.json"), JSON.stringify({ ...described, ...file }));
+  return { folder, port, requests };
+};
+
+const json = (response: ServerResponse, body: unknown, status = 200) =>
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+test("each route is called, and its answer returned", async () => {
+  const served = await serve({ reads: "token" });
+  const client = clientOf(served);
+  const { sessionID: id } = served.source.launch();
+  served.source.messages.set(id, [{ info: { role: "user" } }]);
+  expect(await client.health()).toMatchObject({ ok: true, value: { pid: process.pid, taskCount: 1 } });
+  expect(await client.stats()).toMatchObject({ ok: true, value: { activeTasks: 1 } });
+  expect(await client.tasks({ status: "running", search: "task number", limit: 1 })).toMatchObject({
+    ok: true,
+    value: { total: 1, limit: 1, tasks: [{ sessionID: id }] },
+  });
+  expect(await client.tasks({ status: "error" })).toMatchObject({ ok: true, value: { total: 0 } });
+  expect(await client.task(id.slice(0, 6))).toMatchObject({
+    ok: true,
+    value: { sessionID: id, allowed: expect.anything() },
+  });
+  expect(await client.logs(id)).toEqual({ ok: true, value: [{ info: { role: "user" } }] });
+  expect(await client.journal(id)).toMatchObject({ ok: true, value: [{ type: "SLOT_GRANTED" }, expect.anything()] });
+  expect(await client.group("msg_turn")).toMatchObject({ ok: true, value: { total: 1 } });
+  expect(await client.machines()).toMatchObject({ ok: true, value: { task: expect.anything() } });
+  expect(await client.machine("task")).toMatchObject({ ok: true });
+  for (const change of [
+    client.cancel(id),
+    client.resume(id, "on"),
+    client.steer(id, "faster"),
+    client.answer(id, { requestId: "per_1", reply: "once" }),
+  ]) {
+    expect(await change).toMatchObject({ ok: true, value: { sessionID: id } });
+  }
+  expect(served.source.asked).toEqual([
+    `cancel ${id}`,
+    `resume with "on" ${id}`,
+    `steer with "faster" ${id}`,
+    `answer {"requestId":"per_1","reply":"once"} ${id}`,
+  ]);
+});
+
+test("all tasks are read page by page, each once, up to as many as are asked for", async () => {
+  const served = await serve();
+  for (let count = 0; count < 205; count += 1) served.source.launch();
+  const all = await clientOf(served).allTasks({});
+  expect(all.ok && new Set(all.value.map(({ sessionID }) => sessionID)).size).toBe(205);
+  const some = await clientOf(served).allTasks({}, 3);
+  expect(some.ok && some.value.map(({ sessionID }) => sessionID)).toEqual(["ses_0205", "ses_0204", "ses_0203"]);
+});
+
+test("an error of the API is returned with its words and its status", async () => {
+  const served = await serve();
+  expect(await clientOf(served).task("ses_none")).toEqual({
+    ok: false,
+    kind: "refused",
+    reason: 'There is no task "ses_none".',
+    status: 404,
+  });
+});
+
+test("where nothing is written, OpenCode is to be opened", async () => {
+  const folder = temporaryFolder();
+  expect(await clientOf({ folder }).stats()).toEqual({
+    ok: false,
+    kind: "notRunning",
+    reason: `OpenCode is not running: open it in your project. There is no server.json in ${folder}.`,
+  });
+});
+
+test("a file that is left over is told, and what listens there now does not get the token", async () => {
+  const other = await listenAs((_, response) => json(response, { ...HEALTH, startedAt: "2026-11-23T10:00:01.000Z" }));
+  const result = await clientOf(other).cancel("ses_1");
+  expect(result).toMatchObject({
+    ok: false,
+    kind: "notRunning",
+    reason: expect.stringContaining("is left over: what"),
+  });
+  const stranger = await listenAs((_, response) => response.end("hello"));
+  expect(await clientOf(stranger).stats()).toMatchObject({ ok: false, kind: "notRunning" });
+  for (const { requests } of [other, stranger]) {
+    expect(requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([["/v1/health", undefined]]);
+  }
+});
+
+test("a file of a process that has ended is told with its process", async () => {
+  // No process has a number beyond the largest that Linux gives out.
+  const { folder } = await listenAs((_, response) => response.destroy(), { pid: 2 ** 22 + 1 });
+  expect(await clientOf({ folder }).stats()).toMatchObject({
+    kind: "notRunning",
+    reason: expect.stringContaining(`is left over from process ${2 ** 22 + 1}, which has ended.`),
+  });
+});
+
+test.each([["{"], ['{"port":"5165"}'], ['{"port":0,"pid":1,"startedAt":"x"}'], ["[]"]])(
+  "a file with %s is named as what is wrong",
+  async (text) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "server.json"), text);
+    expect(await clientOf({ folder }).stats()).toMatchObject({
+      kind: "unreadable",
+      reason: `${join(folder, "server.json")} does not describe a server. Remove it: OpenCode writes it again within 2 seconds.`,
+    });
+  },
+);
+
+test("another version is told in a sentence, and named where an answer cannot be read", async () => {
+  const version = "99.0.0";
+  const other = await listenAs((request, response) =>
+    json(response, request.url === "/v1/health" ? { ...HEALTH, version } : { tasks: "many" }),
+  );
+  const found = await clientOf(other).server();
+  const sentence = `OpenCode runs version 99.0.0 of opencode-taskchart, and this is ${manifest.version}`;
+  expect(found).toMatchObject({ ok: true, value: { version, versionDifference: expect.stringContaining(sentence) } });
+  expect(await clientOf(other).tasks()).toMatchObject({
+    kind: "unreadable",
+    reason: expect.stringContaining(sentence),
+  });
+  const same = await listenAs((_, response) => json(response, HEALTH));
+  const { value } = { value: undefined, ...(await clientOf(same).server()) };
+  expect(value).not.toHaveProperty("versionDifference");
+});
+
+test("a task of another version that cannot be shown is left out, and the others are not", async () => {
+  const task = {
+    ...{ sessionID: "ses_1", parentSessionID: "ses_0", status: "asleep", agent: "general", description: "new" },
+    ...{ startedAt: STARTED, runStartedAt: STARTED, progress: { tokens: 0, cost: 0 }, usage: { tokens: 0, cost: 0 } },
+  };
+  const other = await listenAs((request, response) =>
+    json(
+      response,
+      request.url === "/v1/health" ? HEALTH : { tasks: [{ id: 1 }, task], total: 2, limit: 50, offset: 0 },
+    ),
+  );
+  expect(await clientOf(other).tasks()).toMatchObject({ ok: true, value: { total: 2, tasks: [task] } });
+  expect(await clientOf(other).allTasks({})).toMatchObject({ ok: true, value: [task] });
+});
+
+test.each([
+  ["that does not come", (_: ServerResponse) => undefined, "silent", /has not answered in time.*look at it before/],
+  ["that breaks off", (response: ServerResponse) => void response.destroy(), "notRunning", /ended before.*look at it/],
+])("an answer %s is waited for, and the change is not sent again", async (_, answer, kind, reason) => {
+  const server = await listenAs((request, response) =>
+    request.url === "/v1/health" ? json(response, HEALTH) : answer(response),
+  );
+  const client = createStatusApiClient(server.folder, { changeMs: 50 });
+  expect(await client.cancel("ses_1")).toMatchObject({ ok: false, kind, reason: expect.stringMatching(reason) });
+  expect(server.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+});
+
+test("a proxy that the environment names is not asked", async () => {
+  for (const name of ["HTTP_PROXY", "http_proxy"]) vi.stubEnv(name, "http://127.0.0.1:9");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await clientOf(await serve()).stats()).toMatchObject({ ok: true });
+});
+
+/** Reads a feed event by event. */
+const following = ({ folder }: Pick<Served, "folder">, times = {}) => {
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  const events = clientOf({ folder })
+    .follow(ending.signal, { retryMs: 1, maxRetryMs: 4, ...times })
+    [Symbol.asyncIterator]();
+  const next = async (): Promise<FeedEvent | undefined> => (await events.next()).value;
+  /** Returns the next event of another type than `lost`. */
+  const nextTold = async () => {
+    for (;;) {
+      const event = await next();
+      if (event?.type !== "lost") return event;
+    }
+  };
+  return { next, nextTold, end: () => ending.abort() };
+};
+
+test("the feed begins with a snapshot, tells each change, and goes on after a restart at another port", async () => {
+  const served = await serve();
+  const { source, clock, folder } = served;
+  const { sessionID: id } = source.launch();
+  const feed = following(served);
+  expect(await feed.next()).toMatchObject({
+    type: "snapshot",
+    tasks: [{ sessionID: id }],
+    server: { version: "1.2.3" },
+  });
+  const launched = source.launch().sessionID;
+  await clock.advance(20);
+  expect(await feed.next()).toMatchObject({ type: "task", change: "created", task: { sessionID: launched } });
+  source.end(id, "error");
+  await clock.advance(20);
+  expect(await feed.next()).toMatchObject({ type: "task", change: "error", task: { sessionID: id } });
+  source.clear(id);
+  await clock.advance(20);
+  expect(await feed.next()).toEqual({ type: "removed", sessionID: id });
+  await served.server.stop();
+  expect(await feed.next()).toMatchObject({ type: "lost", failure: { kind: "notRunning" }, retryMs: 1 });
+  const again = await serve({ folder });
+  again.source.launch({ sessionID: "ses_after" });
+  expect(await feed.nextTold()).toMatchObject({ type: "snapshot", tasks: [{ sessionID: "ses_after" }] });
+  feed.end();
+  expect(await feed.next()).toBeUndefined();
+});
+
+test("while nothing runs the feed says so, waits longer each time, and ends while it waits", async () => {
+  const feed = following({ folder: temporaryFolder() }, { retryMs: 1, maxRetryMs: 60_000 });
+  const waits = [await feed.next(), await feed.next(), await feed.next()];
+  expect(waits).toMatchObject([1, 2, 4].map((retryMs) => ({ type: "lost", failure: { kind: "notRunning" }, retryMs })));
+  const ending = feed.next();
+  feed.end();
+  await ending;
+  expect(await feed.next()).toBeUndefined();
+});
+
+test("a stream that falls silent counts as lost, and an error is told in its words", async () => {
+  const silent = await listenAs((request, response) => {
+    if (request.url === "/v1/health") return json(response, HEALTH);
+    return response.writeHead(200).write('event: snapshot\ndata: {"tasks":[]}\n\nevent: unheard.of\ndata: {}\n\n');
+  });
+  const feed = following(silent, { silenceMs: 50 });
+  expect(await feed.next()).toMatchObject({ type: "snapshot", tasks: [] });
+  expect(await feed.next()).toMatchObject({ type: "lost", failure: { kind: "notRunning" } });
+  const full = await listenAs((request, response) =>
+    request.url === "/v1/health" ? json(response, HEALTH) : json(response, { error: "Too many.", status: 503 }, 503),
+  );
+  expect(await following(full).next()).toMatchObject({
+    type: "lost",
+    failure: { kind: "refused", reason: "Too many." },
+  });
+});
