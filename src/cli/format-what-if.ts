@@ -1,5 +1,6 @@
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { WhatIf } from "../services/replay/what-if.ts";
+import { dollars } from "../services/text/dollars.ts";
 import { duration } from "../services/text/notice.ts";
 import type { BudgetedUsage, TaskFacts } from "../task.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
@@ -8,8 +9,6 @@ import { dateTime, type Terminal } from "./terminal.ts";
 const MAX_NAMED = 10;
 
 const plural = (count: number, one: string, several = `${one}s`): string => `${count} ${count === 1 ? one : several}`;
-
-const dollars = (cost: number): string => `$${cost.toFixed(2)}`;
 
 const named = ({ sessionID, description }: TaskFacts, what: string): string =>
   `  ${sessionID}  ${what.padEnd(10)}  ${toSingleLine(description)}`;

@@ -1,4 +1,5 @@
 import type { BudgetedUsage, TaskError } from "../../task.ts";
+import { dollars } from "./dollars.ts";
 import { duration } from "./notice.ts";
 
 /** What a task may use, the tasks below it included; undefined: without a limit. Cost in US dollars. */
@@ -11,9 +12,6 @@ type Used = BudgetedUsage & { tasks: number };
 const SAME_COST = 1e-9;
 
 const count = (amount: number): string => amount.toLocaleString("en-US");
-
-/** Dollars with two digits after the point, or with as many as a small amount needs. */
-const dollars = (amount: number): string => `$${amount.toFixed(amount >= 1 ? 2 : 4)}`;
 
 const NO_RESUME = "It cannot be resumed";
 

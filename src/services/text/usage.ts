@@ -1,18 +1,8 @@
 import type { Usage } from "../../task.ts";
+import { dollars } from "./dollars.ts";
 import { join, type OwnText, own, vouchFor } from "./own-text.ts";
 
-/** The least cost that is written as a number, in US dollars. */
-const LEAST_COST = 0.0001;
-
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-const fractions = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
-
-/** Writes US dollars: to the cent, or to four decimals below one cent. */
-const dollars = (cost: number): OwnText => {
-  if (cost < LEAST_COST) return own`under $${LEAST_COST}`;
-  return vouchFor(`$${(cost < 0.01 ? fractions : cents).format(cost)}`);
-};
 
 const countTokens = (tokens: number): OwnText =>
   vouchFor(`${compact.format(tokens).replace("K", "k")} ${tokens === 1 ? "token" : "tokens"}`);

@@ -60,7 +60,7 @@ test("tokens and cost are budgets too; a budget that is just used up ends nothin
   await stage.clock.advance(STOP);
   expect(stage.task(thrifty).status).toBe("running");
   expect(stage.task(talker).error?.message).toMatch(/^It used 12,001 of 12,000 tokens, .*budget\.tokens/);
-  expect(stage.task(spender).error?.message).toMatch(/^It used \$1\.50 of \$0\.3000, .*budget\.cost/);
+  expect(stage.task(spender).error?.message).toMatch(/^It used \$1\.50 of \$0\.30, .*budget\.cost/);
 });
 
 test("what the tasks below a task use counts, ended ones included; they end with it", async () => {

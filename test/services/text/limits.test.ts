@@ -11,10 +11,16 @@ test("without a budget nothing is beyond it, nor is what uses it up exactly", ()
   expect(beyondBudget({ ...used, cost: 0.2 + 0.2 + 0.2 }, { ...NONE, cost: 0.6 })).toBeUndefined();
 });
 
+test("an amount that is beyond a budget by less than a cent is written as another one", () => {
+  expect(beyondBudget({ ...used, cost: 0.0504 }, { ...NONE, cost: 0.05 })?.message).toMatch(
+    /^It used \$0\.0504 of \$0\.05, /,
+  );
+});
+
 test.each([
   [{ toolCalls: 40 }, 0, "It used 41 of 40 tool calls, and", "budget.toolCalls"],
   [{ tokens: 12_000 }, 1, "It used 12,345 of 12,000 tokens, its 1 task included, and", "budget.tokens"],
-  [{ cost: 0.05 }, 2, "It used $0.6000 of $0.0500, its 2 tasks included, and", "budget.cost"],
+  [{ cost: 0.05 }, 2, "It used $0.60 of $0.05, its 2 tasks included, and", "budget.cost"],
 ])("what is beyond %j says by how much, with whom, and which option to raise", (budget, tasks, words, option) => {
   const error = beyondBudget({ ...used, tasks }, { ...NONE, ...budget });
   expect(error).toMatchObject({ name: "BudgetExceeded", kind: "budget" });
