@@ -241,11 +241,15 @@ type Issue = z.core.$ZodIssue;
 const pathsOf = (issue: Issue): PropertyKey[][] =>
   issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 
+/** What is wrong, in the words of the option; of a key, what the schema of keys says. */
+const reasonOf = (issue: Issue): string =>
+  (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
+
 const problemOf = (issue: Issue): string[] =>
   pathsOf(issue).map((path) => {
     if (path.length === 0) return "the options must be an object";
     const isUnknown = issue.code === "unrecognized_keys";
-    return `option "${path.join(".")}": ${isUnknown ? "there is no such option" : `${issue.message}; the default is used`}`;
+    return `option "${path.join(".")}": ${isUnknown ? "there is no such option" : `${reasonOf(issue)}; the default is used`}`;
   });
 
 /** Returns the options without the one at that path; a list is left out as a whole. */

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
-import { optionsError, readOptions } from "../src/options.ts";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Options, optionsError, readOptions } from "../src/options.ts";
+import { WRONG_VALUES, withOption } from "./wrong-options.ts";
 
 test("without options every one has its default", () => {
   const fork = { maxToolResultChars: 1_500, maxTokens: 100_000 };
@@ -27,41 +29,42 @@ test("without options every one has its default", () => {
   expect(readOptions({ notice: {}, fork: {} })).toEqual(read);
 });
 
+interface Schema {
+  properties?: Record<string, Schema>;
+}
+
+/** The paths of all options, such as `notice.maxResultChars`. */
+const pathsOf = ({ properties }: Schema, path: string[] = []): string[] =>
+  properties
+    ? Object.entries(properties).flatMap(([name, inner]) => pathsOf(inner, [...path, name]))
+    : [path.join(".")];
+
+test("wrong values are tried of every option", () => {
+  expect(Object.keys(WRONG_VALUES).sort()).toEqual(pathsOf(z.toJSONSchema(Options, { io: "input" }) as Schema).sort());
+});
+
+describe.each(Object.entries(WRONG_VALUES))("%s", (path, values) => {
+  test.each(values)("%j is named and explained, and the default is used", (value, explanation) => {
+    const { options, problems } = readOptions(withOption(path, value));
+    expect(options).toEqual(readOptions({}).options);
+    expect(problems).toEqual([
+      expect.stringMatching(new RegExp(`^option "${path.replaceAll(".", "\\.")}[".].*; the default is used$`)),
+    ]);
+    expect(optionsError(problems)).toMatch(explanation);
+    expect(optionsError(problems)).toMatch(/^opencode-taskchart: in opencode\.json, /);
+  });
+});
+
 test.each([
-  [{ prefix: "Bad Prefix" }, /option "prefix": must be lower-case letters/],
-  [{ maxDepth: 0 }, /option "maxDepth": /],
-  [{ wake: "none" }, /option "wake": .*"each"\|"all"/],
-  [{ maxDepth: "3" }, /option "maxDepth": .*expected number/],
-  [{ notice: { maxResultChars: -1 } }, /option "notice\.maxResultChars": /],
-  [{ prefix: "elisha_task" }, /option "prefix": must not start with .*elisha, create_subtask/],
-  [{ prefix: "create_subtask" }, /option "prefix": must not start with a prefix/],
-  [{ toolsets: [] }, /option "toolsets": must name at least one toolset/],
-  [{ toolsets: ["task"] }, /option "toolsets\.0": .*"tasks"/],
-  [{ subtasks: { onParentCancel: "ignore" } }, /option "subtasks\.onParentCancel": .*"cancel"/],
   [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
-  [{ inspect: "Stately" }, /option "inspect": must be true, false or "stately"/],
   [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, toolsets, subtasks, maxDepth/],
-  [{ api: { reads: "everybody" } }, /option "api\.reads": .*"user"\|"token"\|"open"/],
-  [
-    { api: { allowedOrigins: ["https://ok.example", "https://x.example/"] } },
-    /option "api\.allowedOrigins\.1": must be an origin .* such as "https:\/\/x\.example"/,
-  ],
-  [{ api: { allowedOrigins: ["https://x.example/path"] } }, /without a path .* such as "https:\/\/x\.example"/],
-  [{ api: { allowedOrigins: ["HTTPS://X.example"] } }, /such as "https:\/\/x\.example"/],
-  [{ api: { allowedOrigins: ["https://x.example:443"] } }, /such as "https:\/\/x\.example"/],
-  [{ api: { allowedOrigins: ["x.example"] } }, /must be an origin/],
-  [{ api: { allowedOrigins: ["*"] } }, /must be an origin/],
-  [{ concurrency: { default: 0 } }, /option "concurrency\.default": .*>=1; the default is used/],
-  [{ concurrency: { providers: { anthropic: 1.5 } } }, /option "concurrency\.providers\.anthropic": .*int/],
-  [{ concurrency: { models: { opus: 1 } } }, /option "concurrency\.models\.opus": .*Invalid key/],
-  [{ concurrency: { agents: 3 } }, /option "concurrency\.agents": .*expected record/],
   [{ concurrency: { total: 3 } }, /option "concurrency\.total": there is no such option/],
+  [{ budget: null }, /option "budget": .*expected object, received null; the default is used/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],
-])("%j is a clear error that names the option, which gets its default", (given, message) => {
+])("%j is a clear error that names the option", (given, message) => {
   const { options, problems } = readOptions(given);
   expect(options).toEqual(readOptions({}).options);
   expect(optionsError(problems)).toMatch(message);
-  expect(optionsError(problems)).toMatch(/^opencode-taskchart: in opencode\.json, /);
 });
 
 test("origins are taken as browsers send them, those of extensions too", () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
 import { createDirectoryOpenings } from "../src/services/recovery/reopened-directories.ts";
+import { WRONG_VALUES, withOption } from "./wrong-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "taskchart-index-"));
 
@@ -28,9 +29,11 @@ const start = (
   { directory = "/project", answers = {}, agents }: { directory?: string; answers?: Answers; agents?: unknown } = {},
 ) => {
   const requests: string[] = [];
+  const toasts: string[] = [];
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     requests.push(pathname);
+    if (pathname === "/tui/show-toast") toasts.push(await request.text());
     return Response.json(answers[`${request.method} ${pathname}`] ?? {});
   };
   const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
@@ -39,7 +42,7 @@ const start = (
   const input = { client: { _client: { getConfig }, app: { log } }, directory };
   const opening = openings.open(directory);
   const hooks = startPlugin({ input: input as never, given, opening, configuredAgents: () => agents });
-  return { hooks, requests, logged };
+  return { hooks, requests, toasts, logged };
 };
 
 test("a start calls nothing of the host, which waits for it", async () => {
@@ -48,12 +51,21 @@ test("a start calls nothing of the host, which waits for it", async () => {
   await hooks.dispose();
 });
 
-test("a wrong option gets its default, and a person is told its name", async () => {
-  const { hooks, requests, logged } = start({ maxDepth: 0, prefix: "agents" });
+test.each(Object.entries(WRONG_VALUES))(
+  "a wrong value of %s is named by a toast and in the log, and the plugin starts without it",
+  async (path, [wrong]) => {
+    const { hooks, toasts, logged } = start(withOption(path, wrong?.[0]));
+    expect(Object.keys(hooks.tool)).toContain("asyncagents_task");
+    const message = expect.stringMatching(new RegExp(`option "${path}[".].*the default is used`));
+    expect(logged).toEqual([expect.objectContaining({ level: "error", message })]);
+    await vi.waitFor(() => expect(toasts).toEqual([expect.stringContaining(path)]));
+    await hooks.dispose();
+  },
+);
+
+test("a wrong option leaves those beside it as given", async () => {
+  const { hooks } = start({ maxDepth: 0, prefix: "agents" });
   expect(Object.keys(hooks.tool)).toContain("agents_task");
-  const message = expect.stringMatching(/option "maxDepth": .*the default is used/);
-  expect(logged).toEqual([expect.objectContaining({ level: "error", message })]);
-  await vi.waitFor(() => expect(requests).toContain("/tui/show-toast"));
   await hooks.dispose();
 });
 

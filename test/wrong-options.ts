@@ -1,0 +1,76 @@
+/** A value that an option does not take, and what of the explanation must be said. */
+type WrongValue = [value: unknown, explanation: RegExp];
+
+const belowMinimum = (least: number): WrongValue => [least - 1, new RegExp(`expected number to be >=${least}`)];
+const notWhole: WrongValue = [5_000.5, /expected int/];
+const notANumber: WrongValue = ["5000", /expected number, received string/];
+const notAboveZero: WrongValue = [0, /expected number to be >0/];
+
+const wholeFrom = (least: number): WrongValue[] => [belowMinimum(least), notWhole, notANumber];
+const above0: WrongValue[] = [notAboveZero, notANumber];
+
+const slotsByName: WrongValue[] = [
+  [{ name: 0 }, /\.name": .*expected number to be >=1/],
+  [{ name: 1.5 }, /\.name": .*expected int/],
+  [3, /expected record, received number/],
+];
+
+/** Wrong values of every option. */
+export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
+  prefix: [
+    ["Bad Prefix", /must be lower-case letters, digits and _/],
+    ["elisha_task", /must not start with a prefix another toolset uses: elisha, create_subtask/],
+    ["create_subtask", /must not start with a prefix/],
+    [7, /expected string, received number/],
+  ],
+  toolsets: [
+    [[], /must name at least one toolset/],
+    [["task"], /toolsets\.0": .*"tasks"\|"elisha"\|"subtasks"/],
+    ["tasks", /expected array, received string/],
+  ],
+  "subtasks.onParentCancel": [["ignore", /"cancel"\|"detach"/]],
+  maxDepth: [...wholeFrom(1), [11, /expected number to be <=10/]],
+  "timeouts.stale": wholeFrom(1_000),
+  "timeouts.run": wholeFrom(1_000),
+  "budget.toolCalls": wholeFrom(1),
+  "budget.tokens": wholeFrom(1),
+  "budget.cost": above0,
+  "budget.tasksPerParent": wholeFrom(1),
+  "loop.repeat": wholeFrom(2),
+  "concurrency.default": wholeFrom(1),
+  "concurrency.providers": slotsByName,
+  "concurrency.models": [
+    [{ "acme/big": 0 }, /acme\/big": .*expected number to be >=1/],
+    [{ big: 1 }, /big": must be written "provider\/model"/],
+    [3, /expected record, received number/],
+  ],
+  "concurrency.agents": slotsByName,
+  "attention.timeout": wholeFrom(1_000),
+  wake: [["none", /"each"\|"all"/]],
+  recovery: [["stop", /"continue"\|"fail"/]],
+  "retention.days": above0,
+  "retention.count": wholeFrom(0),
+  "api.allowedOrigins": [
+    [
+      ["https://ok.example", "https://x.example/"],
+      /allowedOrigins\.1": must be an origin .* such as "https:\/\/x\.example"/,
+    ],
+    [["https://x.example/path"], /without a path .* such as "https:\/\/x\.example"/],
+    [["HTTPS://X.example"], /such as "https:\/\/x\.example"/],
+    [["https://x.example:443"], /such as "https:\/\/x\.example"/],
+    [["x.example"], /must be an origin/],
+    [["*"], /must be an origin/],
+    ["https://x.example", /expected array, received string/],
+  ],
+  "api.reads": [["everybody", /"user"\|"token"\|"open"/]],
+  inspect: [["Stately", /must be true, false or "stately"/]],
+  "fork.maxToolResultChars": wholeFrom(100),
+  "fork.maxTokens": wholeFrom(1_000),
+  "notice.maxResultChars": wholeFrom(0),
+};
+
+/** Returns an options object in which the option of that path, such as `notice.maxResultChars`, has the value. */
+export const withOption = (path: string, value: unknown): Record<string, unknown> => {
+  const [key = "", ...rest] = path.split(".");
+  return { [key]: rest.length === 0 ? value : withOption(rest.join("."), value) };
+};
