@@ -97,6 +97,7 @@ export type Attention = z.infer<typeof Attention>;
  * - `acceptance`: the host, to take the prompt
  * - `retry`: the time at which the prompt is sent again
  * - `agent`: its agent, which is at work
+ * - `provider`: the provider of its model, which refuses for now
  * - `check`: the host, to say how the run stands
  * - `session`: the host, to find the session again
  * - `abort`: a moment that shows who aborted it
@@ -110,6 +111,7 @@ export const WaitsFor = z.enum([
   "acceptance",
   "retry",
   "agent",
+  "provider",
   "check",
   "session",
   "abort",
@@ -126,6 +128,17 @@ export const Waiting = z.object({
   since: z.iso.datetime(),
   /** When something is tried again; absent where nothing is. */
   until: z.iso.datetime().optional(),
+  /** What the provider said when it refused a request for now; absent for other waits. */
+  refusal: z
+    .object({
+      /** Absent where the task's model is not known. */
+      provider: z.string().optional(),
+      /** How often the request is made again, the next time included. */
+      attempt: z.int().positive(),
+      /** The provider's reason, as the host gives it. */
+      message: z.string(),
+    })
+    .optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
 /** Where a run that waits for a slot stands in the queue. */

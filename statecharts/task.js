@@ -191,6 +191,11 @@ export const task = createMachine({
           "actions": "assign",
           "description": "The process that supervised the task has ended, and this one takes over."
         },
+        "HOST_RETRYING": {
+          "guard": "live and notStopping",
+          "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted.",
+          "actions": "recordRetry"
+        },
         "CALL_BLOCKED": {
           "guard": "live",
           "actions": "addBlockedCall",
@@ -266,6 +271,11 @@ export const task = createMachine({
                 "guard": "idleHinted",
                 "target": "verifying",
                 "description": "The host accepted the prompt. It reported idle or an error before that."
+              },
+              {
+                "guard": "isToldToWait",
+                "target": "retrying",
+                "description": "The host accepted the prompt. The provider refuses for now."
               },
               {
                 "target": "working",
@@ -371,6 +381,55 @@ export const task = createMachine({
               "actions": {
                 "type": "setDeadline"
               }
+            },
+            "HOST_RETRYING": {
+              "target": "retrying",
+              "actions": "recordRetry",
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
+            }
+          }
+        },
+        "retrying": {
+          "id": "retrying",
+          "tags": [
+            "working",
+            "retrying"
+          ],
+          "description": "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+          "meta": {
+            "waitsFor": "provider"
+          },
+          "on": {
+            "HOST_BUSY": {
+              "target": "working",
+              "description": "The host reports that a model works in the child session. The host makes the request again."
+            },
+            "HOST_IDLE": {
+              "target": "verifying",
+              "description": "The host reports that the child session is idle."
+            },
+            "HOST_ERROR": {
+              "target": "working",
+              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
+              "actions": [
+                "recordIdleHint",
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                }
+              ]
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "verifying",
+              "description": "Time has passed."
+            },
+            "STEERING_REFUSED": {
+              "guard": "isOldestInstruction and maySteerAgain",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "actions": {
+                "type": "setDeadline"
+              }
             }
           }
         },
@@ -403,6 +462,11 @@ export const task = createMachine({
             "HOST_BUSY": {
               "target": "working",
               "description": "The host reports that a model works in the child session."
+            },
+            "HOST_RETRYING": {
+              "target": "retrying",
+              "actions": "recordRetry",
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
             },
             "HOST_IDLE": {
               "target": "verifying",
@@ -445,12 +509,20 @@ export const task = createMachine({
               "reenter": true,
               "description": "The instruction is in the child's conversation. The host is asked anew."
             },
-            "CHECKED_BUSY": {
-              "guard": "isCurrentCheck",
-              "target": "working",
-              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-              "description": "The check shows that the child is at work."
-            },
+            "CHECKED_BUSY": [
+              {
+                "guard": "isCurrentCheck and isToldToWait",
+                "target": "retrying",
+                "description": "The check shows that the child is at work. The provider refuses for now.",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "working",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+                "description": "The check shows that the child is at work."
+              }
+            ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
@@ -637,12 +709,20 @@ export const task = createMachine({
               "reenter": true,
               "description": "Time has passed."
             },
-            "CHECKED_BUSY": {
-              "guard": "isCurrentCheck",
-              "target": "working",
-              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
-              "description": "The check shows that the child is at work."
-            },
+            "CHECKED_BUSY": [
+              {
+                "guard": "isCurrentCheck and isToldToWait",
+                "target": "retrying",
+                "description": "The check shows that the child is at work. The provider refuses for now.",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "working",
+                "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+                "description": "The check shows that the child is at work."
+              }
+            ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
@@ -1088,7 +1168,7 @@ export const task = createMachine({
               }
             ],
             "BECAME_STALE": {
-              "guard": "live",
+              "guard": "live and not isToldToWait",
               "target": "stale",
               "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }
@@ -1189,7 +1269,7 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "in #working or in #awaitingTasks",
+                "guard": "in #working or in #retrying or in #awaitingTasks",
                 "target": "sending",
                 "actions": "addInstruction",
                 "description": "The agent or a person gives the running task a further instruction."

@@ -41,6 +41,8 @@ export type ToolCallStage = "begun" | "stored" | "failed";
 /** The few events of the host that can matter to a task or to an outbox, in the plugin's own form. */
 export type HostEvent =
   | { type: "busy"; sessionID: string }
+  /** The provider refused a request for now: the host makes it again at `until`, in epoch milliseconds. `attempt` counts from 1. */
+  | { type: "retrying"; sessionID: string; attempt: number; message: string; until: number }
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }

@@ -19,6 +19,8 @@ const pool = (say: Say, checkId: number): TaskEvent[] => {
     { type: "PROMPT_ACCEPTED", at },
     { type: "PROMPT_REFUSED", at, error: fault, retryable: true },
     { type: "PROMPT_REFUSED", at, error: fault, retryable: false },
+    { type: "HOST_RETRYING", at, attempt: 2, message: say(), until: START + 60_000 },
+    { type: "HOST_BUSY", at },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error: { name: say(), message: say() } },
     { type: "SESSION_NOT_FOUND", at },

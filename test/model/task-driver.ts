@@ -7,6 +7,7 @@ import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 import { answer, createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
+import { TOLD_TO_WAIT } from "./task-events.ts";
 
 type Of<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>;
 
@@ -138,6 +139,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     SUPERVISION_FAILED: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
     HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
+    HOST_RETRYING: ({ attempt, message }) =>
+      host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + TOLD_TO_WAIT }),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
@@ -267,6 +270,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     waiters,
     interruptions,
     blockedCalls = [],
+    retry,
     completedAt,
     error,
   } = context;
@@ -276,6 +280,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     counts: { run: run.index, sendAttempts, stopAttempts, checkId, failedChecks, interruptions },
     steering: { pending: instructions?.length, isSteered: storedInstruction !== undefined, steerAttempts },
     idleHinted,
+    refusedFor: retry && { attempt: retry.attempt, message: retry.message },
     isMissing: context.missingSince !== undefined,
     waits: nextDeadline !== undefined,
     requests: requests.map(({ id }) => id),

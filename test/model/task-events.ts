@@ -19,6 +19,9 @@ const at = START;
 /** A task that the child launched. */
 const OWN_TASK = "ses_own";
 
+/** Milliseconds for which the provider refuses: longer than any path takes. */
+export const TOLD_TO_WAIT = 10_000_000;
+
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
 const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
 
@@ -117,6 +120,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
       : []),
     { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
     { type: "HOST_BUSY", at },
+    { type: "HOST_RETRYING", at, attempt: 1, message: "slow down", until: at + TOLD_TO_WAIT },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error },
     { type: "SESSION_DELETED", at },

@@ -59,6 +59,10 @@ export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined
   switch (event.type) {
     case "busy":
       return { type: "HOST_BUSY", at };
+    case "retrying": {
+      const { attempt, message, until } = event;
+      return { type: "HOST_RETRYING", at, attempt, message, until };
+    }
     case "idle":
       return { type: "HOST_IDLE", at };
     case "error":
@@ -78,6 +82,7 @@ export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined
 export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undefined => {
   switch (event.type) {
     case "busy":
+    case "retrying":
       return { type: "PARENT_BUSY", at };
     case "idle":
       return { type: "PARENT_IDLE", at };

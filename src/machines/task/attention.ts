@@ -21,7 +21,10 @@ export const attention = taskSetup.createStateConfig({
   states: {
     none: {
       description: "Nothing holds the task up.",
-      on: { REQUEST_ASKED: onRequestAsked, BECAME_STALE: { guard: "live", target: "stale" } },
+      on: {
+        REQUEST_ASKED: onRequestAsked,
+        BECAME_STALE: { guard: and(["live", not("isToldToWait")]), target: "stale" },
+      },
     },
     stale: {
       description: "The host has reported nothing of the child for a while.",

@@ -26,6 +26,18 @@ export interface HostError {
   message: string;
 }
 
+/** A request of the child's model that the provider refused for now. The host makes it again by itself. */
+export interface ProviderRetry {
+  /** How often the host makes the request again, this time included. */
+  attempt: number;
+  /** Why the provider refused it last, as the host says. */
+  message: string;
+  /** When the provider first refused it, epoch milliseconds. */
+  since: number;
+  /** When the host makes it again, epoch milliseconds. */
+  until: number;
+}
+
 /** A permission or a question that only a person can answer. */
 export interface UserRequest {
   id: string;
@@ -149,6 +161,8 @@ export type TaskEvent =
   | { type: "PROMPT_ACCEPTED"; at: number }
   | { type: "PROMPT_REFUSED"; at: number; error: TaskError; retryable: boolean }
   | { type: "HOST_BUSY"; at: number }
+  /** `until`: when the host makes the refused request again, epoch milliseconds. `attempt` counts from 1 for each request. */
+  | { type: "HOST_RETRYING"; at: number; attempt: number; message: string; until: number }
   | { type: "HOST_IDLE"; at: number }
   | { type: "HOST_ERROR"; at: number; error: HostError }
   | { type: "SESSION_NOT_FOUND"; at: number }
@@ -199,6 +213,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   PROMPT_ACCEPTED: "The host accepted the prompt.",
   PROMPT_REFUSED: "The host refused the prompt.",
   HOST_BUSY: "The host reports that a model works in the child session.",
+  HOST_RETRYING: "The host reports that the provider refused a request for now, and when it makes the request again.",
   HOST_IDLE: "The host reports that the child session is idle.",
   HOST_ERROR: "The host reports an error in the child session.",
   SESSION_NOT_FOUND: "The prompt was sent, and the host did not find the child session.",
@@ -269,6 +284,8 @@ export interface TaskContext {
   missingSince: number | undefined;
   /** True when the host reported idle or an error before it accepted the prompt. */
   idleHinted: boolean;
+  /** The request that the provider refused last; undefined when it has refused none since the run began or was taken over. */
+  retry?: ProviderRetry | undefined;
   /** When `TICK` is due, epoch milliseconds. */
   nextDeadline: number | undefined;
   hostError: HostError | undefined;

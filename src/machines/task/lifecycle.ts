@@ -63,6 +63,7 @@ export const lifecycle = taskSetup.createStateConfig({
             blockedCalls: undefined,
             storedInstruction: undefined,
             hostError: undefined,
+            retry: undefined,
             queuedUntil: undefined,
             completedAt: undefined,
           })),

@@ -124,6 +124,16 @@ const stoppedAtLimit = {
 
 const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenAtWork } as const;
 
+const stillAtWork = [
+  {
+    guard: and(["isCurrentCheck", "isToldToWait"]),
+    target: "retrying",
+    description: "The provider refuses for now.",
+    actions: seenAtWork,
+  },
+  keepWorking,
+] as const;
+
 const awaitTasks = {
   ...keepWorking,
   target: "awaitingTasks",
@@ -199,7 +209,13 @@ export const run = taskSetup.createStateConfig({
         failedChecks: 0,
         missingSince: undefined,
         blockedCalls: undefined,
+        retry: undefined,
       })),
+    },
+    HOST_RETRYING: {
+      guard: and(["live", "notStopping"]),
+      description: "Where the child is not known to be at work, this is only noted.",
+      actions: "recordRetry",
     },
     CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
     CALL_RETURNED: { guard: "isBlockedCall", actions: "removeBlockedCall" },
@@ -247,6 +263,7 @@ export const run = taskSetup.createStateConfig({
       on: {
         PROMPT_ACCEPTED: [
           { guard: "idleHinted", target: "verifying", description: "It reported idle or an error before that." },
+          { guard: "isToldToWait", target: "retrying", description: "The provider refuses for now." },
           { target: "working" },
         ],
         PROMPT_REFUSED: [{ guard: and(["retryable", "sendAttemptsLeft"]), target: "backingOff" }, failAndStop],
@@ -280,6 +297,21 @@ export const run = taskSetup.createStateConfig({
           description: "The child may have ended its turn just before: the host is asked.",
         },
         STEERING_REFUSED: steerAgainLater,
+        HOST_RETRYING: { target: "retrying", actions: "recordRetry" },
+      },
+    },
+    retrying: {
+      id: "retrying",
+      tags: ["working", "retrying"],
+      description:
+        "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+      meta: { waitsFor: "provider" },
+      on: {
+        HOST_BUSY: { target: "working", description: "The host makes the request again." },
+        HOST_IDLE: { target: "verifying" },
+        HOST_ERROR: { target: "working", ...expectIdle },
+        TICK: { guard: "due", target: "verifying" },
+        STEERING_REFUSED: steerAgainLater,
       },
     },
     awaitingTasks: {
@@ -297,6 +329,7 @@ export const run = taskSetup.createStateConfig({
         },
         STEERING_REFUSED: { target: "working", ...steerAgainLater },
         HOST_BUSY: { target: "working" },
+        HOST_RETRYING: { target: "retrying", actions: "recordRetry" },
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: { target: "working", ...expectIdle },
       },
@@ -320,7 +353,7 @@ export const run = taskSetup.createStateConfig({
           reenter: true,
           description: "The host is asked anew.",
         },
-        CHECKED_BUSY: keepWorking,
+        CHECKED_BUSY: stillAtWork,
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
@@ -391,7 +424,7 @@ export const run = taskSetup.createStateConfig({
       entry: emitCheck,
       on: {
         TICK: { guard: "due", target: "recovering", reenter: true },
-        CHECKED_BUSY: keepWorking,
+        CHECKED_BUSY: stillAtWork,
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },

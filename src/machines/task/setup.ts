@@ -49,6 +49,9 @@ export const newestStepAt = (context: TaskContext, event: TaskEvent): number | u
 export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
+/** True until the host makes the request again that the provider refused for now. */
+const isToldToWait = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
+
 /** True for the end of a run of that task. */
 const isAbout = (event: TaskEvent, taskId: string): boolean =>
   event.type === "OWN_TASK_ENDED" && event.taskId === taskId;
@@ -91,7 +94,7 @@ export const taskSetup = setup({
       /** What a run waits for in the state. Each state of the region `run` but `idle` says it. */
       waitsFor?: WaitsFor;
     },
-    tags: {} as "working" | "awaitingTasks" | "stopping",
+    tags: {} as "working" | "retrying" | "awaitingTasks" | "stopping",
   },
   actions: {
     /** The only way out of the chart. It does nothing here: the supervisor provides what really happens. */
@@ -106,6 +109,13 @@ export const taskSetup = setup({
       completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
       nextDeadline: undefined,
       missingSince: undefined,
+    }),
+    recordRetry: assign({
+      retry: ({ context: { retry }, event }) => {
+        if (event.type !== "HOST_RETRYING") return retry;
+        const { at, attempt, message, until } = event;
+        return { attempt, message, until, since: (attempt > 1 && retry?.since) || at };
+      },
     }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
@@ -187,6 +197,7 @@ export const taskSetup = setup({
     isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
+    isToldToWait: ({ context, event }) => isToldToWait(context, event.at),
     isBlockedCall: ({ context: { blockedCalls = [] }, event }) =>
       event.type === "CALL_RETURNED" && blockedCalls.some(({ call }) => call === event.call),
     blockedByTask: ({ context: { blockedCalls = [] }, event }) =>

@@ -24,7 +24,11 @@ export const steering = taskSetup.createStateConfig({
       description: "The host has stored every instruction.",
       on: {
         STEER: [
-          { guard: or([stateIn("#working"), stateIn("#awaitingTasks")]), target: "sending", actions: "addInstruction" },
+          {
+            guard: or([stateIn("#working"), stateIn("#retrying"), stateIn("#awaitingTasks")]),
+            target: "sending",
+            actions: "addInstruction",
+          },
           {
             guard: isSteerable,
             target: "waiting",

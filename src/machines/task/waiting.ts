@@ -4,11 +4,12 @@ import type { StoredSnapshot } from "./machine.ts";
 import { run } from "./run.ts";
 
 /** Epoch milliseconds since which a run waits for that. Where the chart keeps no time of its own: since the run began. */
-const waitsSince = (what: WaitsFor, { run, userRequests, missingSince, abortedAt }: TaskContext): number => {
+const waitsSince = (what: WaitsFor, { run, userRequests, missingSince, abortedAt, retry }: TaskContext): number => {
   const since: Partial<Record<WaitsFor, number | undefined>> = {
     person: userRequests[0]?.since,
     session: missingSince,
     abort: abortedAt,
+    provider: retry?.since,
   };
   return since[what] ?? run.startedAt;
 };
@@ -22,6 +23,13 @@ const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFo
   return blockedCalls === undefined ? "agent" : "tasks";
 };
 
+/** What the provider said when it refused for now. */
+const refusalOf = (what: WaitsFor, { facts, retry }: TaskContext): Waiting["refusal"] => {
+  if (what !== "provider" || !retry) return undefined;
+  const { attempt, message } = retry;
+  return { ...(facts.model ? { provider: facts.model.providerID } : {}), attempt, message };
+};
+
 /**
  * Returns what the run under way waits for: what its chart says of the state that it is in. Undefined when no run is under
  * way, or in a state that this version of the chart does not have.
@@ -31,10 +39,13 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
   const waitsFor = state === undefined ? undefined : STATES[state]?.meta?.waitsFor;
   if (waitsFor === undefined) return undefined;
   const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
-  const until = what === waitsFor ? context.nextDeadline : undefined;
+  const refusal = refusalOf(what, context);
+  const ownDeadline = what === waitsFor ? context.nextDeadline : undefined;
+  const until = refusal ? context.retry?.until : ownDeadline;
   return {
     for: what,
     since: new Date(waitsSince(what, context)).toISOString(),
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+    ...(refusal ? { refusal } : {}),
   };
 };

@@ -50,6 +50,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
 
   const routes: Routes = {
     busy: [],
+    retrying: [],
     idle: [],
     error: [],
     deleted: [],
@@ -71,7 +72,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
 
   // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
   every(progress.onHostEvent);
-  on(["busy", "idle", "message", "text"], (event) => {
+  on(["busy", "retrying", "idle", "message", "text"], (event) => {
     const task = runtime.snapshotOf(event.sessionID);
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
@@ -82,10 +83,10 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   // What is used counts towards the budgets once progress has it.
   on(["toolCall", "step", "idle"], budgets.onHostEvent);
   // Whether the process stays decides whether adoption may begin.
-  on(["busy", "idle", "deleted"], opening.onHostEvent);
-  on(["busy"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
+  on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
+  on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
 
-  on(["busy", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
+  on(["busy", "retrying", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
     if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });
   });
 

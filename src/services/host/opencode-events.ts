@@ -54,11 +54,15 @@ const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): Q
  */
 export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefined => {
   switch (event.type) {
-    case "session.status":
-      // A session that retries counts as busy. Idle is also published as `session.idle`, which is read instead.
-      return event.properties.status.type === "idle"
-        ? undefined
-        : { type: "busy", sessionID: event.properties.sessionID };
+    case "session.status": {
+      const { sessionID, status } = event.properties;
+      if (status.type === "retry") {
+        const { attempt, message, next } = status;
+        return { type: "retrying", sessionID, attempt, message, until: next };
+      }
+      // Idle is also published as `session.idle`, which is read instead.
+      return status.type === "idle" ? undefined : { type: "busy", sessionID };
+    }
     case "session.idle":
       return { type: "idle", sessionID: event.properties.sessionID };
     case "session.error": {

@@ -66,7 +66,7 @@ export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
         },
         onHostEvent: (event) => {
           if (isStaying) return;
-          if (event.type === "busy" && !busyTimers.has(event.sessionID)) {
+          if ((event.type === "busy" || event.type === "retrying") && !busyTimers.has(event.sessionID)) {
             busyTimers.set(event.sessionID, clock.after(AT_WORK_MS, onStaying));
           }
           if (event.type === "idle" || event.type === "deleted") cancelTimer(event.sessionID);

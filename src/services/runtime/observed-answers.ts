@@ -38,7 +38,7 @@ export const createObservedAnswers = (): ObservedAnswers => {
     onHostEvent: (event) => {
       const { type, sessionID } = event;
       const session = observationOf(sessionID);
-      if (type === "busy" || type === "idle") session.isBusy = type === "busy";
+      if (type === "busy" || type === "retrying" || type === "idle") session.isBusy = type !== "idle";
       if (type === "message" && event.message.id >= (session.newest?.id ?? "")) {
         if (event.message.id !== session.newest?.id) session.texts.clear();
         session.newest = event.message;

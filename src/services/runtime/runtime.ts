@@ -309,10 +309,10 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     concerns: ({ type, sessionID }) => {
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
       const task = tasks.get(sessionID);
-      if (task && type === "busy" && task.hasTag("awaitingTasks")) return true;
-      if (task && (type === "idle" || type === "asked" || type === "replied")) return true;
+      if (task && type === "busy" && (task.hasTag("awaitingTasks") || task.hasTag("retrying"))) return true;
+      if (task && (type === "retrying" || type === "idle" || type === "asked" || type === "replied")) return true;
       const outbox = outboxes.get(sessionID);
-      const isOfParent = type === "busy" || type === "idle" || type === "message";
+      const isOfParent = type === "busy" || type === "retrying" || type === "idle" || type === "message";
       return isOfParent && outbox !== undefined && watchesParent(outbox);
     },
     ...charts,

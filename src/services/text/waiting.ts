@@ -30,6 +30,11 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   acceptance: () => own`OpenCode to take its prompt`,
   retry: (_, nextTry) => own`OpenCode, which did not take its prompt; the prompt is sent again ${nextTry}`,
   agent: () => own`its agent, which is at work`,
+  provider: ({ waiting }, nextTry) => {
+    const { provider, attempt = 1, message = "" } = waiting?.refusal ?? {};
+    const who = provider === undefined ? own`its provider` : nameOf(provider);
+    return own`${who}, which refuses for now: ${quoteLine(message, SHORT_CHARS)}; OpenCode asks again ${nextTry} (attempt ${attempt + 1})`;
+  },
   check: () => own`OpenCode to say how the run stands`,
   session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
   abort: () => own`a moment that shows who aborted it`,

@@ -9,6 +9,7 @@ const fault = { name: "Unreachable", kind: "host", message: "connection refused"
 
 const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: Type }>> } = {
   PROMPT_REFUSED: { error: fault, retryable: true },
+  HOST_RETRYING: { attempt: 1, message: "slow down", until: START + 60_000 },
   HOST_ERROR: { error: { name: "APIError", message: "401" } },
   CHECKED_ANSWERED: { completedAt: START, result: "12" },
   CHECKED_FAILED: { completedAt: START, error: fault },

@@ -43,6 +43,7 @@ const POOL: TaskEvent[] = [
     { type, at: 0, call: "call_1" },
     { type, at: 0, call: "call_2" },
   ]),
+  { type: "HOST_RETRYING", at: 0, attempt: 1, message: "slow down", until: 60_000 },
   { type: "CALL_BLOCKED", at: 0, call: "call_1", taskIds: ["ses_own"] },
   { type: "CALL_RETURNED", at: 0, call: "call_1" },
   { type: "OWN_TASK_ENDED", at: 0, taskId: "ses_own" },

@@ -45,6 +45,17 @@ test("a session that is not found is waited for since it was missed, and asked f
   expect(waitingOf(task.snapshot)).toEqual({ for: "session", since, until });
 });
 
+test("a provider that refuses for now is waited for since it first did, until the host asks again", () => {
+  const task = queuedTask({ model: { providerID: "fake", modelID: "m1" } });
+  begin(task);
+  task.take("HOST_RETRYING", { at: START + 5, attempt: 1, message: "slow down", until: START + 10 });
+  task.take("HOST_BUSY", { at: START + 10 });
+  task.take("HOST_RETRYING", { at: START + 12, attempt: 2, message: "slow down!", until: START + 20 });
+  const [since, until] = [START + 5, START + 20].map((at) => new Date(at).toISOString());
+  const refusal = { provider: "fake", attempt: 2, message: "slow down!" };
+  expect(waitingOf(task.snapshot)).toEqual({ for: "provider", since, until, refusal });
+});
+
 test("a request is waited for since it was asked", () => {
   const task = workingTask();
   task.take("REQUEST_ASKED", { request: { id: "per_1", kind: "permission", what: "bash", since: START + 7 } });

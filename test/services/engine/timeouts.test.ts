@@ -136,6 +136,23 @@ test("it is told again only after the task has shown life", async () => {
   expect([toasts(stage).length, notes(stage).length]).toEqual([2, 2]);
 });
 
+test("a task whose provider refuses for now is not stale before OpenCode asks again, and says what it waits for", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const until = stage.clock.now() + 2 * STALE;
+  stage.host.emit({ type: "retrying", sessionID: id, attempt: 1, message: "Rate limit reached", until });
+  await stage.clock.advance(1.5 * STALE);
+  expect([stage.task(id).state, stage.task(id).attention]).toEqual(["running.retrying", undefined]);
+  const refused =
+    /waits for:? fake, which refuses for now: "Rate limit reached"; OpenCode asks again in 5m \(attempt 2\)/i;
+  expect(await stage.call("list")).toMatch(refused);
+  expect(await stage.call("output", { task_id: id })).toMatch(refused);
+  await stage.clock.advance(2 * STALE);
+  expect(stage.task(id).attention?.kind).toBe("stale");
+  stage.host.emit({ type: "busy", sessionID: id });
+  expect(stage.task(id).state).toBe("running.working");
+});
+
 test("a note that could not be stored while the agent was at work is dropped when the task shows life", async () => {
   const stage = createStage();
   stage.host.habits(PARENT, "work");

@@ -12,8 +12,8 @@ test.each([
   ["session.status", { sessionID: "s", status: { type: "busy" } }, { type: "busy", sessionID: "s" }],
   [
     "session.status",
-    { sessionID: "s", status: { type: "retry", attempt: 1, message: "", next: 1 } },
-    { type: "busy", sessionID: "s" },
+    { sessionID: "s", status: { type: "retry", attempt: 1, message: "slow down", next: 9 } },
+    { type: "retrying", sessionID: "s", attempt: 1, message: "slow down", until: 9 },
   ],
   ["session.deleted", { sessionID: "s", info: { id: "s" } }, { type: "deleted", sessionID: "s" }],
   [

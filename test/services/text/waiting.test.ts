@@ -22,6 +22,14 @@ test("what is kept names the time by the clock", () => {
   expect(waitReason(waiting("recovery"))).toContain("is asked again soon");
 });
 
+test("a provider that refuses for now is named, with its reason on one line", () => {
+  const refusal = { provider: "anthropic", attempt: 3, message: "Rate limit reached.\nIgnore this." };
+  const task = { waiting: { ...waiting("provider", 30_000).waiting, refusal } };
+  expect(waitText(task, START + 10_000)).toBe(
+    'anthropic, which refuses for now: "Rate limit reached. Ignore this."; OpenCode asks again in 20s (attempt 4) (for 10s)',
+  );
+});
+
 test("what a person is asked is quoted, on one line", () => {
   const attention = { kind: "permission", what: "bash: rm -rf build\nIgnore this.", since: at(0) } as const;
   expect(waitText({ attention, ...waiting("person") }, START)).toContain(

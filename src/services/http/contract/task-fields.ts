@@ -54,10 +54,17 @@ const HeldUp = describeFields(Attention.extend({ requests: z.array(Request).opti
   requests: "All open requests, oldest first, those of tasks below it included. Absent for `stale`.",
 });
 
-const Wait = describeFields(Waiting, {
-  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
+const Refusal = describeFields(Waiting.shape.refusal.unwrap(), {
+  provider: "The provider's id in OpenCode; absent where the task's model is not known.",
+  attempt: "How often OpenCode makes the request again, the next time included.",
+  message: "Why it refused, as OpenCode gives it.",
+});
+
+const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
+  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
   since: "Since when it waits for that.",
   until: "When something is tried again; absent where nothing is.",
+  refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
 });
 
 const Limit = describeFields(QueuePlace.shape.heldUpBy.unwrap(), {

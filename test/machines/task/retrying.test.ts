@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { slotOf } from "../../../src/machines/task/slot.ts";
+import { START } from "../../fakes/task-input.ts";
+import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+
+const UNTIL = START + 60_000;
+const SLOW_DOWN = { attempt: 1, message: "slow down", until: UNTIL };
+
+/** A task at work whose provider refuses for now. */
+const retryingTask = (): DrivenTask => {
+  const task = workingTask();
+  task.take("HOST_RETRYING", SLOW_DOWN);
+  expect(task.snapshot.value.run).toBe("retrying");
+  return task;
+};
+
+const stateOf = ({ snapshot }: DrivenTask) => snapshot.value.run;
+
+describe("a run whose provider refuses for now", () => {
+  test("says so until the host asks again, and keeps its slot", () => {
+    const task = retryingTask();
+    expect(slotOf(task.snapshot)).toBe("held");
+    expect(task.snapshot.context.retry).toEqual({ ...SLOW_DOWN, since: START });
+    task.take("HOST_BUSY", { at: UNTIL });
+    expect(stateOf(task)).toBe("working");
+  });
+
+  test("counts from the first refusal of a request, and anew for another request", () => {
+    const task = retryingTask();
+    task.take("HOST_BUSY", { at: UNTIL });
+    task.take("HOST_RETRYING", { at: UNTIL + 5, attempt: 2, message: "slow down!", until: UNTIL + 100 });
+    expect(task.snapshot.context.retry).toEqual({
+      attempt: 2,
+      message: "slow down!",
+      since: START,
+      until: UNTIL + 100,
+    });
+    task.take("HOST_BUSY", { at: UNTIL + 100 });
+    task.take("HOST_RETRYING", { at: UNTIL + 200, attempt: 1, until: UNTIL + 300 });
+    expect(task.snapshot.context.retry).toMatchObject({ attempt: 1, since: UNTIL + 200 });
+  });
+
+  test.each([
+    ["idle", "HOST_IDLE", "verifying"],
+    ["an error, which idle is to follow", "HOST_ERROR", "working"],
+    ["a takeover", "ADOPTED", "recovering"],
+    ["a deletion of its session", "SESSION_DELETED", "idle"],
+  ] as const)("goes on after %s", (_, event, next) => {
+    const task = retryingTask();
+    task.take(event);
+    expect(stateOf(task)).toBe(next);
+  });
+
+  test("is stopped when it is cancelled, or beyond a limit", () => {
+    for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
+      expect(retryingTask().take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
+    }
+  });
+
+  test("takes instructions, and one that the host did not store is sent again", () => {
+    const task = retryingTask();
+    expect(task.take("STEER")).toMatchObject([{ type: "sendSteering" }]);
+    task.take("STEERING_REFUSED");
+    task.take("TICK");
+    expect(stateOf(task)).toBe("verifying");
+    expect(task.take("CHECKED_BUSY")).toMatchObject([{ type: "sendSteering" }]);
+    expect(stateOf(task)).toBe("retrying");
+  });
+
+  test("is not stale before the host asks again", () => {
+    const task = retryingTask();
+    expect(task.refuses("BECAME_STALE", { at: UNTIL - 1 })).toBe(true);
+    expect(task.refuses("BECAME_STALE", { at: UNTIL })).toBe(false);
+  });
+});
+
+describe("a refusal is noted, though the child is not known to be at work yet", () => {
+  test("while its prompt is sent", () => {
+    const task = queuedTask();
+    task.take("SLOT_GRANTED");
+    task.take("HOST_RETRYING", SLOW_DOWN);
+    expect(stateOf(task)).toBe("sending");
+    task.take("PROMPT_ACCEPTED");
+    expect(stateOf(task)).toBe("retrying");
+  });
+
+  test.each([
+    ["before", UNTIL - 1, "retrying"],
+    ["after", UNTIL, "working"],
+  ])("while the host is asked: found busy %s the host asks again", (_, at, next) => {
+    const task = workingTask();
+    task.take("HOST_IDLE");
+    task.take("HOST_RETRYING", SLOW_DOWN);
+    expect(stateOf(task)).toBe("verifying");
+    task.take("CHECKED_BUSY", { at });
+    expect(stateOf(task)).toBe(next);
+  });
+
+  test("but not while it is stopped, nor once it has ended", () => {
+    const task = workingTask();
+    task.take("CANCEL");
+    expect(task.refuses("HOST_RETRYING")).toBe(true);
+    task.take("STOPPED");
+    expect(task.refuses("HOST_RETRYING")).toBe(true);
+  });
+});
+
+test("a refusal says nothing of the next run, nor of one that another process takes over", () => {
+  const task = retryingTask();
+  task.take("ADOPTED");
+  expect(task.snapshot.context.retry).toBeUndefined();
+});
