@@ -54,7 +54,8 @@ const open = async (tasks: number): Promise<Bench> => {
   const store = openStore({ folder: join(root, String(tasks)), owner, log });
   for (let index = 0; index < tasks; index += 1) {
     const story = scriptTask(idOf(index), {
-      after: index * 10,
+      // All have ended when the stage opens.
+      after: (index - tasks - 100) * 10,
       parentSessionID: PARENT,
       prompt: PROMPT,
       batchId: `batch_${Math.floor(index / TASKS_OF_A_BATCH)}`,
@@ -73,8 +74,9 @@ const open = async (tasks: number): Promise<Bench> => {
 
 /** A call, which may prepare something first and tidy up afterwards: neither is measured. */
 interface Call {
-  before?(bench: Bench): Promise<string>;
-  /** @param prepared what `before` returned, by default the id of another task in each round */
+  /** @param id that of another task in each round */
+  before?(bench: Bench, id: string): Promise<string>;
+  /** @param prepared what `before` returned, by default that id */
   make(bench: Bench, prepared: string): Promise<unknown> | unknown;
   after?(bench: Bench): Promise<void>;
   /** True for a call that stores several changes one after the other: then only the ratio matters. */
@@ -103,11 +105,23 @@ const clearLaunched = async ({ stage }: Bench): Promise<void> => {
   await stage.call("clear", { batch_id: "launched" });
 };
 
+/** Makes the result of a task one that nobody has read. */
+const makeUnread = async ({ stage: { store } }: Bench, id: string): Promise<string> => {
+  const record = store.get(id);
+  if (!record) throw new Error(`the bench has no task ${id}`);
+  const { task, snapshot } = record;
+  const context = { ...snapshot.context, resultRetrievedAt: undefined };
+  store.commit({ records: [{ task, snapshot: { ...snapshot, context } }], journal: [], prompts: [] });
+  return id;
+};
+
 const launch = ({ stage }: Bench): Promise<string> => stage.launch({ batch_id: "launched" });
 
 const CALLS: Readonly<Record<string, Call>> = {
-  "_output of a task": { make: ({ stage }, id) => stage.call("output", { task_id: id }) },
+  "_output of a task": { before: makeUnread, make: ({ stage }, id) => stage.call("output", { task_id: id }) },
+  "_output of a task that was read before": { make: ({ stage }, id) => stage.call("output", { task_id: id }) },
   "_output of a task by the beginning of its id": {
+    before: makeUnread,
     make: ({ stage }, id) => stage.call("output", { task_id: id.slice(0, -5) }),
   },
   "_output of a batch of 5": { make: ({ stage }) => stage.call("output", { batch_id: "batch_1" }) },
@@ -134,8 +148,8 @@ const CALLS: Readonly<Record<string, Call>> = {
     make: ({ stage }, id) => stage.call("clear", { task_id: id }),
     isLong: true,
   },
-  elisha_task_output: { make: ({ stage }, id) => stage.call("elisha_task_output", { task_id: id }) },
-  read_subtask: { make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
+  elisha_task_output: { before: makeUnread, make: ({ stage }, id) => stage.call("elisha_task_output", { task_id: id }) },
+  read_subtask: { before: makeUnread, make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
   "a notice is composed": {
     make: ({ stage: { store, clock } }, id) =>
       composeNotice([endOf(id, clock.now())], store, createIds(clock), style, createUsageReader(store, noProgressLog)),
@@ -144,7 +158,8 @@ const CALLS: Readonly<Record<string, Call>> = {
 };
 
 const time = async ({ before, make, after }: Call, bench: Bench, round: number): Promise<number> => {
-  const prepared = before ? await before(bench) : idOf((round * 7) % bench.tasks);
+  const id = idOf((round * 7) % bench.tasks);
+  const prepared = before ? await before(bench, id) : id;
   const since = performance.now();
   await make(bench, prepared);
   const took = performance.now() - since;

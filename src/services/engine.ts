@@ -42,7 +42,8 @@ export interface Engine {
   lastWords(taskId: string): Promise<string | undefined>;
   /** Waits until tasks have ended. The output of the waiting tool call delivers their results, so no notice follows. */
   wait(request: WaitRequest): Promise<WaitOutcome>;
-  markRetrieved(taskId: string): void;
+  /** Records that the result of an ended task was read, the first time that it is. */
+  markRetrieved(task: Pick<Task, "sessionID" | "resultRetrievedAt">): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   /** Stops a task whose parent knows already that it ends: no notice is due. */
@@ -95,7 +96,10 @@ export const createEngine = (deps: EngineDeps): Engine => {
     transcript: createTranscriptReader(host),
     lastWords: createLastWords(host, clock),
     wait: waits.wait,
-    markRetrieved: (taskId) => runtime.send(taskId, { type: "RESULT_READ", at: clock.now() }),
+    markRetrieved: ({ sessionID, resultRetrievedAt }) => {
+      // Each event of a task at rest is two commits.
+      if (resultRetrievedAt === undefined) runtime.send(sessionID, { type: "RESULT_READ", at: clock.now() });
+    },
     cancel: cancellation.cancel,
     cancelSilently: (taskId) => {
       cancellation

@@ -61,7 +61,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const { parentSessionID } = request;
     const others = () => launching.get(parentSessionID) ?? 0;
     // Before anything else, since a person may be asked for a permission.
-    if (store.list({ parentSessionID }).length + others() >= tasksPerParent) return fail(tooManyTasks(tasksPerParent));
+    if (store.countOf(parentSessionID) + others() >= tasksPerParent) return fail(tooManyTasks(tasksPerParent));
     launching.set(parentSessionID, others() + 1);
     try {
       return await launchWithin(request);

@@ -34,12 +34,11 @@ export const createBatches = (store: Pick<Store, "list" | "get" | "isAttended">,
     },
     ended: (parentSessionID, batchIds) => {
       if (isHeadless) return batchIds;
-      const tasks = store.list({ parentSessionID });
       const launched = [...launches].filter((launch) => launch.parentSessionID === parentSessionID);
       return batchIds.filter(
         (batchId) =>
           launched.every((launch) => launch.batchId !== batchId) &&
-          !tasks.some((task) => task.batchId === batchId && isAtWork(task)),
+          !store.list({ parentSessionID, batchId }).some(isAtWork),
       );
     },
   };

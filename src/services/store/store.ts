@@ -53,6 +53,7 @@ export interface AbandonedWork {
 /** Selects tasks. A task must match every field that is given. */
 export interface TaskFilter {
   parentSessionID?: string;
+  batchId?: string;
   /** The nearest task above: the one whose session, or a session below it that is no task, launched this one. */
   parentTaskId?: string;
   /** How its id begins. */
@@ -70,6 +71,7 @@ export interface Retention {
 /** True when the task matches the filter. */
 export const matches = (task: Task, filter: TaskFilter): boolean =>
   (filter.parentSessionID === undefined || task.parentSessionID === filter.parentSessionID) &&
+  (filter.batchId === undefined || task.batchId === filter.batchId) &&
   (filter.parentTaskId === undefined || task.parentTaskId === filter.parentTaskId) &&
   (filter.idPrefix === undefined || task.sessionID.startsWith(filter.idPrefix));
 
@@ -194,6 +196,8 @@ export interface Store extends TaskHistory {
    * `get` does not find it.
    */
   list(filter: TaskFilter): TaskEntry[];
+  /** Returns how many tasks a parent session has, ended ones included. */
+  countOf(parentSessionID: string): number;
   /** Returns all tasks below these, each once, in the order of their launch. Reads no record, either. */
   below(taskIds: readonly string[]): TaskBelow[];
   /** Returns a task's events, oldest first. */

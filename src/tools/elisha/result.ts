@@ -115,7 +115,7 @@ export const waitForResult = async (
 export const currentResult = (engine: ToolDeps["engine"], taskId: string, waitedMs?: number): TaskResult => {
   const task = engine.get(taskId);
   if (!task) return notFound(taskId, `Task ${taskId} was removed meanwhile.`);
-  if (hasEnded(task)) engine.markRetrieved(taskId);
+  if (hasEnded(task)) engine.markRetrieved(task);
   return waitedMs === undefined ? resultOf(task) : timedOut(task, duration(waitedMs));
 };
 

@@ -112,9 +112,9 @@ const subtaskTool = (
         return toToolOutput(task.description, abortedResult(name, ABORT_REASONS[onParentCancel], taskId));
       }
       if (outcome === "stopped") throw shutdownError([taskId]);
-      engine.markRetrieved(taskId);
       const ended = engine.get(taskId);
       if (!ended || !isEnded(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
+      engine.markRetrieved(ended);
       return toToolOutput(ended.description, await endedResult(ended, engine));
     },
   });
@@ -131,7 +131,7 @@ const readTool = ({ engine }: ToolDeps): ToolDefinition =>
       const task = orThrow(engine.find(sessionID, taskId));
       if (!isEnded(task))
         throw new Error(`Subtask ${task.sessionID} has not ended yet; you get a notice when it does.`);
-      engine.markRetrieved(task.sessionID);
+      engine.markRetrieved(task);
       return toToolOutput(task.description, await endedResult(task, engine), offset);
     },
   });

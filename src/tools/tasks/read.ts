@@ -19,11 +19,9 @@ export const selectTasks = (
   batchId?: string,
 ): Pick<Task, keyof Task & keyof ListedTask>[] => {
   if (taskId !== undefined) return [orThrow(engine.find(sessionID, taskId))];
-  const tasks = engine.list({ parentSessionID: sessionID });
-  if (batchId === undefined) return tasks;
-  const batch = tasks.filter((task) => task.batchId === batchId);
-  if (batch.length > 0) return batch;
-  const batches = [...new Set(tasks.map((task) => task.batchId))];
+  const selected = engine.list({ parentSessionID: sessionID, ...(batchId === undefined ? {} : { batchId }) });
+  if (batchId === undefined || selected.length > 0) return selected;
+  const batches = [...new Set(engine.list({ parentSessionID: sessionID }).map((task) => task.batchId))];
   const names = batches.length === 0 ? own`none` : join(batches.map(nameOf), ", ");
   throw new Error(own`This session has no batch ${quoteLine(batchId)}. Batches: ${names}.`);
 };
@@ -97,7 +95,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
 
       /** Writes the report, and records that the result of an ended task has been read. */
       function report(read: TaskWithUsage): OwnText {
-        if (hasEnded(read)) engine.markRetrieved(read.sessionID);
+        if (hasEnded(read)) engine.markRetrieved(read);
         return formatReport(read, clock.now());
       }
     },

@@ -87,6 +87,13 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
     },
     get,
     list,
+    countOf: (parentSessionID) =>
+      buffer.isSaved()
+        ? readOr(
+            (store) => store.countOf(parentSessionID),
+            () => buffer.list({ parentSessionID }).length,
+          )
+        : list({ parentSessionID }).length,
     below: (taskIds) =>
       readOr(
         (store) => (buffer.isSaved() ? store.below(taskIds) : searchBelow(taskIds)),

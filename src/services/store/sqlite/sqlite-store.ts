@@ -93,6 +93,7 @@ export const createSqliteStore = ({
       // What it stored was rolled back.
       texts.forget();
       slots.forget();
+      tasks.forgetLatest();
       throw error;
     }
   };
@@ -176,6 +177,7 @@ export const createSqliteStore = ({
     commit,
     get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
     list: (filter) => (isClosed ? [] : list(filter)),
+    countOf: (parentSessionID) => (isClosed ? 0 : tasks.countOf(parentSessionID)),
     below: (taskIds) => (isClosed ? [] : below(taskIds)),
     journal: (taskId) => (isClosed ? [] : tasks.journal(taskId)),
     remove: (taskIds) => {
@@ -249,6 +251,7 @@ export const createSqliteStore = ({
       if (isClosed || !ownership.hasOrphans(check)) return nothing;
       const adopted = write(() => {
         const work = ownership.takeOver(check, wants);
+        tasks.forgetLatest();
         slots.takeOver(work.tasks, ownership.livingOwners(check));
         return work;
       }, nothing);

@@ -54,11 +54,20 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
   const selectEvents = database.prepare<{ seq: number; event: string }>(
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
+  const selectCount = database.prepare<{ tasks: number }>("SELECT count(*) AS tasks FROM task WHERE parent = ?");
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
   const setOwner = database.prepare(
     "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
   );
   const clearOwner = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
+
+  const selectVersion = database.prepare<{ data_version: number }>("PRAGMA data_version");
+  const versionOfOthers = (): number => selectVersion.get()?.data_version ?? 0;
+  /**
+   * The record that was read last, since one call reads the same task several times. It holds until this process changes a
+   * record, or another one the file.
+   */
+  let latest: { id: string; record: TaskRecord; version: number } | undefined;
 
   const packed = (value: unknown, writer: TextWriter): string => JSON.stringify(pack(value, writer.store));
 
@@ -87,6 +96,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const free = selectFree.get(sessionID);
       if (!free || free.isKnown) return false;
       const { seq, nextText } = free;
+      latest = undefined;
       const writer = texts.writerFor({ id: sessionID, seq, nextText, isNew: true });
       const changed = changing(record, writer);
       const launched = [seq, sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
@@ -102,6 +112,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const id = record.task.sessionID;
       const held = selectHeld.get(id);
       if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;
+      latest = undefined;
       if (record.snapshot.context.run.index > 0) keepFirstRun.run(held.seq);
       const writer = texts.writerFor({ id, ...held, isNew: false });
       updateTask.run(...changing(record, writer), held.seq);
@@ -114,17 +125,34 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       if (held) append(held.seq, events, texts.writerFor({ id: taskId, ...held, isNew: false }));
     },
     /** False when the task does not exist, or is another owner's. */
-    storeProgress: (taskId: string, progress: Progress): boolean =>
-      updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
-    remove: (taskId: string) => void deleteTask.run(taskId),
+    storeProgress: (taskId: string, progress: Progress): boolean => {
+      latest = undefined;
+      return updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0;
+    },
+    remove: (taskId: string) => {
+      latest = undefined;
+      deleteTask.run(taskId);
+    },
     /** Deletes some of the tasks in this owner's directory that `retention` does not keep, and returns how many. */
-    sweep: ({ days, count }: Retention, now: number): number =>
-      (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
-      (count === undefined ? 0 : deleteBeyond.run(me.directory, count)),
+    sweep: ({ days, count }: Retention, now: number): number => {
+      latest = undefined;
+      return (
+        (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
+        (count === undefined ? 0 : deleteBeyond.run(me.directory, count))
+      );
+    },
 
     get: (taskId: string): TaskRecord | undefined => {
+      const version = versionOfOthers();
+      if (latest?.id === taskId && latest.version === version) return latest.record;
       const row = selectRecord.get(taskId);
-      return row && rows.record(row);
+      const record = row && rows.record(row);
+      latest = record && { id: taskId, record, version };
+      return record;
+    },
+    /** Forgets the record that was read last: a transaction was rolled back, or others than these methods changed records. */
+    forgetLatest: () => {
+      latest = undefined;
     },
     journal: (taskId: string): TaskEvent[] => {
       const held = selectHeld.get(taskId);
@@ -135,6 +163,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
         .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event, textOf) ?? []);
     },
 
+    countOf: (parentSessionID: string): number => selectCount.get(parentSessionID)?.tasks ?? 0,
     /** Undefined when the task does not exist, null when it has no owner. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
     ownedByMe: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
