@@ -148,7 +148,10 @@ const CALLS: Readonly<Record<string, Call>> = {
     make: ({ stage }, id) => stage.call("clear", { task_id: id }),
     isLong: true,
   },
-  elisha_task_output: { before: makeUnread, make: ({ stage }, id) => stage.call("elisha_task_output", { task_id: id }) },
+  elisha_task_output: {
+    before: makeUnread,
+    make: ({ stage }, id) => stage.call("elisha_task_output", { task_id: id }),
+  },
   read_subtask: { before: makeUnread, make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
   "a notice is composed": {
     make: ({ stage: { store, clock } }, id) =>

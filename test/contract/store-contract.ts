@@ -57,7 +57,7 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     const store = await open();
     const stories = [
       scriptTask("ses_c", { after: 10 }),
-      scriptTask("ses_a", { after: 20 }),
+      scriptTask("ses_a", { after: 20, batchId: "second" }),
       scriptTask("ses_b", { after: 20 }),
       scriptTask("ses_x", { after: 30, parentSessionID: "ses_else", parentTaskId: "ses_c" }),
     ];
@@ -65,6 +65,8 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     const ids = (filter: Parameters<Store["list"]>[0]) => store.list(filter).map(({ sessionID }) => sessionID);
     expect(ids({})).toEqual(["ses_c", "ses_a", "ses_b", "ses_x"]);
     expect(ids({ parentSessionID: "ses_parent" })).toEqual(["ses_c", "ses_a", "ses_b"]);
+    expect(ids({ parentSessionID: "ses_parent", batchId: "second" })).toEqual(["ses_a"]);
+    expect(ids({ parentSessionID: "ses_else", batchId: "second" })).toEqual([]);
     expect(ids({ parentTaskId: "ses_c" })).toEqual(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_else" })).toEqual(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c", parentSessionID: "ses_parent" })).toEqual([]);
@@ -75,6 +77,16 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     for (const idPrefix of ["es_", "SES_", "ses%", "ses?"]) expect(ids({ idPrefix })).toEqual([]);
     store.remove(["ses_x"]);
     expect(ids({ parentTaskId: "ses_c" })).toEqual([]);
+  });
+
+  test("tasks are counted by their parent session", async () => {
+    const store = await open();
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3", { parentSessionID: "ses_else" })];
+    for (const story of stories) store.commit(story.launch());
+    store.commit(stories[0]?.answer() ?? { records: [], journal: [], prompts: [] });
+    expect([store.countOf("ses_parent"), store.countOf("ses_else"), store.countOf("ses_none")]).toEqual([2, 1, 0]);
+    store.remove(["ses_2"]);
+    expect(store.countOf("ses_parent")).toBe(1);
   });
 
   test("a list says of each task what its record says, whatever became of it", async () => {

@@ -119,6 +119,19 @@ test("lists, reminders and notices are read by one statement, and what tasks use
   }
 });
 
+test("the result of a task counts as read the first time; to read it again changes nothing", async () => {
+  const { stage, statementsOf } = await sessionWith(3);
+  const changes = async () => {
+    const statements = await statementsOf(() => READS["the output of a task"]?.(stage));
+    return statements.filter((sql) => /^\s*(INSERT|UPDATE|DELETE)/.test(sql));
+  };
+  expect(await changes()).not.toEqual([]);
+  const { resultRetrievedAt } = stage.task("ses_101_x");
+  await stage.clock.advance(1_000);
+  expect(await changes()).toEqual([]);
+  expect(stage.task("ses_101_x").resultRetrievedAt).toBe(resultRetrievedAt);
+});
+
 test("a task whose record is damaged is listed and counted, said to be damaged, and can be removed", async () => {
   const { stage, database } = await sessionWith(3);
   const { call } = stage;

@@ -93,7 +93,6 @@ export const createSqliteStore = ({
       // What it stored was rolled back.
       texts.forget();
       slots.forget();
-      tasks.forgetLatest();
       throw error;
     }
   };
@@ -251,7 +250,6 @@ export const createSqliteStore = ({
       if (isClosed || !ownership.hasOrphans(check)) return nothing;
       const adopted = write(() => {
         const work = ownership.takeOver(check, wants);
-        tasks.forgetLatest();
         slots.takeOver(work.tasks, ownership.livingOwners(check));
         return work;
       }, nothing);

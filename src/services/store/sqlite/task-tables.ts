@@ -61,13 +61,15 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
   );
   const clearOwner = database.prepare("UPDATE task SET owner = NULL WHERE id = ? AND owner = ?");
 
-  const selectVersion = database.prepare<{ data_version: number }>("PRAGMA data_version");
-  const versionOfOthers = (): number => selectVersion.get()?.data_version ?? 0;
+  // The first number changes when another connection writes, the second when this one does.
+  const selectVersion = database.prepare<{ version: string }>(
+    "SELECT data_version || ' ' || total_changes() AS version FROM pragma_data_version",
+  );
   /**
-   * The record that was read last, since one call reads the same task several times. It holds until this process changes a
-   * record, or another one the file.
+   * The record that was read last, for as long as nobody writes: one call reads the same task several times. No transaction
+   * reads a record after changing it, so what is here was stored.
    */
-  let latest: { id: string; record: TaskRecord; version: number } | undefined;
+  let latest: { id: string; record: TaskRecord; version: string | undefined } | undefined;
 
   const packed = (value: unknown, writer: TextWriter): string => JSON.stringify(pack(value, writer.store));
 
@@ -96,7 +98,6 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const free = selectFree.get(sessionID);
       if (!free || free.isKnown) return false;
       const { seq, nextText } = free;
-      latest = undefined;
       const writer = texts.writerFor({ id: sessionID, seq, nextText, isNew: true });
       const changed = changing(record, writer);
       const launched = [seq, sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
@@ -112,7 +113,6 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const id = record.task.sessionID;
       const held = selectHeld.get(id);
       if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;
-      latest = undefined;
       if (record.snapshot.context.run.index > 0) keepFirstRun.run(held.seq);
       const writer = texts.writerFor({ id, ...held, isNew: false });
       updateTask.run(...changing(record, writer), held.seq);
@@ -125,34 +125,21 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       if (held) append(held.seq, events, texts.writerFor({ id: taskId, ...held, isNew: false }));
     },
     /** False when the task does not exist, or is another owner's. */
-    storeProgress: (taskId: string, progress: Progress): boolean => {
-      latest = undefined;
-      return updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0;
-    },
-    remove: (taskId: string) => {
-      latest = undefined;
-      deleteTask.run(taskId);
-    },
+    storeProgress: (taskId: string, progress: Progress): boolean =>
+      updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
+    remove: (taskId: string) => void deleteTask.run(taskId),
     /** Deletes some of the tasks in this owner's directory that `retention` does not keep, and returns how many. */
-    sweep: ({ days, count }: Retention, now: number): number => {
-      latest = undefined;
-      return (
-        (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
-        (count === undefined ? 0 : deleteBeyond.run(me.directory, count))
-      );
-    },
+    sweep: ({ days, count }: Retention, now: number): number =>
+      (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
+      (count === undefined ? 0 : deleteBeyond.run(me.directory, count)),
 
     get: (taskId: string): TaskRecord | undefined => {
-      const version = versionOfOthers();
+      const version = selectVersion.get()?.version;
       if (latest?.id === taskId && latest.version === version) return latest.record;
       const row = selectRecord.get(taskId);
       const record = row && rows.record(row);
       latest = record && { id: taskId, record, version };
       return record;
-    },
-    /** Forgets the record that was read last: a transaction was rolled back, or others than these methods changed records. */
-    forgetLatest: () => {
-      latest = undefined;
     },
     journal: (taskId: string): TaskEvent[] => {
       const held = selectHeld.get(taskId);
