@@ -141,24 +141,35 @@ export const Waiting = z.object({
     .optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
+/** A limit whose slots are in use. */
+export const UsedUpLimit = z.object({
+  kind: z.enum(["model", "agent", "provider", "total"]),
+  /** Of the model, the agent or the provider; empty for `total`. */
+  name: z.string(),
+  used: z.int().nonnegative(),
+  limit: z.int().positive(),
+});
+export type UsedUpLimit = z.infer<typeof UsedUpLimit>;
+
+/** A provider that refuses another task for now. */
+export const RefusingProvider = z.object({
+  kind: z.literal("rateLimit"),
+  /** The provider's name. */
+  name: z.string(),
+  /** When the host asks it again for that task. */
+  until: z.iso.datetime(),
+});
+
 /** Where a run that waits for a slot stands in the queue. */
 export const QueuePlace = z.object({
   /** From 1. Counts the runs before it that wait for a slot of the same limit. */
   place: z.int().positive(),
   /**
-   * The narrowest limit that keeps it waiting: of a model, an agent, a provider, or of all tasks (`total`), and how many
-   * slots of it are in use. These may be more than `limit`: a task that waited for a person or for its own tasks goes on
-   * above it. Absent where the run can start, and is about to.
+   * Its provider, while that refuses another task for now. Otherwise the narrowest limit that keeps it waiting: of a model,
+   * an agent, a provider, or of all tasks (`total`), and how many slots of it are in use. These may be more than `limit`: a
+   * task that waited for a person or for its own tasks goes on above it. Absent where the run can start, and is about to.
    */
-  heldUpBy: z
-    .object({
-      kind: z.enum(["model", "agent", "provider", "total"]),
-      /** Of the model, the agent or the provider; empty for `total`. */
-      name: z.string(),
-      used: z.int().nonnegative(),
-      limit: z.int().positive(),
-    })
-    .optional(),
+  heldUpBy: z.union([UsedUpLimit, RefusingProvider]).optional(),
 });
 export type QueuePlace = z.infer<typeof QueuePlace>;
 

@@ -42,6 +42,8 @@ export interface LimitedRequest extends SlotRequest {
 /** A run that holds a slot, or waits for one, of any process. `limits` concern only those that wait. */
 export interface SlotRow extends LimitedRequest {
   isHeld: boolean;
+  /** When the host asks its provider again, epoch milliseconds; undefined unless the provider refuses for now. */
+  retriesAt?: number | undefined;
 }
 
 const nameOf = (request: SlotRequest, kind: LimitKind): string | undefined => (kind === "total" ? "" : request[kind]);
@@ -95,12 +97,26 @@ export const usedUpLimit = (request: LimitedRequest, counts: Counts): UsedUpLimi
 export const inQueueOrder = (one: SlotRequest, other: SlotRequest): number =>
   other.priority - one.priority || one.since - other.since;
 
+/** Returns the providers that refuse for now, and until when their tasks wait, epoch milliseconds. */
+const refusingProviders = (rows: readonly SlotRow[], now: number): ReadonlyMap<string, number> => {
+  const until = new Map<string, number>();
+  for (const { provider, retriesAt = 0 } of rows) {
+    if (provider === undefined || retriesAt <= now) continue;
+    until.set(provider, Math.max(retriesAt, until.get(provider) ?? 0));
+  }
+  return until;
+};
+
 /**
  * Returns the place of each waiting run, by task. `rows` are those of all living processes, in the order in which they
  * asked. The first that all its limits leave room for can start, then the next. One that a narrower limit holds up is
  * overtaken by those that the limit does not concern. One that can start keeps its room until its own process starts it.
+ * While a provider refuses a run at work, none starts on it: it would only be refused, too. `now` is epoch milliseconds.
  */
-export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> => {
+export const queuePlaces = (rows: readonly SlotRow[], now: number): Map<string, QueuePlace> => {
+  const refusing = refusingProviders(rows, now);
+  /** How many wait for each of them. */
+  const refused = new Map<string, number>();
   const held = createCounts();
   const taken = createCounts();
   const before = createCounts();
@@ -111,8 +127,15 @@ export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> =
   }
   const places = new Map<string, QueuePlace>();
   for (const row of rows.filter(({ isHeld }) => !isHeld).sort(inQueueOrder)) {
+    const { provider = "" } = row;
+    const until = refusing.get(provider);
     const limit = usedUpLimit(row, taken);
-    if (limit) {
+    if (until !== undefined) {
+      const place = (refused.get(provider) ?? 0) + 1;
+      refused.set(provider, place);
+      const heldUpBy = { kind: "rateLimit", name: provider, until: new Date(until).toISOString() } as const;
+      places.set(row.taskId, { place, heldUpBy });
+    } else if (limit) {
       const { kind, name } = limit;
       places.set(row.taskId, {
         place: before.of(kind, name) + 1,
@@ -129,5 +152,5 @@ export const queuePlaces = (rows: readonly SlotRow[]): Map<string, QueuePlace> =
 };
 
 /** Returns the ids of the waiting runs that can start. */
-export const startable = (rows: readonly SlotRow[]): string[] =>
-  [...queuePlaces(rows)].flatMap(([taskId, { heldUpBy }]) => (heldUpBy ? [] : taskId));
+export const startable = (rows: readonly SlotRow[], now: number): string[] =>
+  [...queuePlaces(rows, now)].flatMap(([taskId, { heldUpBy }]) => (heldUpBy ? [] : taskId));

@@ -226,7 +226,8 @@ export interface Store extends TaskHistory {
   /**
    * Notes that these runs of this process ask for slots, and gives slots to those that can start, see `queuePlaces`. Returns
    * those of them that hold one. A slot is taken before the task's next change is stored, and from then on follows from
-   * the task's snapshot, see `slotOf`: `commit` frees it. Tasks of dead processes count neither as held nor as waiting.
+   * the task's snapshot, see `slotOf`: `commit` frees it, and notes whether the provider refuses the run for now. Tasks of
+   * dead processes count neither as held nor as waiting.
    */
   grantSlots(requests: readonly LimitedRequest[]): string[];
   /** Returns the places of all waiting runs, of all living processes, by task. */

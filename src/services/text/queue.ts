@@ -1,4 +1,4 @@
-import type { QueuePlace, Task } from "../../task.ts";
+import type { Task, UsedUpLimit } from "../../task.ts";
 import { nameOf, type OwnText, own } from "./own-text.ts";
 
 const SUFFIXES = { one: "st", two: "nd", few: "rd", other: "th" } as const;
@@ -11,7 +11,7 @@ const ordinal = (place: number): OwnText => {
 };
 
 /** Names the slot that a limit is about. */
-export const slotOfLimit = ({ kind, name }: NonNullable<QueuePlace["heldUpBy"]>): OwnText => {
+export const slotOfLimit = ({ kind, name }: UsedUpLimit): OwnText => {
   if (kind === "total") return own`a slot`;
   return kind === "agent" ? own`a slot of agent ${nameOf(name)}` : own`a slot of ${nameOf(name)}`;
 };
@@ -21,6 +21,10 @@ export const queueSummary = ({ queue }: Pick<Task, "queue">): OwnText | undefine
   if (!queue) return undefined;
   const { place, heldUpBy } = queue;
   if (!heldUpBy) return own`queued: starts at once`;
+  if (heldUpBy.kind === "rateLimit") {
+    const { name, until } = heldUpBy;
+    return own`queued: ${ordinal(place)}, waits for ${nameOf(name)}, which refuses another task until ${nameOf(until)}`;
+  }
   const { used, limit } = heldUpBy;
   return own`queued: ${ordinal(place)}, waits for ${slotOfLimit(heldUpBy)} (${used} of ${limit} in use)`;
 };

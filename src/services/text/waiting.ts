@@ -22,8 +22,11 @@ const onTheClock: NextTry = (until) => (until === undefined ? own`soon` : own`at
 
 /** What each wait is for, and who or what ends it. */
 const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => OwnText> = {
-  slot: ({ queue }) => {
+  slot: ({ queue }, nextTry) => {
     if (!queue?.heldUpBy) return own`a slot; it starts at once when one is free`;
+    if (queue.heldUpBy.kind === "rateLimit") {
+      return own`${nameOf(queue.heldUpBy.name)}, which refuses another task for now (${queue.place - 1} ahead of it); it starts by itself ${nextTry}`;
+    }
     const { used, limit } = queue.heldUpBy;
     return own`${slotOfLimit(queue.heldUpBy)} (${used} of ${limit} in use, ${queue.place - 1} ahead of it); it starts by itself`;
   },
@@ -46,8 +49,12 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     own`the user, to answer its ${nameOf(attention?.kind ?? "request")}: ${quoteLine(attention?.what ?? "", SHORT_CHARS)}`,
 };
 
+/** When that ends what the task waits for, where it is known. */
+const untilOf = ({ waiting, queue }: LiveTask): string | undefined =>
+  queue?.heldUpBy?.kind === "rateLimit" ? queue.heldUpBy.until : waiting?.until;
+
 const sentence = (task: LiveTask, nextTry: NextTry): OwnText | undefined =>
-  task.waiting && SENTENCES[task.waiting.for](task, nextTry(task.waiting.until));
+  task.waiting && SENTENCES[task.waiting.for](task, nextTry(untilOf(task)));
 
 /**
  * Writes what a live task waits for and what ends that, in words that follow "Waits for"; undefined when no run is under

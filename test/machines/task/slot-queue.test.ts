@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { queuePlaces, type SlotLimits, type SlotRow, startable } from "../../../src/machines/task/slot-queue.ts";
+import { describe, expect, test } from "vitest";
+import type { SlotLimits, SlotRow } from "../../../src/machines/task/slot-queue.ts";
+import * as slotQueue from "../../../src/machines/task/slot-queue.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const startable = (rows: SlotRow[], now = NOW) => slotQueue.startable(rows, now);
+const queuePlaces = (rows: SlotRow[]) => slotQueue.queuePlaces(rows, NOW);
 
 const row = (taskId: string, given: Partial<SlotRow> = {}): SlotRow => ({
   taskId,
@@ -92,4 +97,27 @@ test("one that can start waits for nothing, and those behind it for what it is a
   const places = queuePlaces([held("ses_0"), row("ses_1"), row("ses_2")]);
   expect(places.get("ses_1")).toEqual({ place: 1, heldUpBy: undefined });
   expect(places.get("ses_2")).toEqual({ place: 2, heldUpBy: { kind: "total", name: "", used: 1, limit: 2 } });
+});
+
+describe("while a provider refuses a run at work", () => {
+  const refused = held("ses_0", { retriesAt: NOW + 5_000 });
+  const openai = { provider: "openai", model: "openai/gpt" };
+
+  test("none starts on it, and those of other providers do", () => {
+    expect(startable([refused, row("ses_1"), row("ses_2", openai)])).toEqual(["ses_2"]);
+    expect(startable([refused, row("ses_1", { provider: undefined, model: undefined })])).toEqual(["ses_1"]);
+  });
+
+  test("until it is asked again", () => {
+    expect(startable([refused, row("ses_1")], NOW + 4_999)).toEqual([]);
+    expect(startable([refused, row("ses_1")], NOW + 5_000)).toEqual(["ses_1"]);
+  });
+
+  test("a place counts those before it that wait for the same provider, and says until when", () => {
+    const later = held("ses_00", { retriesAt: NOW + 9_000 });
+    const places = queuePlaces([later, refused, row("ses_1"), row("ses_2", { limits: { total: 1 } })]);
+    const until = new Date(NOW + 9_000).toISOString();
+    expect(places.get("ses_1")).toEqual({ place: 1, heldUpBy: { kind: "rateLimit", name: "anthropic", until } });
+    expect(places.get("ses_2")).toEqual({ place: 2, heldUpBy: { kind: "rateLimit", name: "anthropic", until } });
+  });
 });

@@ -276,6 +276,23 @@ describe("a queued task is shown with its place and what it waits for", () => {
     expect(await stage.call("task", args)).toContain("It is queued: 2nd, waits for a slot (2 of 2 in use).");
   });
 
+  test("by the launch, when its provider refuses another task, and it starts when that is over", async () => {
+    const stage = createStage();
+    const refused = await stage.launch();
+    const until = stage.clock.now() + 20_000;
+    stage.host.emit({ type: "retrying", sessionID: refused, attempt: 1, message: "slow down", until });
+    const args = { description: "find it", prompt: "Find it.", agent: "general" };
+    const words = `queued: 1st, waits for fake, which refuses another task until ${new Date(until).toISOString()}`;
+    expect(await stage.call("task", args)).toContain(`It is ${words}. It starts by itself.`);
+    expect(await stage.call("list")).toContain(words);
+    expect(await stage.call("task", { ...args, model: "router/anthropic/claude" })).not.toContain("queued");
+    const queued = stage.engine.list({ parentSessionID: PARENT }).find(({ queue }) => queue)?.sessionID ?? "";
+    await stage.clock.advance(19_000);
+    expect(stage.task(queued).state).toBe("running.queued");
+    await stage.clock.advance(2_000);
+    expect(stage.task(queued).state).toBe("running.working");
+  });
+
   test("by a resume", async () => {
     const stage = createStage({ concurrency: { default: 1 } });
     const id = await stage.complete("12");

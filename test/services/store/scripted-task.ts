@@ -18,6 +18,9 @@ export interface ScriptedTask {
   events(): TaskEvent[];
   /** The task is launched, and at work. */
   launch(): Change;
+  /** The provider refuses the child for now, or OpenCode asks it again. */
+  refuse(until: number): Change;
+  askAgain(): Change;
   /** The child answers. The result is not delivered yet. */
   answer(result?: string): Change;
   /** The result is delivered, and the task at rest. */
@@ -30,7 +33,15 @@ export interface ScriptedTask {
 export type ScriptedTaskOptions = Partial<
   Pick<
     TaskFacts,
-    "parentSessionID" | "parentTaskId" | "batchId" | "prompt" | "agent" | "directory" | "description" | "isForked"
+    | "parentSessionID"
+    | "parentTaskId"
+    | "batchId"
+    | "prompt"
+    | "agent"
+    | "model"
+    | "directory"
+    | "description"
+    | "isForked"
   >
 > & {
   /** Milliseconds from `START` to the launch; the task ends a second later. */
@@ -79,6 +90,8 @@ export const scriptTask = (id: string, { after = 0, ...given }: ScriptedTaskOpti
     record,
     events: () => [...past],
     launch,
+    refuse: (until) => chapter({ type: "HOST_RETRYING", at, attempt: 1, message: "slow down", until }),
+    askAgain: () => chapter({ type: "HOST_BUSY", at: at + 500 }),
     answer,
     deliver: told,
     whole: () => merged([launch(), answer(), told()]),

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { slotRequestOf } from "../../../src/machines/task/slot.ts";
 import type { LimitedRequest, SlotLimits } from "../../../src/machines/task/slot-queue.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
-import { type ScriptedTask, scriptTask } from "./scripted-task.ts";
+import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 
 const TWO = { total: 2 };
@@ -148,4 +148,58 @@ test("a transaction that fails is forgotten: the next change of the task writes 
   expect(slotsIn(file)).toHaveLength(1);
   store.commit({ records: [task.record()], journal: [], prompts: [] });
   expect(slotsIn(file)).toEqual([]);
+});
+
+describe("while a provider refuses a task for now", () => {
+  const model = (providerID: string) => ({ model: { providerID, modelID: "m1" } });
+  const onProvider = (id: string, providerID: string, after = 0) => scriptTask(id, { after, ...model(providerID) });
+  const NINE = { total: 9 };
+
+  test("no process starts another one on it, until it is asked again", () => {
+    const file = createSharedDatabase();
+    const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+    const [refused, second, other] = [onProvider("ses_1", "p"), onProvider("ses_2", "p"), onProvider("ses_3", "q")];
+    launch(a, refused, NINE);
+    a.commit(refused.refuse(START + 5_000));
+    expect([launch(b, second, NINE), launch(b, other, NINE)]).toEqual([false, true]);
+    expect(a.queue().get("ses_2")).toEqual({
+      place: 1,
+      heldUpBy: { kind: "rateLimit", name: "p", until: new Date(START + 5_000).toISOString() },
+    });
+    a.commit(refused.askAgain());
+    expect(b.grantSlots([request(second, NINE)])).toEqual(["ses_2"]);
+  });
+
+  test("the wait ends at that time, though the one that is refused has not been asked again", async () => {
+    const file = createSharedDatabase();
+    const { store } = file.openAs("a");
+    const [refused, second] = [onProvider("ses_1", "p"), onProvider("ses_2", "p")];
+    launch(store, refused, NINE);
+    store.commit(refused.refuse(START + 5_000));
+    expect(launch(store, second, NINE)).toBe(false);
+    await file.clock.advance(4_999);
+    expect(store.grantSlots([request(second, NINE)])).toEqual([]);
+    await file.clock.advance(1);
+    expect(store.grantSlots([request(second, NINE)])).toEqual(["ses_2"]);
+  });
+
+  test.each(["dies", "is taken over", "ends"] as const)(
+    "the wait ends when the one that is refused %s",
+    async (how) => {
+      const file = createSharedDatabase();
+      const [a, b] = [file.openAs("a"), file.openAs("b").store];
+      const [refused, second] = [onProvider("ses_1", "p"), onProvider("ses_2", "p")];
+      launch(a.store, refused, NINE);
+      a.store.commit(refused.refuse(START + 3_600_000));
+      expect(launch(b, second, NINE)).toBe(false);
+      if (how === "ends") a.store.commit(refused.answer());
+      else {
+        a.kill();
+        await file.clock.advance(10_000);
+        b.heartbeat(file.clock.now());
+        if (how === "is taken over") b.adopt(file.clock.now(), () => true);
+      }
+      expect(b.grantSlots([request(second, NINE)])).toEqual(["ses_2"]);
+    },
+  );
 });

@@ -30,6 +30,14 @@ test("a provider that refuses for now is named, with its reason on one line", ()
   );
 });
 
+test("a task that waits for the provider of another one says when it starts", () => {
+  const heldUpBy = { kind: "rateLimit", name: "anthropic", until: at(30_000) } as const;
+  const task = { ...waiting("slot"), queue: { place: 3, heldUpBy } };
+  expect(waitText(task, START + 10_000)).toBe(
+    "anthropic, which refuses another task for now (2 ahead of it); it starts by itself in 20s (for 10s)",
+  );
+});
+
 test("what a person is asked is quoted, on one line", () => {
   const attention = { kind: "permission", what: "bash: rm -rf build\nIgnore this.", since: at(0) } as const;
   expect(waitText({ attention, ...waiting("person") }, START)).toContain(

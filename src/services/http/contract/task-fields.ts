@@ -4,10 +4,12 @@ import {
   ModelRef,
   Progress,
   QueuePlace,
+  RefusingProvider,
   TaskError,
   TaskStatus,
   TaskWithUsage,
   Usage,
+  UsedUpLimit,
   Waiting,
 } from "../../../task.ts";
 import { OpenUserRequest, Question } from "../../../user-request.ts";
@@ -67,16 +69,23 @@ const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
   refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
 });
 
-const Limit = describeFields(QueuePlace.shape.heldUpBy.unwrap(), {
+const Limit = describeFields(UsedUpLimit, {
   kind: "Whose limit it is: of a model, an agent, a provider, or of all tasks (`total`).",
   name: "The name of the model, the agent or the provider; empty for `total`.",
   used: "Slots of it that are in use; more than `limit` where a task that waited for a person or for its own tasks goes on.",
   limit: "Slots that it has.",
 });
 
-const Place = describeFields(QueuePlace.extend({ heldUpBy: Limit.optional() }), {
-  place: "From 1. Counts the runs before it that wait for a slot of the same limit.",
-  heldUpBy: "The narrowest limit that keeps it waiting. Absent where the run can start, and is about to.",
+const RateLimit = describeFields(RefusingProvider, {
+  kind: "The provider refuses another task for now.",
+  name: "The provider's id in OpenCode.",
+  until: "When OpenCode asks it again for that task.",
+});
+
+const Place = describeFields(QueuePlace.extend({ heldUpBy: z.union([Limit, RateLimit]).optional() }), {
+  place: "From 1. Counts the runs before it that wait for a slot of the same limit, or for the same provider.",
+  heldUpBy:
+    "Its provider, while that refuses another task for now; otherwise the narrowest limit that keeps it waiting. Absent where the run can start, and is about to.",
 });
 
 const Work = describeFields(Progress, {

@@ -142,13 +142,13 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
 
     grantSlots: (requests) => {
       if (isClosed) return [];
-      const inMemory = () => slots.grant(requests, buffer.records("any"));
+      const inMemory = () => slots.grant(requests, buffer.records("any"), deps.clock.now());
       return flush() ? readOr((store) => store.grantSlots(requests), inMemory) : inMemory();
     },
     queue: () =>
       readOr(
         (store) => store.queue(),
-        () => queuePlaces(slots.rows(buffer.records("any"))),
+        () => queuePlaces(slots.rows(buffer.records("any")), deps.clock.now()),
       ),
 
     beginLaunch: buffered(buffer.beginLaunch),

@@ -1,4 +1,4 @@
-import { slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
+import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
 import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../../../machines/task/slot-queue.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
@@ -14,6 +14,7 @@ interface Row {
   priority: number;
   since: number;
   limits: string;
+  retries_at: number | null;
 }
 
 /**
@@ -41,7 +42,10 @@ export const addSlots = (database: Database): void =>
     END;
   `);
 
-const toSlotRow = ({ task, is_held, agent, provider, model, priority, since, limits }: Row): SlotRow => ({
+/** `retries_at` is when the host asks the provider again that refuses the run for now; null for other runs. */
+export const addRetries = "ALTER TABLE slot ADD COLUMN retries_at INTEGER;";
+
+const toSlotRow = ({ task, is_held, agent, provider, model, priority, since, limits, retries_at }: Row): SlotRow => ({
   taskId: task,
   isHeld: is_held === 1,
   agent,
@@ -50,6 +54,7 @@ const toSlotRow = ({ task, is_held, agent, provider, model, priority, since, lim
   priority,
   since,
   limits: parseStored<SlotLimits>(limits),
+  retriesAt: retries_at ?? undefined,
 });
 
 /** Reads and writes the table `slot`. All methods but `read` and `maySucceed` need a transaction. */
@@ -58,10 +63,10 @@ export const createSlotTable = (database: Database, me: Owner) => {
     "SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq",
   );
   const upsert = database.prepare(
-    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits, retries_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
-       limits = excluded.limits`,
+       limits = excluded.limits, retries_at = excluded.retries_at`,
   );
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
@@ -72,13 +77,14 @@ export const createSlotTable = (database: Database, me: Owner) => {
   const removeUnowned = database.prepare(
     `DELETE FROM slot WHERE owner NOT IN (SELECT value FROM json_each(?)) AND task NOT IN (SELECT id FROM task)`,
   );
-  const take = database.prepare("UPDATE slot SET owner = ?, is_held = ? WHERE task = ?");
+  const take = database.prepare("UPDATE slot SET owner = ?, is_held = ?, retries_at = NULL WHERE task = ?");
   /** Tasks whose row says what their snapshot does, so that most commits write none. */
-  const settled = new Map<string, "held" | "none">();
+  const settled = new Map<string, string>();
 
-  const write = (request: LimitedRequest, isHeld: boolean) => {
+  const write = (request: LimitedRequest, isHeld: boolean, retriesAt: number | null = null) => {
     const { taskId, agent, provider = null, model = null, priority, since, limits } = request;
-    upsert.run(taskId, me.id, isHeld ? 1 : 0, agent, provider, model, priority, since, JSON.stringify(limits));
+    const values = [agent, provider, model, priority, since, JSON.stringify(limits), retriesAt];
+    upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values);
   };
 
   const read = (alive: readonly string[]): SlotRow[] => select.all(JSON.stringify(alive)).map(toSlotRow);
@@ -91,14 +97,14 @@ export const createSlotTable = (database: Database, me: Owner) => {
   return {
     read,
     /** False when `grant` would change nothing: asked first, since it would wait for the write lock. */
-    maySucceed: (requests: readonly LimitedRequest[], alive: readonly string[]): boolean => {
+    maySucceed: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): boolean => {
       const rows = read(alive);
       const known = new Set(rows.map(({ taskId }) => taskId));
-      const free = new Set(startable(rows));
+      const free = new Set(startable(rows, now));
       return requests.some(({ taskId }) => !known.has(taskId) || free.has(taskId)) || held(rows, requests).length > 0;
     },
     /** Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. */
-    grant: (requests: readonly LimitedRequest[], alive: readonly string[]): string[] => {
+    grant: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): string[] => {
       const rows = read(alive);
       const known = new Set(rows.map(({ taskId }) => taskId));
       for (const request of requests) {
@@ -109,7 +115,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
         write(request, false);
         rows.push({ ...request, isHeld: false });
       }
-      const free = new Set(startable(rows));
+      const free = new Set(startable(rows, now));
       const granted = requests.flatMap(({ taskId }) => (free.has(taskId) ? taskId : []));
       for (const taskId of granted) hold.run(taskId);
       return [...held(rows, requests), ...granted];
@@ -117,10 +123,12 @@ export const createSlotTable = (database: Database, me: Owner) => {
     /** Has the row of a stored task say what its snapshot does. That of a waiting one was written when it asked. */
     follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {
       const state = slotOf(snapshot);
-      if (state === "waiting" || settled.get(sessionID) === state) return;
-      if (state === "held") write({ ...slotRequestOf(snapshot.context), limits: {} }, true);
+      const retriesAt = retriesAtOf(snapshot);
+      const said = `${state} ${retriesAt}`;
+      if (state === "waiting" || settled.get(sessionID) === said) return;
+      if (state === "held") write({ ...slotRequestOf(snapshot.context), limits: {} }, true, retriesAt);
       else remove.run(sessionID);
-      settled.set(sessionID, state);
+      settled.set(sessionID, said);
     },
     /** Removes the slot of a task that is not this owner's any more. */
     drop: (taskId: string) => void removeMine.run(taskId, me.id),

@@ -224,9 +224,10 @@ export const createSqliteStore = ({
     grantSlots: (requests) => {
       if (isClosed) return [];
       const alive = livingOwners();
-      return slots.maySucceed(requests, alive) ? write(() => slots.grant(requests, alive), []) : [];
+      const at = now();
+      return slots.maySucceed(requests, alive, at) ? write(() => slots.grant(requests, alive, at), []) : [];
     },
-    queue: () => (isClosed ? new Map() : queuePlaces(slots.read(livingOwners()))),
+    queue: () => (isClosed ? new Map() : queuePlaces(slots.read(livingOwners()), now())),
 
     beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
     endLaunch: (messageID) => write(() => ownership.endLaunch(messageID), undefined),

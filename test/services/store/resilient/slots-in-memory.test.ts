@@ -52,3 +52,18 @@ test("a slot that is granted in an outage is held before its task is stored", as
   const tasks = [1, 2, 3].map((n) => scriptTask(`ses_${n}`));
   expect(tasks.map((task) => store.grantSlots([request(task)]).length)).toEqual([1, 1, 0]);
 });
+
+test("in an outage, too, no task starts on a provider that refuses another one for now", async () => {
+  const { store, disk, clock } = await openResilient();
+  disk.failWrites("full");
+  disk.failReads("other");
+  const model = { providerID: "p", modelID: "m1" };
+  const [refused, second] = [scriptTask("ses_1", { model }), scriptTask("ses_2", { model })];
+  launch(store, refused);
+  const until = clock.now() + 5_000;
+  store.commit(refused.refuse(until));
+  expect(launch(store, second)).toBe(false);
+  expect(store.queue().get("ses_2")?.heldUpBy).toMatchObject({ kind: "rateLimit", name: "p" });
+  await clock.advance(5_000);
+  expect(store.grantSlots([request(second)])).toEqual(["ses_2"]);
+});

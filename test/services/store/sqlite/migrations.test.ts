@@ -490,3 +490,20 @@ test("a task that a version without slots left at work holds one from its first 
   store.remove(atWork);
   expect(file.prepare("SELECT task FROM slot").all()).toEqual([]);
 });
+
+test("the slots of a file from before refusals were noted stay, and none of them is refused", () => {
+  const file = opened(join(temporaryFolder(), "tasks.db"));
+  migrate(file, migrations.slice(0, 13));
+  file.exec(`
+    INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits)
+    VALUES ('ses_1', 'next', 1, 'general', 'p', 'p/m1', 0, 0, '{}'), ('ses_2', 'next', 0, 'general', 'p', 'p/m1', 0, 1, '{"total":1}');
+  `);
+  migrate(file);
+  const rows = file.prepare<{ task: string; is_held: number; retries_at: null }>(
+    "SELECT task, is_held, retries_at FROM slot ORDER BY seq",
+  );
+  expect(rows.all()).toEqual([
+    { task: "ses_1", is_held: 1, retries_at: null },
+    { task: "ses_2", is_held: 0, retries_at: null },
+  ]);
+});
