@@ -6,7 +6,7 @@ import { kilobytesLoadedWith } from "./start-code.ts";
 
 /**
  * Bundles what OpenCode starts into `dist/index.js`, the plugin that it loads when it is needed into `dist/plugin.js`, and
- * the command into `dist/cli.js`. All run on Bun (the CLI) and Node (the desktop app), and need no other package. What the
+ * the command into `dist/cli.js`, and what its terminal interface starts, on Bun alone, into `dist/tui.js`. All others run on Bun (the CLI) and Node (the desktop app), and need no other package. What the
  * plugin imports by `import()` (the status API, and Stately's inspector where an option asks for it) becomes a file of its
  * own beside it, which is not read before that; so do the pages.
  *
@@ -20,18 +20,27 @@ const root = fileURLToPath(new URL("..", import.meta.url));
  */
 const MAX_KB = { "index.js": 10, "plugin.js": 860 };
 
-const bundle = (entry: string, ...where: string[]) =>
+const bundleWith = (how: string[], entry: string, ...where: string[]) =>
   execFileSync(
     `${root}/node_modules/.bin/bun`,
-    ["build", entry, ...where, "--target=node", "--format=esm", "--minify-syntax", "--minify-whitespace"],
+    ["build", entry, ...where, "--target=node", "--format=esm", "--minify-syntax", ...how],
     // Without it, libraries with a development build would be bundled as that.
     { cwd: root, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, NODE_ENV: "production" } },
   );
+
+const bundle = bundleWith.bind(undefined, ["--minify-whitespace"]);
+
+/**
+ * What OpenCode's terminal interface supplies to its plugins; with a second copy of them nothing is drawn. It finds their
+ * names in the code by patterns that expect the white space (seen).
+ */
+const fromHost = ["@opentui/core", "@opentui/solid", "solid-js"].map((name) => `--external=${name}`);
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
 bundle("src/index.ts", "--outfile=dist/index.js");
 bundle("src/plugin.ts", "--outdir=dist", "--splitting");
 bundle("src/cli/main.ts", "--outfile=dist/cli.js");
+bundleWith(fromHost, "src/tui/index.ts", "--outfile=dist/tui.js");
 chmodSync(`${root}/dist/cli.js`, 0o755);
 for (const page of PAGES) writeFileSync(`${root}/dist/${page}.html`, buildPage(page));
 

@@ -2,10 +2,10 @@ import type { Task, UsedUpLimit } from "../../task.ts";
 import { nameOf, type OwnText, own } from "./own-text.ts";
 
 const SUFFIXES = { one: "st", two: "nd", few: "rd", other: "th" } as const;
-const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
+export const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
 
 /** Writes a place, such as `1st` or `12th`. */
-const ordinal = (place: number): OwnText => {
+export const ordinal = (place: number): OwnText => {
   const suffix = SUFFIXES[ordinals.select(place) as keyof typeof SUFFIXES];
   return own`${place}${suffix}`;
 };

@@ -1,16 +1,29 @@
 import { execFile, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type OpenCodeOptions, prepareHome } from "./home.ts";
+import { type OpenCodeOptions, type PluginSpec, prepareHome } from "./home.ts";
 import { executable } from "./opencode-process.ts";
 
-/** OpenCode's terminal interface, as a person has it on a screen of 120 columns and 40 rows. */
+/** OpenCode's terminal interface, as a person has it on a screen. */
 export type Terminal = {
   pid: number;
   /** What the screen shows. */
   screen(): Promise<string>;
+  /** The same with its colours, as escape sequences. */
+  coloredScreen(): Promise<string>;
+  /** Waits until the screen shows that, and resolves to the screen. Rejects after `timeoutMs` (default 20 000). */
+  shows(what: string | RegExp, options?: { timeoutMs?: number }): Promise<string>;
+  /** Waits until the screen shows it no more, and resolves to the screen. */
+  hides(what: string | RegExp): Promise<string>;
+  /** Presses keys, in the words of tmux: "Enter", "C-x", "a". */
+  press(...keys: string[]): Promise<void>;
+  /** Types text where the cursor is. */
+  type(text: string): Promise<void>;
+  /** Gives the screen another size. */
+  resize(columns: number, rows: number): Promise<void>;
   /** Writes a prompt into the interface and sends it, in a session of its own if none is shown. */
   submit(prompt: string): Promise<void>;
   /** Quits with Ctrl-C, as a person does; resolves when the process has ended. */
@@ -30,15 +43,34 @@ const run = promisify(execFile);
 /** Milliseconds that the interface gets to start, and to show what was typed; 3 to 8 s are usual on two busy cores. */
 const startTimeoutMs = 90_000;
 
+/** Milliseconds that something gets to show. */
+const showTimeoutMs = 20_000;
+
 /** Milliseconds that OpenCode takes to end at most: it gives its plugins and sessions 5 s. */
 const endTimeoutMs = 20_000;
 
 /** Milliseconds after which Ctrl-C is pressed again: the first one may only have cleared what was typed. */
 const patienceMs = 3_000;
 
+/** What of the interface a test chooses. */
+export type TerminalOptions = OpenCodeOptions & {
+  home: string;
+  /** Default: 120 columns and 40 rows. */
+  size?: { columns: number; rows: number };
+  /** What follows `opencode` on the command line, such as a session to open. */
+  args?: string[];
+  /** The plugins of the interface, as in tui.json. Default: none. */
+  panel?: PluginSpec[];
+  /** What shows that it can be typed into. Default: the prompt of the first screen. */
+  ready?: string | RegExp;
+};
+
 /** Starts the interface and resolves when it can be typed into. The home stays. */
-export async function openTerminal(options: OpenCodeOptions & { home: string }): Promise<Terminal> {
+export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
+  const { args = [], panel = [], ready = "Ask anything" } = options;
+  const { columns, rows } = options.size ?? { columns: 120, rows: 40 };
   const { home, project, env } = await prepareHome(options);
+  await writeFile(join(home, "config", "opencode", "tui.json"), JSON.stringify({ plugin: panel }));
   // A tmux server of its own, apart from those of other tests and people. Its socket is new each time: the server before
   // may still be ending, and a client that reaches it fails with "server exited unexpectedly" (seen).
   const socket = join(home, `tmux-${randomUUID().slice(0, 8)}.sock`);
@@ -49,11 +81,12 @@ export async function openTerminal(options: OpenCodeOptions & { home: string }):
   };
   const ask = async (what: string) => (await tmux("display-message", "-p", "-t", "opencode", what)).trim();
   const screen = () => tmux("capture-pane", "-p", "-t", "opencode");
-  const press = (key: string) => tmux("send-keys", "-t", "opencode", key);
+  const press = async (...keys: string[]) => void (await tmux("send-keys", "-t", "opencode", ...keys));
+  const type = async (text: string) => void (await tmux("send-keys", "-t", "opencode", "-l", text));
 
-  const size = ["-x", "120", "-y", "40"];
+  const size = ["-x", `${columns}`, "-y", `${rows}`];
   // Two words, so that tmux starts it itself: with one it would start a shell, which has another process id.
-  const command = ["env", executable];
+  const command = ["env", executable, ...args];
   const keep = ["set-option", "-g", "remain-on-exit", "on"];
   await tmux(
     "start-server",
@@ -89,8 +122,20 @@ export async function openTerminal(options: OpenCodeOptions & { home: string }):
     }
   }
 
-  const shows = (text: string) =>
-    until(async () => (await screen()).includes(text), `"${text}" is shown`, startTimeoutMs);
+  /** Waits until the screen is as it should be, and resolves to it. */
+  async function screenThat(isRight: (shown: string) => boolean, what: string, timeoutMs = showTimeoutMs) {
+    let shown = "";
+    const look = async () => {
+      shown = await screen();
+      return isRight(shown);
+    };
+    await until(look, what, timeoutMs);
+    return shown;
+  }
+  const isOn = (what: string | RegExp, shown: string) =>
+    typeof what === "string" ? shown.includes(what) : what.test(shown);
+  const shows = (what: string | RegExp, { timeoutMs }: { timeoutMs?: number } = {}) =>
+    screenThat((shown) => isOn(what, shown), `${what} is shown`, timeoutMs);
 
   async function kill(): Promise<void> {
     signal(pid, "SIGKILL");
@@ -99,7 +144,7 @@ export async function openTerminal(options: OpenCodeOptions & { home: string }):
   }
 
   try {
-    await shows("Ask anything");
+    await shows(ready, { timeoutMs: startTimeoutMs });
   } catch (error) {
     await kill();
     throw error;
@@ -108,9 +153,17 @@ export async function openTerminal(options: OpenCodeOptions & { home: string }):
   return {
     pid,
     screen,
+    coloredScreen: () => tmux("capture-pane", "-e", "-p", "-t", "opencode"),
+    shows,
+    hides: (what) => screenThat((shown) => !isOn(what, shown), `${what} is not shown any more`),
+    press,
+    type,
+    async resize(width, height) {
+      await tmux("resize-window", "-t", "opencode", "-x", `${width}`, "-y", `${height}`);
+    },
     async submit(prompt) {
-      await tmux("send-keys", "-t", "opencode", "-l", prompt);
-      await shows(prompt);
+      await type(prompt);
+      await shows(prompt, { timeoutMs: startTimeoutMs });
       await press("Enter");
     },
     async quit() {

@@ -1,0 +1,59 @@
+import stringWidth from "string-width";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+
+/** The colours of the theme that the panel uses, by what they mean. */
+export type Tone = "text" | "muted" | "warning" | "error" | "success" | "accent";
+
+/** A piece of a line in one colour. */
+export interface Segment {
+  text: string;
+  tone: Tone;
+  bold?: boolean;
+}
+
+/** One line on the screen. */
+export interface Line {
+  segments: Segment[];
+  /** The task that it is about: a click opens its session. */
+  taskId?: string;
+}
+
+/** Returns how many columns a text takes: East Asian characters and emoji take two. */
+export const columnsOf = (text: string): number => stringWidth(text);
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** Returns a text in one line of at most that many columns; one that is longer ends with `…`. */
+export const cut = (text: string, columns: number): string => {
+  const line = toSingleLine(text);
+  if (columnsOf(line) <= columns) return line;
+  let kept = "";
+  let used = 1;
+  for (const { segment } of graphemes.segment(line)) {
+    used += columnsOf(segment);
+    if (used > columns) break;
+    kept += segment;
+  }
+  return columns < 1 ? "" : `${kept.trimEnd()}…`;
+};
+
+const widthOf = (segments: readonly Segment[]): number => segments.reduce((sum, { text }) => sum + columnsOf(text), 0);
+
+/**
+ * Returns a line of `columns` columns: `head`, then `middle` in the room that is left, then `tail` at the right edge. The
+ * middle is the one that is cut.
+ */
+export const spread = (
+  head: readonly Segment[],
+  middle: Segment,
+  tail: readonly Segment[],
+  columns: number,
+): Segment[] => {
+  const room = columns - widthOf(head) - widthOf(tail) - (tail.length > 0 ? 1 : 0);
+  const text = cut(middle.text, Math.max(0, room));
+  const gap = tail.length > 0 ? " ".repeat(Math.max(1, room + 1 - columnsOf(text))) : "";
+  return [...head, { ...middle, text }, ...(gap === "" ? [] : [{ text: gap, tone: "muted" as const }]), ...tail];
+};
+
+/** Returns the text of a line, without its colours. */
+export const plain = ({ segments }: Pick<Line, "segments">): string => segments.map(({ text }) => text).join("");
