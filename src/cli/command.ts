@@ -1,58 +1,96 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
-import { errorMessage } from "../services/platform/log.ts";
+// ADR-172 in docs/decisions.md
+import { basename } from "node:path";
+import { Command, Option } from "@commander-js/extra-typings";
+import { toSingleLine } from "../services/platform/plain-text.ts";
+import { shellCommand } from "../services/text/user-request.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The exit codes of commands. */
 export const EXIT = {
   ok: 0,
-  /** The replayed journal differs from the stored snapshot. */
-  differs: 1,
-  /** The command failed: a wrong command line, an unknown task, a file that cannot be read or written. */
+  /** The command did its work, and found something: `replay` a difference, `doctor` a problem. */
+  found: 1,
+  /** The command failed or was refused, and nothing was changed: a wrong command line, an unknown task, a refusal. */
   failed: 2,
   /** The journal does not start at the task's launch, so there is nothing to compare. */
   incomplete: 3,
+  /** OpenCode is not running, or does not answer. */
+  unreachable: 4,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A command of `opencode-taskchart`. */
-export interface Command {
-  /** A few words for the list of commands. */
-  summary: string;
-  /** The complete help text. */
-  help: string;
-  /**
-   * Runs the command with the arguments after its name.
-   * @throws CommandError if it fails for a reason that the user can act on.
-   */
-  run(args: string[], terminal: Terminal): ExitCode | Promise<ExitCode>;
-}
-
 /** A failure that is shown to the user without a stack. Its message says what was wrong and what to do instead. */
 export class CommandError extends Error {
   override name = "CommandError";
+  readonly code: ExitCode;
+
+  constructor(message: string, code: ExitCode = EXIT.failed) {
+    super(message);
+    this.code = code;
+  }
 }
 
-type OptionTypes = NonNullable<ParseArgsConfig["options"]>;
+/** What a command is given. */
+export interface CommandContext {
+  terminal: Terminal;
+  /** Sets the exit code; the default is `EXIT.ok`. */
+  end(code: ExitCode): void;
+}
+
+/** The name of this program in help texts. */
+export const PROGRAM = "opencode-taskchart";
 
 /**
- * Parses a command's arguments into its options and at most `maxPositionals` positional arguments, the first of which is
- * returned as `argument`.
- * @throws CommandError for an unknown or incomplete option, or for too many arguments.
+ * How this program was called, so that suggested command lines work in any terminal: by its name where that was found in
+ * the PATH, else by its file.
  */
-export const parseArguments = <const Given extends OptionTypes>(args: string[], options: Given, maxPositionals = 1) => {
-  const parsed = parse(() => parseArgs({ args, options, allowPositionals: true }));
-  const [argument, ...further] = parsed.positionals;
-  const unexpected = parsed.positionals[maxPositionals];
-  if (unexpected !== undefined) throw new CommandError(`"${unexpected}" is one argument too many.`);
-  return { values: parsed.values, argument, further };
+export const CALLED_AS =
+  basename(process.argv[1] ?? PROGRAM) === PROGRAM ? PROGRAM : shellCommand(process.argv[1] ?? PROGRAM);
+
+/** The explanation of an argument that names a task. */
+export const TASK_ID = 'the task\'s id; its beginning will do, with or without "ses_"';
+
+/** The heading of those options in a help text. */
+const COMMON = "Options of all commands:";
+
+/** Creates a command with the options that all have. `summary` stands in the list of commands. */
+export const command = <Name extends string>(name: Name, summary: string, description = `${sentence(summary)}.`) =>
+  new Command(name)
+    .summary(summary)
+    .description(description)
+    .addOption(new Option("--json", "print JSON instead, as docs/command.md describes").helpGroup(COMMON))
+    .addOption(
+      new Option("--data <folder>", "the plugin's data folder (default: where OpenCode keeps it)").helpGroup(COMMON),
+    );
+
+const sentence = (summary: string): string => summary.charAt(0).toUpperCase() + summary.slice(1);
+
+/** Formats the examples at the end of a help text: each a command line without the program's name, and what it does. */
+export const examples = (...lines: [line: string, does: string][]): string => {
+  const width = Math.max(...lines.map(([line]) => line.length));
+  const shown = lines.map(([line, does]) => `  ${PROGRAM} ${line.padEnd(width)}  ${does}`);
+  return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${shown.join("\n")}`;
 };
 
-const parse = <T>(work: () => T): T => {
-  try {
-    return work();
-  } catch (error) {
-    // Node's further sentences are about quoting on the command line, which is rarely the problem.
-    throw new CommandError(`${errorMessage(error).split(". ")[0]?.replace(/\.$/, "")}.`);
-  }
+/** Returns the id by which a task is looked up: "ses_" may be left out. */
+export const taskIdOf = (given: string): string => {
+  const id = given.trim();
+  if (id === "") throw new CommandError("The id of a task must not be empty.");
+  return id.includes("_") ? id : `ses_${id}`;
 };
+
+/** Joins the words of a prompt, which need no quotes. */
+export const promptOf = (words: string[], what: string): string => {
+  const prompt = words.join(" ").trim();
+  if (prompt === "") throw new CommandError(`The ${what} must not be empty.`);
+  return prompt;
+};
+
+/** Prints a value as JSON. */
+export const printJson = ({ print }: Terminal, value: unknown): void =>
+  print(...JSON.stringify(value, undefined, 2).split("\n"));
+
+/** Names a task in a sentence: by its id and what it is about. */
+export const named = ({ sessionID, description }: { sessionID: string; description: string }): string =>
+  `${toSingleLine(sessionID)} "${toSingleLine(description)}"`;

@@ -18,10 +18,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  process.exitCode = await runCommand(process.argv.slice(2), openTerminal(process.stdout, process.env));
+  process.exitCode = await runCommand(process.argv.slice(2), openTerminal(process));
 } catch (error) {
-  process.exitCode = EXIT.failed;
-  const reason =
-    error instanceof CommandError ? error.message : `Internal error in opencode-taskchart: ${errorMessage(error)}`;
+  const isExpected = error instanceof CommandError;
+  process.exitCode = isExpected ? error.code : EXIT.failed;
+  const reason = isExpected ? error.message : `Internal error in opencode-taskchart: ${errorMessage(error)}`;
   process.stderr.write(`${escapeUnprintable(reason)}\n`);
 }

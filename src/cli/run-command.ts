@@ -1,56 +1,84 @@
+import { CommanderError, Command as Program } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { type Command, CommandError, EXIT, type ExitCode } from "./command.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
+import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
 import { answerCommand } from "./commands/answer.ts";
 import { exportCommand } from "./commands/export.ts";
+import { listCommand } from "./commands/list.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { showCommand } from "./commands/show.ts";
 import { steerCommand } from "./commands/steer.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
+import { whyCommand } from "./commands/why.ts";
 import type { Terminal } from "./terminal.ts";
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  answer: answerCommand,
-  steer: steerCommand,
-  replay: replayCommand,
-  export: exportCommand,
-  whatif: whatIfCommand,
+/** The commands, in the groups of the help text. */
+const COMMANDS = {
+  "See what goes on:": [listCommand, showCommand, whyCommand],
+  "Step in:": [answerCommand, steerCommand],
+  "Understand it:": [replayCommand, exportCommand, whatIfCommand],
+} as const;
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  a difference or a problem was found
+  2  failed or refused, and nothing was changed
+  3  the journal is incomplete
+  4  OpenCode is not running, or does not answer`;
+
+const createProgram = (context: CommandContext): Program => {
+  const { terminal } = context;
+  const program = new Program(PROGRAM)
+    .description("See, steer, stop and understand the background tasks of OpenCode.")
+    .version(manifest.version, "--version", "print the version")
+    .helpOption("-h, --help", "explain the command")
+    .helpCommand("help [command]", "explain a command")
+    .usage("<command> [options]")
+    .addHelpText("after", EXIT_CODES);
+  for (const [group, builders] of Object.entries(COMMANDS)) {
+    for (const build of builders) program.addCommand((build(context) as unknown as Program).helpGroup(group));
+  }
+  for (const each of [program, ...program.commands]) {
+    each
+      .exitOverride()
+      .helpOption("-h, --help", "explain the command")
+      .configureHelp({
+        helpWidth: terminal.columns,
+        subcommandTerm: (command) => command.name(),
+        styleTitle: (title) => terminal.style("bold", title),
+      })
+      .configureOutput({ writeOut: (text) => terminal.print(text.trimEnd()), writeErr: () => undefined });
+  }
+  return program;
 };
 
-const HELP_WORDS: ReadonlySet<string | undefined> = new Set([undefined, "help", "--help", "-h"]);
-
-const NAME_COLUMNS = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
-
-const HELP = `Usage: opencode-taskchart <command>
-
-${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(NAME_COLUMNS)}  ${summary}`)
-  .join("\n")}
-
-opencode-taskchart <command> --help explains a command.`;
-
-const commandNamed = (name: string): Command => {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command) return command;
-  throw new CommandError(`There is no command "${name}". Commands: ${Object.keys(COMMANDS).join(", ")}.`);
+/** A message of the parser, as ours read: a sentence, and what to do. */
+const problemOf = (program: Program, args: string[], { message }: CommanderError): string => {
+  const found = program.commands.find((each) => each.name() === args[0]);
+  const words = toSingleLine(message.replace(/^error: /, ""));
+  const sentence = words.charAt(0).toUpperCase() + words.slice(1);
+  const help = [PROGRAM, ...(found ? [found.name()] : []), "--help"].join(" ");
+  return `${sentence.replace(/([^.?!)])$/, "$1.")} See ${help}.`;
 };
 
 /**
  * Runs a command line (without the program's name), or prints the help or the version.
  * @throws CommandError if there is no such command, or if it fails.
  */
-export const runCommand = async ([name, ...args]: string[], terminal: Terminal): Promise<ExitCode> => {
-  if (name === "--version") {
-    terminal.print(manifest.version);
-    return EXIT.ok;
+export const runCommand = async (args: string[], terminal: Terminal): Promise<ExitCode> => {
+  let code: ExitCode = EXIT.ok;
+  const program = createProgram({
+    terminal,
+    end: (given) => {
+      code = given;
+    },
+  });
+  try {
+    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new CommandError(problemOf(program, args, error));
   }
-  const [topic] = name === "help" ? args : [];
-  if (name === undefined || (HELP_WORDS.has(name) && topic === undefined)) {
-    terminal.print(HELP);
-    return EXIT.ok;
-  }
-  const command = commandNamed(topic ?? name);
-  if (topic !== undefined || args.includes("--help") || args.includes("-h")) {
-    terminal.print(command.help);
-    return EXIT.ok;
-  }
-  return command.run(args, terminal);
+  return code;
 };

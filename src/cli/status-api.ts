@@ -1,11 +1,18 @@
-import type { ApiResult } from "../client/api-result.ts";
+import type { ApiFailure, ApiResult } from "../client/api-result.ts";
 import { createStatusApiClient, type StatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import { CommandError } from "./command.ts";
+import { CommandError, EXIT } from "./command.ts";
 
 /** Returns the client of the status API for a data folder; by default the plugin's own. */
 export const openClient = (folder = dataFolder()): StatusApiClient => createStatusApiClient(folder);
+
+/** Returns the error to show for a call that failed. */
+export const failureOf = ({ kind, reason }: ApiFailure): CommandError => {
+  const elsewhere = kind === "notRunning" ? " Use --data if its data are in another folder." : "";
+  const isReached = kind === "refused" || kind === "unreadable";
+  return new CommandError(toSingleLine(reason + elsewhere), isReached ? EXIT.failed : EXIT.unreachable);
+};
 
 /**
  * Returns the value of a call of the status API.
@@ -13,6 +20,5 @@ export const openClient = (folder = dataFolder()): StatusApiClient => createStat
  */
 export const received = <T>(result: ApiResult<T>): T => {
   if (result.ok) return result.value;
-  const elsewhere = result.kind === "notRunning" ? " Use --data if its data are in another folder." : "";
-  throw new CommandError(toSingleLine(result.reason + elsewhere));
+  throw failureOf(result);
 };

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal } from "../machines/task/replay.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
@@ -28,13 +29,18 @@ const adviceOn = (kind: FaultKind, folder: string | undefined): string[] => {
   return folder === undefined ? ["Use --data if your tasks are not in the default folder."] : [];
 };
 
+const pathIn = (folder: string | undefined): string => join(folder ?? dataFolder(), "tasks.db");
+
+/** True when the data folder has a task database. */
+export const hasTaskDatabase = (folder: string | undefined): boolean => existsSync(pathIn(folder));
+
 /**
  * Opens the task database of a data folder (by default the plugin's own), calls `read` with its journals, and closes it.
  * @throws CommandError that names the file if it cannot be read.
  */
 export const withJournals = async <T>(folder: string | undefined, read: (journals: JournalReader) => T): Promise<T> => {
   const openDatabase = await load();
-  const path = join(folder ?? dataFolder(), "tasks.db");
+  const path = pathIn(folder);
   let journals: JournalReader | undefined;
   try {
     journals = openJournalReader(path, openDatabase);
@@ -51,8 +57,11 @@ export const withJournals = async <T>(folder: string | undefined, read: (journal
 const line = ({ id, status, startedAt, description }: NamedTask): string =>
   `  ${id}  ${status.padEnd(9)}  ${dateTime(startedAt)}  ${toSingleLine(description)}`;
 
-/** Finds the task with that id, or the only one whose id begins with it. */
-const findTask = (journals: JournalReader, id: string): NamedTask => {
+/**
+ * Finds the task with that id, or the only one whose id begins with it.
+ * @throws CommandError if no task or several match; it lists them, or the newest tasks.
+ */
+export const findTask = (journals: JournalReader, id: string): NamedTask => {
   const found = journals.find(id);
   const [task, ...others] = found;
   if (task && others.length === 0) return task;

@@ -4,24 +4,40 @@ import { escapeUnprintable } from "../services/platform/plain-text.ts";
 /** A style as `styleText` of `node:util` names it, such as `"bold"`. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** The destination of a command's output. */
+/** The destination of a command's output, and where it comes from. */
 export interface Terminal {
   /** Width in columns; `DEFAULT_COLUMNS` for a file or a pipe. */
-  columns: number;
+  readonly columns: number;
+  /** Height in rows; `DEFAULT_ROWS` for a file or a pipe. */
+  readonly rows: number;
+  /** True where a person reads the output and can be asked. */
+  readonly isInteractive: boolean;
   /** Styles a text, if the terminal shows styles. */
   style(style: Style, text: string): string;
   /** Writes lines. Control sequences in them are escaped, except for those that `style` added. */
   print(...lines: string[]): void;
+  /** Writes a line beside the output, to standard error. */
+  note(line: string): void;
 }
 
 const DEFAULT_COLUMNS = 100;
+const DEFAULT_ROWS = 24;
 
 /** Matches the sequences that start and end a style; captured, so that `split` keeps them. */
 const SEQUENCE = new RegExp(`(${String.fromCharCode(0x1b)}\\[[0-9;]+m)`);
 
-/** Creates the terminal for an output stream. It shows no styles in files and pipes, or if `NO_COLOR` is set (https://no-color.org). */
-export const openTerminal = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal => {
-  const showsStyles = out.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
+/** The streams and the environment of a process, as far as its terminal depends on them. */
+export interface TerminalStreams {
+  stdin: Pick<NodeJS.ReadStream, "isTTY">;
+  stdout: NodeJS.WriteStream;
+  stderr: Pick<NodeJS.WriteStream, "write">;
+  env: NodeJS.ProcessEnv;
+}
+
+/** Creates the terminal of a process. It shows no styles in files and pipes, or if `NO_COLOR` is set (https://no-color.org). */
+export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): Terminal => {
+  const isDumb = env.TERM === "dumb";
+  const showsStyles = stdout.isTTY && !env.NO_COLOR && !isDumb;
   /** The start and end sequences of the styles used so far. */
   const sequences = new Set<string>();
 
@@ -38,9 +54,16 @@ export const openTerminal = (out: NodeJS.WriteStream, env: NodeJS.ProcessEnv): T
       .join("");
 
   return {
-    columns: out.columns || DEFAULT_COLUMNS,
+    get columns() {
+      return stdout.columns || DEFAULT_COLUMNS;
+    },
+    get rows() {
+      return stdout.rows || DEFAULT_ROWS;
+    },
+    isInteractive: Boolean(stdin.isTTY && stdout.isTTY && !isDumb),
     style: (style, text) => (showsStyles ? styled(style, text) : text),
-    print: (...lines) => void out.write(`${lines.map(printable).join("\n")}\n`),
+    print: (...lines) => void stdout.write(`${lines.map(printable).join("\n")}\n`),
+    note: (line) => void stderr.write(`${escapeUnprintable(line)}\n`),
   };
 };
 

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { CommandError, EXIT } from "../../src/cli/command.ts";
+import { CommandError } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { scriptedTerminal } from "./scripted-terminal.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -16,14 +16,17 @@ export interface Ended {
 }
 
 /** Does what a command line asks for, in this process: as `opencode-taskchart` does, but sooner. */
-export const commandHere = async (args: string[]): Promise<Ended> => {
-  const out: string[] = [];
-  const terminal: Terminal = { columns: 100, style: (_, text) => text, print: (...lines) => void out.push(...lines) };
-  const ended = (code: number, error: string) => ({ code, out: out.map((line) => `${line}\n`).join(""), error });
+export const commandHere = async (args: string[], size: { columns?: number } = {}): Promise<Ended> => {
+  const terminal = scriptedTerminal(size);
+  const ended = (code: number, error: string) => ({
+    code,
+    out: terminal.lines.map((line) => `${line}\n`).join(""),
+    error: [...terminal.notes.map((line) => `${line}\n`), error].join(""),
+  });
   try {
     return ended(await runCommand(args, terminal), "");
   } catch (error) {
-    if (error instanceof CommandError) return ended(EXIT.failed, `${error.message}\n`);
+    if (error instanceof CommandError) return ended(error.code, `${error.message}\n`);
     throw error;
   }
 };

@@ -4,6 +4,7 @@ import { openTerminal } from "../../src/cli/terminal.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { opencodeTaskchart } from "./command-line.ts";
+import { streams } from "./scripted-terminal.ts";
 
 /** Clears the screen, begins a control sequence in one character, turns text round, hides and retitles. */
 const HOSTILE = "a\u001b[2Jb\u009b2Jc\u202ed\u200be\u0007\u001b]0;title\u0007f\u2028g\u007fh\ud83d";
@@ -38,7 +39,7 @@ test("an export with all its text escapes such characters, and is the same text 
 test("on a terminal only the styles that are ours are obeyed", () => {
   const written: string[] = [];
   const out = { isTTY: true, columns: 80, write: (text: string) => written.push(text) };
-  const { print, style } = openTerminal(out as unknown as NodeJS.WriteStream, {});
+  const { print, style } = openTerminal(streams(out));
   const red = style("red", "x");
   print(`${red} \u001b[8m hidden \u001b[2J \u009b \u202e`, "next");
   expect(red).not.toBe("x");

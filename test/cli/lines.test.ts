@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { formatSteps } from "../../src/cli/format-replay.ts";
-import { openTerminal, type Terminal, wrap } from "../../src/cli/terminal.ts";
+import { openTerminal, wrap } from "../../src/cli/terminal.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";
-
-const terminalOf = (columns: number): Terminal => ({ columns, style: (_, text) => text, print: () => undefined });
+import { scriptedTerminal, streams } from "./scripted-terminal.ts";
 
 const steps = () => {
   const story = scriptTask("ses_a");
@@ -14,7 +13,8 @@ const steps = () => {
 };
 
 test.each([80, 95, 96, 120])("on %i columns no line is too wide", (columns) => {
-  for (const line of formatSteps(steps(), terminalOf(columns))) expect(line.length).toBeLessThanOrEqual(columns);
+  for (const line of formatSteps(steps(), scriptedTerminal({ columns })))
+    expect(line.length).toBeLessThanOrEqual(columns);
 });
 
 test("on a narrow screen an arrow stays with the state that it leads to", () => {
@@ -26,8 +26,7 @@ test("on a narrow screen an arrow stays with the state that it leads to", () => 
 
 describe("colours", () => {
   const painted = (isTTY: boolean, env: NodeJS.ProcessEnv) =>
-    openTerminal({ isTTY, columns: 80, write: () => true } as unknown as NodeJS.WriteStream, env).style("red", "x") !==
-    "x";
+    openTerminal(streams({ isTTY, columns: 80, write: () => true }, env)).style("red", "x") !== "x";
 
   test("are shown on a terminal, and neither elsewhere nor where nobody wants them", () => {
     expect(painted(true, {})).toBe(true);

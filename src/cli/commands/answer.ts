@@ -1,41 +1,20 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { answerLine, requestDetails, requestLine, shellCommand } from "../../services/text/user-request.ts";
+import { answerLine, requestDetails, requestLine } from "../../services/text/user-request.ts";
 import { type OpenUserRequest, replyProblem, type UserReply } from "../../user-request.ts";
-import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
+import {
+  CALLED_AS,
+  type CommandContext,
+  CommandError,
+  command,
+  examples,
+  named,
+  printJson,
+  taskIdOf,
+} from "../command.ts";
+import { liveTasks } from "../live-tasks.ts";
 import { openClient, received } from "../status-api.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
-
-/** How this program was called, so that suggested command lines work in any terminal. */
-const COMMAND = shellCommand(process.argv[1] ?? "opencode-taskchart");
-
-const HELP = `Usage: opencode-taskchart answer [<task-id>] [--data <folder>]
-       opencode-taskchart answer <request-id> <answer> ... [--message <why>] [--data <folder>]
-       opencode-taskchart answer <request-id> --reject [--message <why>] [--data <folder>]
-
-Answers a permission or a question that a task is waiting for. Without an answer it shows the open requests of
-a task, or of all tasks, with their ids.
-
-  <request-id>     the request to answer
-  <answer>         for a permission: once, always or reject
-                   for questions: one answer for each, in order; separate several choices with commas,
-                   and put -- before an answer that starts with -
-  <task-id>        a task's id, or the beginning of it
-  --reject         reject the permission or the questions
-  --message <why>  with a rejected permission: what to tell the agent
-  --data <folder>  the plugin's data folder; default: $XDG_DATA_HOME/opencode-taskchart
-                   or ~/.local/share/opencode-taskchart
-
-OpenCode must be running: the answer is sent to its status API.
-
-Exit code: 0 if answered or shown; 2 if it failed, with the reason on standard error.`;
-
-/** Returns all tasks that have not ended, newest first. */
-const liveTasks = async (api: StatusApiClient): Promise<ApiTask[]> => {
-  const pages = [await api.allTasks({ status: "running" }), await api.allTasks({ status: "resumed" })];
-  return pages.flatMap(received).sort((one, other) => other.startedAt.localeCompare(one.startedAt));
-};
 
 /** An open request, and the task that it is shown with. */
 interface ShownRequest {
@@ -58,7 +37,7 @@ const show = (asking: ShownRequest[], { print, style }: Terminal) => {
       `${style("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${dateTime(Date.parse(request.since))}`,
       `  ${requestLine(request)}`,
       ...requestDetails(request).map((line) => `  ${line}`),
-      style("dim", `  ${answerLine(COMMAND, request)}`),
+      style("dim", `  ${answerLine(CALLED_AS, request)}`),
     );
   }
 };
@@ -94,46 +73,70 @@ const toReply = (
   return { requestId, answers, ...why };
 };
 
-/** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
-export const answerCommand: Command = {
-  summary: "answer a permission or question of a task, or show the open ones",
-  help: HELP,
-  run: async (args, terminal) => {
-    const options = {
-      reject: { type: "boolean", default: false },
-      message: { type: "string" },
-      data: { type: "string" },
-    } as const;
-    const { values, argument: id, further: words } = parseArguments(args, options, Number.POSITIVE_INFINITY);
-    const isAnswer = words.length > 0 || values.reject || values.message !== undefined;
-    if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Give the id of a request.");
-    const api = openClient(values.data);
-    const tasks = await liveTasks(api);
-    const all = openRequests(tasks);
-    const asked = id === undefined ? undefined : all.find(({ request }) => request.id === id);
-    if (asked && isAnswer) {
-      const reply = toReply(asked.request, words, { reject: values.reject, message: values.message });
-      const problem = replyProblem(asked.request, reply);
-      if (problem) throw new CommandError(toSingleLine(problem));
-      const task = received(await api.answer(asked.task.sessionID, reply));
-      terminal.print(`Answered. Task ${task.sessionID} "${toSingleLine(task.description)}" is ${task.status}.`);
-      return EXIT.ok;
-    }
-    const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(id));
-    const shown = asked ? [asked] : openRequests(meant);
-    if (id !== undefined && !asked && meant.length === 0) {
-      throw new CommandError(
-        `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,
-      );
-    }
-    if (isAnswer && shown.length === 0) throw new CommandError("The task has no open request.");
-    if (isAnswer) {
-      const lines = shown.map(({ request }) => `  ${answerLine(COMMAND, request)}`);
-      throw new CommandError(["Answer one of the task's requests, by its id:", ...lines].join("\n"));
-    }
-    show(shown, terminal);
-    if (shown.length === 0)
-      terminal.print(id === undefined ? "No task has an open request." : "The task has no open request.");
-    return EXIT.ok;
-  },
+/** Finds the request that is meant: by its id, or by the beginning of it that no other has. */
+const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest | undefined => {
+  const found = all.filter(({ request }) => request.id === id);
+  if (id === undefined || found.length > 0 || !/^(per|que)_/.test(id)) return found[0];
+  const [one, ...others] = all.filter(({ request }) => request.id.startsWith(id));
+  if (others.length === 0) return one;
+  throw new CommandError(
+    `"${toSingleLine(id)}" begins the ids of ${others.length + 1} open requests. Give more of it.`,
+  );
 };
+
+/** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
+export const answerCommand = ({ terminal }: CommandContext) =>
+  command(
+    "answer",
+    "answer a permission or question of a task, or show the open ones",
+    "Answer a permission or a question that a task is waiting for. Without an answer, show the open requests of a task, or of all tasks, with their ids.",
+  )
+    .argument("[id]", "the request to answer, or the task whose requests to show; its beginning will do")
+    .argument(
+      "[answer...]",
+      "for a permission: once, always or reject; for questions: one answer for each, in order. Separate several choices with commas, and put -- before an answer that starts with -",
+    )
+    .option("--reject", "reject the permission or the questions")
+    .option("--message <why>", "with a rejected permission: what to tell the agent")
+    .addHelpText(
+      "after",
+      `
+OpenCode must be running.
+${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow it this time"], ["answer que_4f5c9a a.ts", "answer a question"])}`,
+    )
+    .action(async (id, words, { reject = false, message, json, data }) => {
+      const isAnswer = words.length > 0 || reject || message !== undefined;
+      if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Give the id of a request.");
+      const api = openClient(data);
+      const tasks = await liveTasks(api);
+      const all = openRequests(tasks);
+      const asked = requestNamed(all, id);
+      if (asked && isAnswer) {
+        const reply = toReply(asked.request, words, { reject, message });
+        const problem = replyProblem(asked.request, reply);
+        if (problem) throw new CommandError(toSingleLine(problem));
+        const task = received(await api.answer(asked.task.sessionID, reply));
+        if (json) return printJson(terminal, task);
+        return terminal.print(`Answered. Task ${named(task)} is ${toSingleLine(task.status)}.`);
+      }
+      const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(taskIdOf(id)));
+      const shown = asked ? [asked] : openRequests(meant);
+      if (id !== undefined && !asked && meant.length === 0) {
+        throw new CommandError(
+          `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,
+        );
+      }
+      if (isAnswer && shown.length === 0) throw new CommandError("The task has no open request.");
+      if (isAnswer) {
+        const lines = shown.map(({ request }) => `  ${answerLine(CALLED_AS, request)}`);
+        throw new CommandError(["Answer one of the task's requests, by its id:", ...lines].join("\n"));
+      }
+      if (json)
+        return printJson(
+          terminal,
+          shown.map(({ task, request }) => ({ sessionID: task.sessionID, ...request })),
+        );
+      show(shown, terminal);
+      if (shown.length === 0)
+        terminal.print(id === undefined ? "No task has an open request." : "The task has no open request.");
+    });

@@ -2,36 +2,9 @@ import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type StoredTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
-import { type Command, CommandError, EXIT, parseArguments } from "../command.ts";
+import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
 import { whatIfLines } from "../format-what-if.ts";
 import { withJournals } from "../task-database.ts";
-
-const HELP = `Usage: opencode-taskchart whatif [<limits>] [--since <time>] [--until <time>] [--json] [--data <folder>]
-
-Takes the stored journals of a time span through the statecharts with other limits, and says which runs
-would have waited for a slot and for how long, which tasks would have been stopped and what that would
-have saved, and which silences would have been called stale. It changes nothing. What agents would have
-done differently it cannot know.
-
-  --concurrency <n>         runs that may be at work at once
-  --provider <name>=<n>     the same for one provider; may be repeated, like the next two
-  --model <name>=<n>        the same for one model, written provider/model
-  --agent <name>=<n>        the same for one agent
-  --budget-cost <dollars>   what a task may cost, with the tasks that it launches
-  --budget-tokens <n>       the tokens that it may use
-  --budget-tool-calls <n>   the tool calls that it may make
-  --stale <duration>        the silence after which a task is stale
-  --recorded-stale <duration>  the same as it was when the journals were written; default: 10m. Shorter
-                            silences were not recorded
-  --since <time>            tasks launched from then on: a duration before now, or a date; default: 24h
-  --until <time>            tasks launched before then; default: now
-  --json                    print everything as JSON
-  --data <folder>           the plugin's data folder; default: $XDG_DATA_HOME/opencode-taskchart
-                            or ~/.local/share/opencode-taskchart
-
-A duration is a number with ms, s, m, h or d: 90s, 10m, 24h, 7d.
-
-Exit code: 0; 2 if it failed, with the reason on standard error.`;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -73,28 +46,19 @@ const readNamed = (option: string, texts: string[] = []): Record<string, number>
     }),
   );
 
-const STRING = { type: "string" } as const;
-const STRINGS = { type: "string", multiple: true } as const;
+/** The options as they were given. */
+interface Given {
+  concurrency?: string | undefined;
+  provider?: string[] | undefined;
+  model?: string[] | undefined;
+  agent?: string[] | undefined;
+  budgetCost?: string | undefined;
+  budgetTokens?: string | undefined;
+  budgetToolCalls?: string | undefined;
+  stale?: string | undefined;
+}
 
-const OPTIONS = {
-  concurrency: STRING,
-  provider: STRINGS,
-  model: STRINGS,
-  agent: STRINGS,
-  "budget-cost": STRING,
-  "budget-tokens": STRING,
-  "budget-tool-calls": STRING,
-  stale: STRING,
-  "recorded-stale": { ...STRING, default: "10m" },
-  since: { ...STRING, default: "24h" },
-  until: STRING,
-  json: { type: "boolean", default: false },
-  data: STRING,
-} as const;
-
-type Values = ReturnType<typeof parseArguments<typeof OPTIONS>>["values"];
-
-const readSlots = (values: Values): Concurrency | undefined => {
+const readSlots = (values: Given): Concurrency | undefined => {
   const { concurrency, provider, model, agent } = values;
   if ([concurrency, provider, model, agent].every((given) => given === undefined)) return undefined;
   return {
@@ -106,8 +70,8 @@ const readSlots = (values: Values): Concurrency | undefined => {
   };
 };
 
-const readLimits = (values: Values): TriedLimits => {
-  const { "budget-cost": cost, "budget-tokens": tokens, "budget-tool-calls": toolCalls, stale } = values;
+const readLimits = (values: Given): TriedLimits => {
+  const { budgetCost: cost, budgetTokens: tokens, budgetToolCalls: toolCalls, stale } = values;
   const optional = (option: string, text: string | undefined, isWhole: boolean) =>
     text === undefined ? undefined : readNumber(option, text, { isWhole });
   const budget = {
@@ -132,26 +96,46 @@ const readTasks = (journals: JournalReader, since: number, until: number): Store
     return journal && progress ? { journal, progress } : [];
   });
 
+const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
+
 /** `opencode-taskchart whatif`: says what other limits would have done with the stored tasks. */
-export const whatIfCommand: Command = {
-  summary: "say what other limits would have done with the stored tasks",
-  help: HELP,
-  run: async (args, terminal) => {
-    const { values } = parseArguments(args, OPTIONS, 0);
-    const limits = readLimits(values);
-    const now = Date.now();
-    const since = readTime("since", values.since, now);
-    // A task that was launched this very moment counts.
-    const until = values.until === undefined ? now + 1 : readTime("until", values.until, now);
-    if (since >= until) throw new CommandError("--since must be before --until.");
-    const recordedStale = readDuration("recorded-stale", values["recorded-stale"]);
-    const tasks = await withJournals(values.data, (journals) => readTasks(journals, since, until));
-    const result = whatIf(tasks, limits, recordedStale);
-    if (values.json) {
-      terminal.print(...JSON.stringify(result, undefined, 2).split("\n"));
-      return EXIT.ok;
-    }
-    terminal.print(...whatIfLines(result, { since, until }, terminal));
-    return EXIT.ok;
-  },
-};
+export const whatIfCommand = ({ terminal }: CommandContext) =>
+  command(
+    "whatif",
+    "say what other limits would have done with the stored tasks",
+    "Take the stored journals of a time span through the statecharts with other limits, and say which runs would have waited for a slot and for how long, which tasks would have been stopped and what that would have saved, and which silences would have been called stale. It changes nothing. What agents would have done differently it cannot know.",
+  )
+    .option("--concurrency <n>", "runs that may be at work at once")
+    .option("--provider <name>=<n>", "the same for one provider; may be repeated, like the next two", collect)
+    .option("--model <name>=<n>", "the same for one model, written provider/model", collect)
+    .option("--agent <name>=<n>", "the same for one agent", collect)
+    .option("--budget-cost <dollars>", "what a task may cost, with the tasks that it launches")
+    .option("--budget-tokens <n>", "the tokens that it may use")
+    .option("--budget-tool-calls <n>", "the tool calls that it may make")
+    .option("--stale <duration>", "the silence after which a task is stale")
+    .option(
+      "--recorded-stale <duration>",
+      "the same as it was when the journals were written; shorter silences were not recorded",
+      "10m",
+    )
+    .option("--since <time>", "tasks launched from then on: a duration before now, or a date", "24h")
+    .option("--until <time>", "tasks launched before then (default: now)")
+    .addHelpText(
+      "after",
+      `
+A duration is a number with ms, s, m, h or d: 90s, 10m, 24h, 7d.
+${examples(["whatif --concurrency 3 --since 7d", "who would have queued last week"])}`,
+    )
+    .action(async ({ json, data, since: from, until: to, recordedStale: recorded, ...values }) => {
+      const limits = readLimits(values);
+      const now = Date.now();
+      const since = readTime("since", from, now);
+      // A task that was launched this very moment counts.
+      const until = to === undefined ? now + 1 : readTime("until", to, now);
+      if (since >= until) throw new CommandError("--since must be before --until.");
+      const recordedStale = readDuration("recorded-stale", recorded);
+      const tasks = await withJournals(data, (journals) => readTasks(journals, since, until));
+      const result = whatIf(tasks, limits, recordedStale);
+      if (json) return printJson(terminal, result);
+      terminal.print(...whatIfLines(result, { since, until }, terminal));
+    });

@@ -4,8 +4,10 @@ import { join, type OwnText, own, vouchFor } from "./own-text.ts";
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-const countTokens = (tokens: number): OwnText =>
-  vouchFor(`${compact.format(tokens).replace("K", "k")} ${tokens === 1 ? "token" : "tokens"}`);
+/** Writes a number with three digits at most, such as `12.3k`. */
+export const compactNumber = (count: number): OwnText => vouchFor(compact.format(count).replace("K", "k"));
+
+const countTokens = (tokens: number): OwnText => own`${compactNumber(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
 
 /**
  * Writes what work has cost, such as `$0.42, 120k tokens`. What the host does not report, which is zero, is left out;

@@ -172,7 +172,7 @@ test("it has the token with it, where nothing is read without", async () => {
 test("where no OpenCode runs, it says so and what to do", async () => {
   const folder = temporaryFolder();
   expect(await commandHere(["answer", "--data", folder])).toEqual({
-    code: 2,
+    code: 4,
     out: "",
     error: `OpenCode is not running: open it in your project. There is no server.json in ${folder}. Use --data if its data are in another folder.\n`,
   });

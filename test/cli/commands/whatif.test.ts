@@ -63,7 +63,7 @@ test.each([
   [["--stale", "10"], '--stale takes a duration such as 10m or 24h, not "10".'],
   [["--stale", "1m", "--since", "yesterday"], /--since takes a duration before now, such as 24h, or a date/],
   [["--stale", "1m", "--since", "1h", "--until", "2h"], "--since must be before --until."],
-  [["--stale", "1m", "ses_a"], '"ses_a" is one argument too many.'],
+  [["--stale", "1m", "ses_a"], "Too many arguments for 'whatif'."],
 ])("%j is refused with what was wrong, and what to do", async (args, words) => {
   const { code, out, error } = await commandHere(["whatif", ...args]);
   expect(error).toMatch(words);

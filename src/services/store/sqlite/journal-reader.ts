@@ -36,9 +36,21 @@ export interface JournalReader {
   progress(taskId: string): Progress | undefined;
   /** Returns journal and snapshot of the same moment; undefined when the task does not exist. */
   journal(taskId: string): Journal | undefined;
+  /** Returns a task as it is stored; undefined when it does not exist. */
+  task(taskId: string): StoredTask | undefined;
   /** Returns what a task used with all tasks below it; undefined when the task does not exist. */
   usage(taskId: string): Usage | undefined;
   close(): void;
+}
+
+/** A task as it is stored, with the tasks below it. */
+export interface StoredTask {
+  snapshot: StoredSnapshot;
+  progress: Progress;
+  /** Of its own runs, and of all tasks below it. */
+  usage: Usage;
+  /** The tasks that it launched itself. */
+  childTaskIds: string[];
 }
 
 /** Milliseconds to wait for a lock. Longer than in the plugin, where the wait blocks the host. */
@@ -68,6 +80,24 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
 const readUsage = (database: Database, taskId: string): Usage | undefined => {
   const ownUsage = database.prepare<Usage>("SELECT tokens, cost FROM listed WHERE id = ?").get(taskId);
   return ownUsage && usageWith(createTasksBelow(database)([taskId]))({ sessionID: taskId, ownUsage });
+};
+
+const readTask = (database: Database, taskId: string): StoredTask | undefined => {
+  const row = database
+    .prepare<{ seq: number; snapshot: string; progress: string }>(
+      "SELECT seq, snapshot, progress FROM task WHERE id = ?",
+    )
+    .get(taskId);
+  const usage = readUsage(database, taskId);
+  if (!row || !usage) return undefined;
+  return {
+    snapshot: parsePacked<StoredSnapshot>(row.snapshot, createTextReader(database)(row.seq)),
+    progress: parseStored<Progress>(row.progress),
+    usage,
+    childTaskIds: createTasksBelow(database)([taskId]).flatMap(({ sessionID, parentTaskId }) =>
+      parentTaskId === taskId ? [sessionID] : [],
+    ),
+  };
 };
 
 const COLUMNS = "id, status, started_at AS startedAt, description";
@@ -128,6 +158,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
       return row && parseStored<Progress>(row.progress);
     },
     journal: (taskId) => inOneTransaction(() => readJournal(database, taskId)),
+    task: (taskId) => inOneTransaction(() => readTask(database, taskId)),
     usage: (taskId) => inOneTransaction(() => readUsage(database, taskId)),
     close: database.close,
   };

@@ -1,0 +1,63 @@
+import { Option } from "@commander-js/extra-typings";
+import type { ApiTask, TaskQuery } from "../../client/api-types.ts";
+import type { StatusApiClient } from "../../client/status-api-client.ts";
+import { hasEnded, TaskStatus } from "../../task.ts";
+import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
+import { readStoredTasks } from "../stored-tasks.ts";
+import { readTasks } from "../task-source.ts";
+import { ownUsage, summaryLine, taskTable } from "../task-table.ts";
+
+/** Ended tasks that are listed unless more are asked for: a screen. */
+const DEFAULT_LIMIT = 20;
+
+/** Reads how many tasks to list. */
+export const readLimit = (given: string): number => {
+  const limit = Number(given);
+  if (Number.isInteger(limit) && limit > 0) return limit;
+  throw new CommandError(`--limit takes a whole number above 0, not "${given}".`);
+};
+
+/** Adds the options that select tasks. */
+const listTasks = async (client: StatusApiClient, query: Omit<TaskQuery, "limit">, most: number) => {
+  const newest = await client.allTasks(query, most);
+  if (!newest.ok || query.status !== undefined) return newest;
+  // A task that still runs is shown however long ago it was launched.
+  const tasks = new Map<string, ApiTask>();
+  for (const status of ["running", "resumed"] as const) {
+    const live = await client.allTasks({ ...query, status });
+    if (!live.ok) return live;
+    for (const task of live.value) tasks.set(task.sessionID, task);
+  }
+  for (const task of newest.value) if (tasks.size < most || !hasEnded(task)) tasks.set(task.sessionID, task);
+  return { ok: true as const, value: [...tasks.values()] };
+};
+
+/** `opencode-taskchart list`: lists tasks, those that wait for a person first. */
+export const listCommand = ({ terminal }: CommandContext) =>
+  command("list", "list tasks, those that wait for you first")
+    .alias("ls")
+    .addOption(new Option("--status <status>", "only those with this status").choices(TaskStatus.options))
+    .option("--agent <name>", "only those of this agent")
+    .option("--batch <id>", "only those of this batch")
+    .option("--directory <folder>", "only those of this project folder")
+    .option("--search <words>", "only those with these words in their description, prompt or result")
+    .option("--limit <count>", "how many ended ones at most", readLimit, DEFAULT_LIMIT)
+    .addHelpText(
+      "after",
+      `
+Tasks that have not ended are all listed. Without a running OpenCode they are read from the task database.
+${examples(["list", "what goes on"], ["list --status error --limit 50", "what failed lately"])}`,
+    )
+    .action(async ({ json, data, limit, ...query }) => {
+      const { value: tasks } = await readTasks(
+        {
+          live: (client) => listTasks(client, query, limit),
+          stored: (journals) => readStoredTasks(journals, query, limit),
+        },
+        { data, terminal },
+      );
+      if (json) return printJson(terminal, { tasks, total: tasks.length, limit, offset: 0 });
+      if (tasks.length === 0) return terminal.print("No tasks.");
+      const summary = summaryLine(tasks, ownUsage(tasks));
+      terminal.print(...taskTable(tasks, terminal, Date.now()), "", terminal.style("bold", summary));
+    });

@@ -1,0 +1,109 @@
+import type { ApiTask } from "../../client/api-types.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { modelName } from "../../services/text/model-name.ts";
+import { formatUsage } from "../../services/text/usage.ts";
+import { hasEnded } from "../../task.ts";
+import { type CommandContext, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
+import { readStoredTask } from "../stored-tasks.ts";
+import { readTasks } from "../task-source.ts";
+import { runTime, shortTime, standing } from "../task-words.ts";
+import { dateTime, type Terminal, wrap } from "../terminal.ts";
+import { whyLines } from "./why.ts";
+
+/** Lines of a text that are shown; `--full` shows all. */
+const SHOWN_LINES = 8;
+
+const LABEL = "started ".length;
+
+/** A label, and the lines beside it. */
+interface Field {
+  label: string;
+  lines: string[];
+}
+
+const textLines = (text: string, columns: number, isFull: boolean): string[] => {
+  const lines = text
+    .trim()
+    .split("\n")
+    .flatMap((line) => wrap(line.trimEnd(), columns));
+  const left = lines.length - SHOWN_LINES;
+  return isFull || left <= 1 ? lines : [...lines.slice(0, SHOWN_LINES), `… ${left} more lines: --full shows them`];
+};
+
+const usageText = (task: ApiTask): string[] => {
+  const own = formatUsage(task.progress);
+  const all = formatUsage(task.usage);
+  if (all === undefined) return [];
+  return [
+    task.childTaskIds.length > 0 && all !== own ? `${all}, with the tasks below it; ${own ?? "nothing"} itself` : all,
+  ];
+};
+
+const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string[] => {
+  if (toolCalls === 0) return [];
+  const byName = Object.entries(toolCallsByName)
+    .sort(([, one], [, other]) => other - one)
+    .map(([name, count]) => `${name} ${count}`);
+  const last = lastTools.at(-1);
+  return [`${toolCalls} ${toolCalls === 1 ? "call" : "calls"}: ${byName.join(", ")}${last ? `; last ${last}` : ""}`];
+};
+
+const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: number): Field[] => {
+  const resumed =
+    task.resumeCount === 0 ? "" : `, resumed ${task.resumeCount === 1 ? "once" : `${task.resumeCount} times`}`;
+  const time = shortTime(runTime(task, Date.now()));
+  const began = dateTime(Date.parse(task.startedAt));
+  const text = (label: string, value: string | undefined): Field[] =>
+    value === undefined || value === "" ? [] : [{ label, lines: textLines(value, columns, isFull) }];
+  const line = (label: string, values: string[]): Field[] =>
+    values.length === 0 ? [] : [{ label, lines: values.flatMap((value) => wrap(toSingleLine(value), columns)) }];
+  return [
+    ...(isLive && !hasEnded(task) ? line("why", whyLines(task, Date.now())) : []),
+    ...text("error", task.error && `${task.error.kind}: ${task.error.message}`),
+    ...line("agent", [
+      `${task.agent}${task.model ? `, ${modelName(task.model)}` : ""}${task.isForked ? ", a fork" : ""}`,
+    ]),
+    ...line("started", [`${began} by ${task.author}${resumed}`]),
+    ...line(hasEnded(task) ? "took" : "runs for", [isLive || hasEnded(task) ? time : `${time}, if it still runs`]),
+    ...line("used", usageText(task)),
+    ...line("tools", toolsText(task)),
+    ...line("parent", [task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`]),
+    ...line("batch", [task.batchId]),
+    ...line("below", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),
+    ...line("folder", [task.directory]),
+    ...text("prompt", task.prompt),
+    ...text("result", task.result),
+  ];
+};
+
+const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Terminal) => {
+  const { text, style = [] } = standing(task);
+  const columns = Math.max(20, terminal.columns - LABEL - 2);
+  terminal.print(
+    terminal.style("bold", toSingleLine(task.description)),
+    `${toSingleLine(task.sessionID)}  ${terminal.style(style, text)}`,
+    "",
+    ...fieldsOf(task, isLive, isFull, columns).flatMap(({ label, lines }) =>
+      lines.map((line, index) => `${terminal.style("dim", (index === 0 ? label : "").padEnd(LABEL))}  ${line}`),
+    ),
+  );
+};
+
+/** `opencode-taskchart show`: shows one task. */
+export const showCommand = ({ terminal }: CommandContext) =>
+  command("show", "show a task: how it stands, what it used, its prompt and its result")
+    .argument("<task-id>", TASK_ID)
+    .option("--full", "show prompt and result whole")
+    .addHelpText(
+      "after",
+      `\nWithout a running OpenCode the task is read from the task database.\n${examples(["show 4f5c9a --full", "a task, with all of its result"])}`,
+    )
+    .action(async (given, { json, data, full = false }) => {
+      const id = taskIdOf(given);
+      const { value: task, isLive } = await readTasks(
+        { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
+        { data, terminal },
+      );
+      if (json) return printJson(terminal, task);
+      show(task, isLive, full, terminal);
+    });

@@ -1,0 +1,58 @@
+import type { ApiTask } from "../../client/api-types.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { answerLine } from "../../services/text/user-request.ts";
+import { waitText } from "../../services/text/waiting.ts";
+import { hasEnded } from "../../task.ts";
+import { CALLED_AS, type CommandContext, command, examples, named, printJson, TASK_ID, taskIdOf } from "../command.ts";
+import { liveTasks } from "../live-tasks.ts";
+import { openClient, received } from "../status-api.ts";
+import { byUrgency } from "../task-words.ts";
+import { type Terminal, wrap } from "../terminal.ts";
+
+/** What `--json` prints of a task. */
+const reasonOf = ({ sessionID, status, state, waiting, queue, attention, why, error }: ApiTask) => ({
+  sessionID,
+  status,
+  state,
+  waiting,
+  queue,
+  attention,
+  why,
+  error,
+});
+
+/** Says in sentences what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
+export const whyLines = (task: ApiTask, now: number): string[] => {
+  if (task.error) return [`It ended in an error: ${toSingleLine(task.error.message)}`];
+  if (hasEnded(task)) return [`It waits for nothing: it is ${toSingleLine(task.status)}.`];
+  const reason = waitText(task, now) ?? task.why;
+  if (reason === undefined) return ["OpenCode does not say what it waits for: no process supervises it at the moment."];
+  const requests = task.attention?.requests ?? [];
+  return [
+    `Waits for ${toSingleLine(reason)}.`,
+    ...requests.map((request) => `Answer with: ${answerLine(CALLED_AS, request)}`),
+  ];
+};
+
+const show = (tasks: readonly ApiTask[], terminal: Terminal) => {
+  const now = Date.now();
+  for (const task of tasks.toSorted(byUrgency)) {
+    terminal.print(
+      terminal.style("bold", named(task)),
+      ...whyLines(task, now).flatMap((line) => wrap(line, terminal.columns - 2).map((part) => `  ${part}`)),
+    );
+  }
+};
+
+/** `opencode-taskchart why`: says what a task, or each live one, waits for. */
+export const whyCommand = ({ terminal }: CommandContext) =>
+  command("why", "say what a task waits for, since when, and what will move it")
+    .argument("[task-id]", `${TASK_ID}; without it, all tasks that have not ended`)
+    .addHelpText("after", `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"])}`)
+    .action(async (id, { json, data }) => {
+      const client = openClient(data);
+      const tasks = id === undefined ? await liveTasks(client) : [received(await client.task(taskIdOf(id)))];
+      if (json) return printJson(terminal, tasks.map(reasonOf));
+      if (tasks.length === 0) return terminal.print("No task is under way.");
+      show(tasks, terminal);
+    });

@@ -1,0 +1,150 @@
+import { dirname } from "node:path";
+import { describe, expect, test } from "vitest";
+import { widthOf } from "../../../src/cli/table.ts";
+import type { ApiTask } from "../../../src/client/api-types.ts";
+import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
+import { scriptTask } from "../../services/store/scripted-task.ts";
+import { createSharedDatabase } from "../../services/store/shared-database.ts";
+import { commandHere } from "../command-line.ts";
+
+const list = ({ folder }: Pick<Served, "folder">, args: string[] = [], size = {}) =>
+  commandHere(["list", ...args, "--data", folder], size);
+
+const PERMISSION = {
+  id: "per_1",
+  kind: "permission",
+  what: "bash: rm -rf build",
+  since: "2026-11-22T10:11:12.000Z",
+} as const;
+
+/** A permission, a task at work, and one that failed. */
+const scene = async () => {
+  const served = await serve();
+  const { source } = served;
+  const now = new Date().toISOString();
+  const used = { tokens: 12_345, cost: 0.42, toolCalls: 0, toolCallsByName: {}, lastTools: [], lastUpdate: now };
+  source.launch({ sessionID: "ses_aaaa1111", description: "read the code", runStartedAt: now, progress: used });
+  source.launch({ sessionID: "ses_aaaa2222", description: "write the tests", runStartedAt: now });
+  source.end("ses_aaaa2222", "error");
+  source.launch({
+    sessionID: "ses_bbbb3333",
+    description: "clean up",
+    runStartedAt: now,
+    attention: { kind: "permission", what: PERMISSION.what, since: PERMISSION.since, requests: [PERMISSION] },
+  });
+  return served;
+};
+
+test("what waits for a person comes first, with what it asks; then what runs; then what has ended; and the sums", async () => {
+  const { code, out, error } = await list(await scene(), [], { columns: 80 });
+  expect({ code, error: error.replace(/^OpenCode runs version .*\n/, "") }).toEqual({ code: 0, error: "" });
+  expect(out.split("\n")).toEqual([
+    "TASK    STATE     AGENT    TIME  TOKENS   COST  ABOUT",
+    "bbbb33  asks you  general    0s                 clean up",
+    "        asks permission for bash: rm -rf build",
+    "        answer with: opencode-taskchart answer bbbb33",
+    "aaaa11  running   general    0s   12.3k  $0.42  read the code",
+    "aaaa22  error     general    0s                 write the tests: overloaded",
+    "",
+    "1 waiting for you · 1 running · 1 ended · 12.3k tokens · $0.42",
+    "",
+  ]);
+});
+
+test.each([30, 40, 60, 80, 120])(
+  "on %i columns no line is wider, and the task and its state are there",
+  async (columns) => {
+    const served = await scene();
+    served.source.launch({ sessionID: "ses_cccc4444", description: "全部の文書を読んで要約する 👩‍👩‍👧 ".repeat(5) });
+    const { out } = await list(served, [], { columns });
+    const table = out.slice(0, out.indexOf("\n\n"));
+    for (const line of table.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    expect(table).toContain("asks you");
+    expect(table).toContain("cccc44");
+  },
+);
+
+test("as JSON it has the tasks as the API has them", async () => {
+  const served = await scene();
+  const { out } = await list(served, ["--json"]);
+  const page = JSON.parse(out) as { tasks: ApiTask[]; total: number };
+  expect(page.total).toBe(3);
+  expect(page.tasks.find(({ sessionID }) => sessionID === "ses_aaaa1111")).toEqual(
+    await served.json("/v1/tasks/ses_aaaa1111"),
+  );
+});
+
+test("tasks are chosen by status, agent and words, and a limit leaves out what ended, never what runs", async () => {
+  const served = await scene();
+  const ids = async (...args: string[]) =>
+    (JSON.parse((await list(served, [...args, "--json"])).out) as { tasks: ApiTask[] }).tasks
+      .map(({ sessionID }) => sessionID)
+      .sort();
+  expect(await ids("--status", "error")).toEqual(["ses_aaaa2222"]);
+  expect(await ids("--search", "read the")).toEqual(["ses_aaaa1111"]);
+  expect(await ids("--agent", "nobody")).toEqual([]);
+  expect(await ids("--limit", "1")).toEqual(["ses_aaaa1111", "ses_bbbb3333"]);
+});
+
+test.each([
+  [["--limit", "few"], '--limit takes a whole number above 0, not "few".'],
+  [["--status", "asleep"], "Allowed choices are running, completed, error, cancelled, resumed"],
+])("%j is refused", async (args, words) => {
+  const { code, error } = await list(await serve(), args);
+  expect(code).toBe(2);
+  expect(error).toContain(words);
+});
+
+describe("without a running OpenCode", () => {
+  const stored = () => {
+    const file = createSharedDatabase();
+    const { store } = file.openAs("OpenCode");
+    const one = scriptTask("ses_one11111", { description: "count the files" });
+    store.commit(one.launch());
+    store.commit(one.answer("There are 12."));
+    const two = scriptTask("ses_two22222", { description: "still at it" });
+    store.commit(two.launch());
+    return { folder: dirname(file.path) };
+  };
+
+  test("the task database is read, and that is said beside the output", async () => {
+    const { code, out, error } = await list(stored());
+    expect({ code, error }).toEqual({
+      code: 0,
+      error: "OpenCode is not running: read from the task database. Tasks under way go on when it is opened.\n",
+    });
+    expect(out).toMatch(/^two222 {2}running .* still at it$/m);
+    expect(out).toMatch(/^one111 {2}completed .* count the files$/m);
+    expect(out).toContain("1 running · 1 ended");
+  });
+
+  test("they are chosen in the same ways", async () => {
+    const { folder } = stored();
+    expect((await list({ folder }, ["--status", "completed"])).out).not.toContain("still at it");
+    expect((await list({ folder }, ["--search", "THERE ARE"])).out).toContain("count the files");
+    expect((await list({ folder }, ["--agent", "nobody"])).out).toBe("No tasks.\n");
+  });
+
+  test("a task is shown too, by the beginning of its id, and an unknown one is named", async () => {
+    const { folder } = stored();
+    const show = (...args: string[]) => commandHere(["show", ...args, "--data", folder]);
+    const { code, out } = await show("one1");
+    expect(code).toBe(0);
+    expect(out).toContain("There are 12.");
+    expect(JSON.parse((await show("ses_one1", "--json")).out)).toMatchObject({
+      sessionID: "ses_one11111",
+      status: "completed",
+      states: expect.arrayContaining(["lifecycle.completed"]),
+    });
+    expect(await show("none")).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('There is no task "ses_none"'),
+    });
+  });
+
+  test("where there is no task database either, OpenCode is to be opened", async () => {
+    const { code, error } = await list({ folder: temporaryFolder() });
+    expect(code).toBe(4);
+    expect(error).toContain("OpenCode is not running: open it in your project.");
+  });
+});
