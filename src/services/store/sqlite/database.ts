@@ -13,7 +13,10 @@ export interface Statement<Row> {
 export interface Database {
   /** Runs statements that return nothing. */
   exec(sql: string): void;
-  /** Prepares a statement, once for each text. `Row` is the type of its rows, which is not checked. */
+  /**
+   * Prepares a statement, once for each text; a fault in the text is thrown when it is first run. `Row` is the type of
+   * its rows, which is not checked.
+   */
   prepare<Row = never>(sql: string): Statement<Row>;
   /**
    * Runs `work` in a transaction that holds the file's write lock. Stores all of it, or nothing when it throws. Must not

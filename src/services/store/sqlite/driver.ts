@@ -43,23 +43,30 @@ const attempt = <T>(work: () => T): T => {
   }
 };
 
-const statementOf = <Row>(native: NativeStatement): Statement<Row> => ({
-  run: (...values) => attempt(() => Number(native.run(...values).changes)),
+const statementOf = <Row>(native: () => NativeStatement): Statement<Row> => ({
+  run: (...values) => attempt(() => Number(native().run(...values).changes)),
   // Without a row, Bun returns null.
-  get: (...values) => attempt(() => (native.get(...values) as Row | null | undefined) ?? undefined),
-  all: (...values) => attempt(() => native.all(...values) as Row[]),
+  get: (...values) => attempt(() => (native().get(...values) as Row | null | undefined) ?? undefined),
+  all: (...values) => attempt(() => native().all(...values) as Row[]),
 });
 
 const databaseOf = (native: NativeDatabase): Database => {
-  const statements = new Map<string, { native: NativeStatement; statement: Statement<unknown> }>();
+  const statements = new Map<string, Statement<unknown>>();
+  const compiled: NativeStatement[] = [];
   let isOpen = true;
 
+  /** SQLite compiles a statement when it is first run: an open store has about a hundred, and most processes run few. */
   const prepare = <Row>(sql: string): Statement<Row> => {
     const known = statements.get(sql);
-    if (known) return known.statement as Statement<Row>;
-    const prepared = attempt(() => native.prepare(sql));
-    const statement = statementOf<Row>(prepared);
-    statements.set(sql, { native: prepared, statement });
+    if (known) return known as Statement<Row>;
+    let own: NativeStatement | undefined;
+    const statement = statementOf<Row>(() => {
+      if (own) return own;
+      own = native.prepare(sql);
+      compiled.push(own);
+      return own;
+    });
+    statements.set(sql, statement);
     return statement;
   };
 
@@ -92,7 +99,7 @@ const databaseOf = (native: NativeDatabase): Database => {
       if (!isOpen) return;
       isOpen = false;
       attempt(() => {
-        for (const { native: prepared } of statements.values()) prepared.finalize?.();
+        for (const statement of compiled) statement.finalize?.();
         native.close();
       });
     },

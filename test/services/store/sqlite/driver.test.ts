@@ -121,7 +121,7 @@ test("a connection that may only read says so", () => {
 
 test("a statement that makes no sense, and one on a closed file, are faults of another kind", () => {
   const { database } = withTable();
-  expect(faultOf(() => database.prepare("SELCT")).kind).toBe("other");
+  expect(faultOf(() => database.prepare("SELCT").run()).kind).toBe("other");
   database.close();
   expect(faultOf(() => database.exec("SELECT 1")).kind).toBe("other");
   expect(database.close).not.toThrow();
