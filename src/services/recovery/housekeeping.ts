@@ -110,7 +110,10 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     { every: staleness.every, work: checkStaleness, fault: "staleness could not be checked" },
     {
       every: PROGRESS_STORE_INTERVAL_MS,
-      work: () => store.storeProgress(progress.takeChanged()),
+      work: () => {
+        const changed = progress.takeChanged();
+        if (changed.size > 0) store.storeProgress(changed);
+      },
       fault: "progress could not be stored",
     },
     {

@@ -12,6 +12,8 @@ interface Tally extends Omit<Progress, "lastUpdate"> {
 /** Number of newest tool names that are kept. */
 const LAST_TOOLS = 5;
 
+const NOTHING: ReadonlyMap<string, Progress> = new Map();
+
 /** Counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
 export interface ProgressLog {
   /** Starts to count a child at `at` (epoch milliseconds), on top of what was counted before. */
@@ -23,7 +25,7 @@ export interface ProgressLog {
   /** Time of the child's last event, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
   /** Returns the progress of the children that did something since the last call. */
-  takeChanged(): Map<string, Progress>;
+  takeChanged(): ReadonlyMap<string, Progress>;
   forget(sessionID: string): void;
 }
 
@@ -75,6 +77,7 @@ export const createProgressLog = (): ProgressLog => {
     },
     heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
     takeChanged: () => {
+      if (changed.size === 0) return NOTHING;
       const taken = new Map<string, Progress>();
       for (const sessionID of changed) {
         const progress = of(sessionID);

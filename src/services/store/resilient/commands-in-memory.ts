@@ -32,6 +32,7 @@ export const createCommandsInMemory = (): CommandsInMemory => {
       waiting.set(command.id, { command, at });
     },
     take: (isMine) => {
+      if (waiting.size === 0) return [];
       const taken = [...waiting.values()].filter(({ command }) => isMine(command.taskId));
       for (const { command, at } of taken) {
         waiting.delete(command.id);

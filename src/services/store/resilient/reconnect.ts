@@ -139,6 +139,7 @@ export const createReconnection = ({
 
   const flush: Reconnection["flush"] = (urgency) => {
     if (isClosed) return false;
+    if (connection && !outage && buffer.isSaved()) return true;
     if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < RETRY_PAUSE_MS) return false;
     try {
       save();

@@ -108,6 +108,13 @@ export const createWriteBuffer = (): WriteBuffer => {
   /** True when the numbers of a new file may be lower than those read from the lost one. */
   let isNew = false;
 
+  // Asked every second, and once for each change: this allocates nothing.
+  const smallChanges = [progress, removed, claimed, released, endedLaunches, outcomes];
+  const hasUnsaved = (items: ReadonlyMap<string, { isUnsaved: boolean }>): boolean => {
+    for (const { isUnsaved } of items.values()) if (isUnsaved) return true;
+    return false;
+  };
+
   /** Drops the smaller changes of a task: its new record, or its removal, includes them. */
   const forgetPending = (taskId: string) => {
     for (const pending of [progress, claimed, released]) pending.delete(taskId);
@@ -237,9 +244,11 @@ export const createWriteBuffer = (): WriteBuffer => {
     records: (scope) => tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
 
     isSaved: () =>
-      [progress, removed, claimed, released, endedLaunches, outcomes].every(({ size }) => size === 0) &&
+      !isNew &&
+      smallChanges.every(({ size }) => size === 0) &&
       !commands.hasWaiting() &&
-      [...prompts.values(), ...launches.values()].every(({ isUnsaved }) => !isUnsaved) &&
+      !hasUnsaved(prompts) &&
+      !hasUnsaved(launches) &&
       tasks.isSaved(),
     save: (store) => {
       if (isNew && changes.highest() > 0) store.raiseChangeNumber(Math.ceil(changes.highest()) + CHANGE_GAP);
@@ -269,7 +278,7 @@ export const createWriteBuffer = (): WriteBuffer => {
       isNew = true;
       tasks.startOver();
       for (const item of [...prompts.values(), ...launches.values()]) item.isUnsaved = true;
-      for (const pending of [progress, removed, claimed, released, endedLaunches, outcomes]) pending.clear();
+      for (const pending of smallChanges) pending.clear();
     },
   };
 };
