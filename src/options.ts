@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Wake } from "./task.ts";
+import { type ModelRef, Wake } from "./task.ts";
 
 /** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
 const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;
@@ -22,6 +22,17 @@ const originError = (text: string): string => {
 };
 
 const Origin = z.string().refine(isOrigin, { error: ({ input }) => originError(String(input)) });
+
+const MODEL_NAME = /^([^/]+)\/([^#]+)(?:#(.+))?$/;
+
+/** A model by the name that people write, as the host takes it. The provider ends at the first slash. */
+const Model = z
+  .string()
+  .regex(MODEL_NAME, 'must be written "provider/model" or "provider/model#variant"')
+  .transform((name): ModelRef => {
+    const [, providerID = "", modelID = "", variant] = MODEL_NAME.exec(name) ?? [];
+    return { providerID, modelID, ...(variant === undefined ? {} : { variant }) };
+  });
 
 /** A number of tasks that may be at work at once. */
 const Slots = z.int().min(1);
@@ -142,6 +153,23 @@ export const Options = z.strictObject({
         .record(z.string(), Slots)
         .default({})
         .describe('How many tasks of an agent may be at work at once, such as `{ "explore": 4 }`.'),
+    })
+    .prefault({}),
+  fallback: z
+    .strictObject({
+      agents: z
+        .record(z.string(), z.array(Model).min(1, "must name at least one model"))
+        .default({})
+        .describe(
+          'Models with which a run of an agent goes on, in the same session, when its model is refused: its key or quota is not accepted, it is unknown, or its provider is overloaded. In this order, such as `{ "general": ["openai/gpt-5.2", "anthropic/claude-sonnet-4-5#high"] }`. A run tries each once; when none is left it ends with status `error`, as it does for an agent without such a list. The next run begins with the task\'s own model again.',
+        ),
+      after: z
+        .int()
+        .min(0)
+        .default(60_000)
+        .describe(
+          "Milliseconds for which a provider may make a run wait, by a rate limit or under load, before the next model goes on. Where the provider says at once that it will be longer, the next model goes on at once. OpenCode itself gives up after five tries, which without `retry-after` is after a minute.",
+        ),
     })
     .prefault({}),
   attention: z

@@ -167,6 +167,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
   recovery: options.recovery,
   wake: options.wake,
+  fallback: options.fallback,
   retention: options.retention,
   isHeadless,
   notice: {

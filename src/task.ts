@@ -54,6 +54,33 @@ export const ModelRef = z.object({ providerID: z.string(), modelID: z.string(), 
 export type ModelRef = z.infer<typeof ModelRef>;
 
 /**
+ * Why a provider refuses a model, so that another model may do:
+ * - `auth`: the provider does not accept the key, or not for this model
+ * - `quota`: nothing is left of the account's quota or credit
+ * - `unknownModel`: there is no such model
+ * - `overloaded`: a rate limit or too much load, for longer than is waited
+ */
+export const ModelRefusal = z.enum(["auth", "quota", "unknownModel", "overloaded"]);
+export type ModelRefusal = z.infer<typeof ModelRefusal>;
+
+/** A model that refused a run for which there are others. */
+export const RefusedModel = z.object({
+  /** Absent where nothing is known of it but that it is the agent's own. */
+  model: ModelRef.optional(),
+  /** The provider's reason, as the host gives it. */
+  reason: z.string(),
+});
+export type RefusedModel = z.infer<typeof RefusedModel>;
+
+/** What a run does when its model is refused: it goes on with the first of these that has not refused it. */
+export const Fallback = z.object({
+  models: z.array(ModelRef).min(1),
+  /** Milliseconds for which the provider may make the run wait before that. */
+  after: z.int().nonnegative(),
+});
+export type Fallback = z.infer<typeof Fallback>;
+
+/**
  * Why a run ended in `error`:
  * - `provider`: the child's model or its provider failed; `name` and `message` are the host's own
  * - `sessionGone`: the child session was deleted
@@ -77,6 +104,8 @@ export const TaskError = z.object({
     "timeout",
   ]),
   message: z.string(),
+  /** Of kind `provider`: why the model was refused; absent for another failure. */
+  refusal: ModelRefusal.optional(),
 });
 export type TaskError = z.infer<typeof TaskError>;
 
@@ -100,6 +129,7 @@ export type Attention = z.infer<typeof Attention>;
  * - `provider`: the provider of its model, which refuses for now
  * - `check`: the host, to say how the run stands
  * - `session`: the host, to find the session again
+ * - `model`: its model's turn to end, which is refused, so that the next model can go on
  * - `abort`: a moment that shows who aborted it
  * - `recovery`: the host, to say what became of the run, whose process has ended
  * - `stop`: its session, to stop
@@ -114,6 +144,7 @@ export const WaitsFor = z.enum([
   "provider",
   "check",
   "session",
+  "model",
   "abort",
   "recovery",
   "stop",
@@ -236,6 +267,8 @@ export const TaskFacts = z.object({
   prompt: z.string(),
   agent: z.string(),
   model: ModelRef.optional(),
+  /** Absent where a refused model ends the run. */
+  fallback: Fallback.optional(),
   startedAt: z.iso.datetime(),
   /** Unique only within the parent session. */
   batchId: z.string(),
@@ -249,6 +282,13 @@ export type TaskFacts = z.infer<typeof TaskFacts>;
 
 /** A background task as tools, store and API show it. Times are ISO 8601, durations milliseconds. */
 export const Task = TaskFacts.extend({
+  /** The model that the newest run works with, or ended with; absent where it is its agent's own. */
+  model: ModelRef.optional(),
+  /**
+   * The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. The
+   * first is the task's own. The last is `model` where all refused it.
+   */
+  refusedModels: z.array(RefusedModel).optional(),
   status: TaskStatus,
   /** The status, and where in its run the task is, such as `running.working`: a detail of `status`, never a sixth one. */
   state: z.string(),
@@ -317,7 +357,9 @@ export const entryOf = (task: Task): TaskEntry => ({
 });
 
 /** A task in a list, with what holds it up and what it waits for. */
-export interface ListedTask extends TaskEntry, Pick<Task, "attention" | "waiting" | "queue"> {}
+export interface ListedTask
+  extends TaskEntry,
+    Pick<Task, "attention" | "waiting" | "queue" | "model" | "refusedModels"> {}
 
 /** Returns a task as a list shows it. */
 export const listedTask = (task: Task): ListedTask => ({
@@ -325,6 +367,8 @@ export const listedTask = (task: Task): ListedTask => ({
   attention: task.attention,
   waiting: task.waiting,
   queue: task.queue,
+  model: task.model,
+  refusedModels: task.refusedModels,
 });
 
 /** True when no run of the task is under way. */

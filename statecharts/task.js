@@ -255,6 +255,7 @@ export const task = createMachine({
           }
         },
         "sending": {
+          "id": "sending",
           "description": "The prompt is on its way to the host.",
           "meta": {
             "waitsFor": "acceptance"
@@ -399,7 +400,14 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "provider"
           },
+          "entry": "assign nextDeadline",
           "on": {
+            "HOST_RETRYING": {
+              "target": "retrying",
+              "reenter": true,
+              "actions": "recordRetry",
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
+            },
             "HOST_BUSY": {
               "target": "working",
               "description": "The host reports that a model works in the child session. The host makes the request again."
@@ -419,16 +427,98 @@ export const task = createMachine({
                 }
               ]
             },
-            "TICK": {
-              "guard": "due",
-              "target": "verifying",
-              "description": "Time has passed."
-            },
+            "TICK": [
+              {
+                "guard": "due and isRefusedTooLong",
+                "target": "changingModel",
+                "description": "Time has passed. Another model is asked.",
+                "actions": "recordRefusal"
+              },
+              {
+                "guard": "due",
+                "target": "verifying",
+                "description": "Time has passed."
+              }
+            ],
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
               "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
+              }
+            }
+          }
+        },
+        "changingModel": {
+          "description": "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
+          "meta": {
+            "waitsFor": "model"
+          },
+          "initial": "ending",
+          "states": {
+            "ending": {
+              "description": "The turn is being aborted.",
+              "entry": "enqueueActions",
+              "on": {
+                "MODEL_CHANGED": {
+                  "target": "settling",
+                  "actions": "assign model, retry, hostError, sendAttempts, failedChecks",
+                  "description": "The turn of the model that is refused has ended: the run goes on with this one."
+                },
+                "NOT_STOPPED": [
+                  {
+                    "guard": "failedChecksLeft",
+                    "target": "pausing",
+                    "actions": "assign failedChecks",
+                    "description": "The child session has not stopped."
+                  },
+                  {
+                    "target": "#idle",
+                    "description": "The child session has not stopped. The run is given up, and whatever still works on it is stopped.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      {
+                        "type": "emitEffect"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ]
+                  }
+                ]
+              }
+            },
+            "pausing": {
+              "description": "The turn still goes on. It is aborted again after a pause.",
+              "entry": {
+                "type": "setDeadline",
+                "params": 300
+              },
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "ending",
+                  "description": "Time has passed."
+                }
+              }
+            },
+            "settling": {
+              "description": "The host may still report the end of that turn. After a moment the next model is asked.",
+              "entry": [
+                "assign modelLeftAt",
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                }
+              ],
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "#sending",
+                  "actions": "assign modelLeftAt",
+                  "description": "Time has passed."
+                }
               }
             }
           }
@@ -547,18 +637,27 @@ export const task = createMachine({
                 "description": "The check shows that the run is answered."
               }
             ],
-            "CHECKED_FAILED": {
-              "guard": "isCurrentCheck",
-              "target": "#idle",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError"
-                },
-                "raise RUN_ENDED (error)"
-              ],
-              "description": "The check shows that the run failed."
-            },
+            "CHECKED_FAILED": [
+              {
+                "guard": "isCurrentCheck and isRefused",
+                "target": "changingModel",
+                "description": "The check shows that the run failed. Another model is asked.",
+                "actions": "recordRefusal"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "actions": [
+                  "recordLastRefusal",
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  "raise RUN_ENDED (error)"
+                ],
+                "description": "The check shows that the run failed."
+              }
+            ],
             "CHECKED_ABORTED": {
               "guard": "isCurrentCheck",
               "target": "aborted",
@@ -747,18 +846,27 @@ export const task = createMachine({
                 "description": "The check shows that the run is answered."
               }
             ],
-            "CHECKED_FAILED": {
-              "guard": "isCurrentCheck",
-              "target": "#idle",
-              "actions": [
-                "recordEnd",
-                {
-                  "type": "recordError"
-                },
-                "raise RUN_ENDED (error)"
-              ],
-              "description": "The check shows that the run failed."
-            },
+            "CHECKED_FAILED": [
+              {
+                "guard": "isCurrentCheck and isRefused and mayContinue",
+                "target": "changingModel",
+                "description": "The check shows that the run failed. Another model is asked.",
+                "actions": "recordRefusal"
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "actions": [
+                  "recordLastRefusal",
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  "raise RUN_ENDED (error)"
+                ],
+                "description": "The check shows that the run failed."
+              }
+            ],
             "CHECKED_ABORTED": [
               {
                 "guard": "isCurrentCheck and mayContinue",

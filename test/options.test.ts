@@ -15,6 +15,7 @@ test("without options every one has its default", () => {
     budget: { tasksPerParent: 200 },
     loop: { repeat: 20 },
     concurrency: { default: 10, providers: {}, models: {}, agents: {} },
+    fallback: { agents: {}, after: 60_000 },
     notice: { maxResultChars: 10_000 },
     api: { allowedOrigins: [], reads: "user" },
     attention: {},

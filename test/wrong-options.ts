@@ -37,6 +37,14 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   "budget.cost": above0,
   "budget.tasksPerParent": wholeFrom(1),
   "loop.repeat": wholeFrom(2),
+  "fallback.agents": [
+    [{ name: [] }, /\.name": must name at least one model/],
+    [{ name: "p/m" }, /\.name": .*expected array, received string/],
+    [{ name: ["m"] }, /\.name\.0": must be written "provider\/model" or "provider\/model#variant"/],
+    [{ name: ["p/m", 1] }, /\.name\.1": .*expected string/],
+    [[], /expected record/],
+  ],
+  "fallback.after": wholeFrom(0),
   "concurrency.default": wholeFrom(1),
   "concurrency.providers": slotsByName,
   "concurrency.models": [

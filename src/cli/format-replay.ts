@@ -55,6 +55,8 @@ const describeEffect = (effect: TaskEffect): string => {
       return `instruction ${effect.instruction.messageID}`;
     case "checkRun":
       return `check ${effect.checkId}`;
+    case "changeModel":
+      return `go on with ${effect.model.providerID}/${effect.model.modelID}`;
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
     case "reportEnd":

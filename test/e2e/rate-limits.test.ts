@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
-import { toolResults } from "./lab/model-request.ts";
+import { type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { calls, failure, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, ours, told } from "./telling.ts";
+
+const repository = new URL("../..", import.meta.url).href;
 
 let model: ScriptedModel;
 let lab: Lab;
@@ -14,8 +16,9 @@ const m1 = { name: "M1", tool_call: true, limit: { context: 1_000_000, output: 4
 beforeAll(async () => {
   model = await startModel();
   const options = { baseURL: model.url, apiKey: "none" };
-  const other = { npm: "@ai-sdk/openai-compatible", name: "Other", options, models: { m1 } };
-  lab = await startLab({ model, config: { provider: { other } } });
+  const other = { npm: "@ai-sdk/openai-compatible", name: "Other", options, models: { m1, m3: { ...m1, name: "M3" } } };
+  const fallback = { agents: { explore: ["scripted/m2", "other/unheard-of", "other/m3"] }, after: 4_000 };
+  lab = await startLab({ model, plugin: [repository, { fallback }], config: { provider: { other } } });
   await served(lab);
 });
 
@@ -85,4 +88,69 @@ test("a task whose provider refuses for now can be cancelled, and then holds up 
   const notices = await told(lab, parent, [id]);
   expect(notices.map(({ taskId }) => taskId).filter((taskId) => taskId === id)).toHaveLength(1);
   expect((await taskOf(refused)).status).toBe("cancelled");
+});
+
+/** The models that a child with this prompt was asked with, in order. */
+const modelsAsked = (prompt: string) => model.requests.filter(inChild(prompt)).map(({ body }) => body.model);
+
+/** Has an agent launch a task of the agent that has other models, and waits until it has ended and was told of. */
+const explored = async (prompt: string) => {
+  const parent = await lab.session();
+  model.when(`explore ${prompt}`, [calls([launching(prompt, { agent: "explore" })]), text("launched")]);
+  await lab.ask(parent, `explore ${prompt}`);
+  const id = await childOf(lab, prompt);
+  return { id, parent, notices: await told(lab, parent, [id]) };
+};
+
+test("a task whose models are refused goes on with the next in the same session, until one takes it", async () => {
+  const asked = (name: string) => (request: ModelRequest) =>
+    inChild("look around")(request) && request.body.model === name;
+  model.when(asked("m1"), failure(402, "insufficient credits"));
+  model.when(asked("m2"), failure(401, "bad key"));
+  model.when(asked("m3"), text("found by m3"));
+  const { id, parent, notices } = await explored("look around");
+  // The unknown model is refused by OpenCode itself.
+  expect(modelsAsked("look around")).toEqual(["m1", "m2", "m3"]);
+  const task = await taskOf(id);
+  expect(task).toMatchObject({ status: "completed", result: "found by m3" });
+  expect(task.model).toEqual({ providerID: "other", modelID: "m3" });
+  expect(task.refusedModels.map(({ reason }: { reason: string }) => reason)).toEqual([
+    "insufficient credits",
+    "bad key",
+    expect.stringContaining("Model not found: other/unheard-of"),
+  ]);
+  const went = 'went on with other/m3 after scripted/m1: "insufficient credits", scripted/m2: "bad key", ';
+  expect(notices.map(({ hidden }) => hidden)).toEqual([expect.stringContaining(`It ${went}`)]);
+  model.when("what became of it", [calls([ours("output", { task_id: id })]), text("I see")]);
+  await lab.ask(parent, "what became of it");
+  const [, output] = toolResults(
+    await model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 2),
+  );
+  expect(output?.output).toContain(`Model: ${went}`);
+  // The conversation has the prompt once.
+  const prompts = (await lab.messages(id)).filter(({ info }) => info.role === "user");
+  expect(prompts).toHaveLength(1);
+});
+
+test("a task whose provider makes it wait longer than it is to goes on with the next model", async () => {
+  const asked = (name: string) => (request: ModelRequest) =>
+    inChild("be patient")(request) && request.body.model === name;
+  model.when(asked("m1"), failure(429, "slow down", { headers: { "retry-after": "3" } }));
+  model.when(asked("m2"), text("found by m2"));
+  const { id, notices } = await explored("be patient");
+  expect(modelsAsked("be patient")).toEqual(["m1", "m1", "m2"]);
+  expect(await taskOf(id)).toMatchObject({ status: "completed", model: { modelID: "m2" } });
+  expect(notices[0]?.hidden).toContain('It went on with scripted/m2 after scripted/m1: "slow down".');
+  expect(notices).toHaveLength(1);
+});
+
+test("a task that every model refuses fails, and says why each did", async () => {
+  model.when(inChild("have no luck"), failure(401, "bad key"));
+  const { id, notices } = await explored("have no luck");
+  expect(modelsAsked("have no luck")).toEqual(["m1", "m2", "m3"]);
+  expect(await taskOf(id)).toMatchObject({ status: "error", error: { kind: "provider", refusal: "auth" } });
+  expect(notices[0]?.hidden).toMatch(
+    /It was refused by every model: scripted\/m1: "bad key", .*, other\/m3: "bad key"\./,
+  );
+  expect(notices).toHaveLength(1);
 });

@@ -74,6 +74,7 @@ export interface StageOptions {
   attentionTimeout?: number;
   recovery?: "continue" | "fail";
   wake?: Wake;
+  fallback?: EngineOptions["fallback"];
   retention?: Retention;
   timeouts?: { run?: number };
   budget?: Partial<EngineOptions["budget"]>;
@@ -102,6 +103,7 @@ export const createStage = ({
   attentionTimeout,
   recovery = "continue",
   wake = "each",
+  fallback = { agents: {}, after: 60_000 },
   retention = {},
   timeouts = {},
   budget = {},
@@ -139,6 +141,7 @@ export const createStage = ({
         attention: { timeout: attentionTimeout, command: "opencode-taskchart" },
         recovery,
         wake,
+        fallback,
         retention,
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },

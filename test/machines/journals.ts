@@ -28,6 +28,8 @@ const pool = (say: Say, checkId: number): TaskEvent[] => {
     { type: "CHECKED_BUSY", at, checkId },
     { type: "CHECKED_ANSWERED", ...looked, result: say() },
     { type: "CHECKED_FAILED", ...looked, error: fault },
+    { type: "CHECKED_FAILED", ...looked, error: { ...fault, refusal: "overloaded" } },
+    { type: "MODEL_CHANGED", at, model: { providerID: "fake", modelID: "m2" } },
     { type: "CHECKED_ABORTED", ...looked },
     { type: "CHECKED_UNANSWERED", at, checkId },
     { type: "CHECKED_NOT_FOUND", at, checkId },
@@ -73,6 +75,13 @@ const originWith = (say: Say): TaskInput => ({
     prompt: say(),
     agent: "general",
     model: { providerID: "fake", modelID: "m1", variant: "high" },
+    fallback: {
+      models: [
+        { providerID: "fake", modelID: "m2" },
+        { providerID: "other", modelID: "m1" },
+      ],
+      after: 60_000,
+    },
     startedAt: new Date(START).toISOString(),
     batchId: say(),
     isForked: false,

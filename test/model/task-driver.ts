@@ -7,7 +7,7 @@ import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
 import { answer, createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
-import { TOLD_TO_WAIT } from "./task-events.ts";
+import { FALLBACK } from "./task-events.ts";
 
 type Of<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>;
 
@@ -75,7 +75,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
   const recorded: Recorded = { journal: [], newest: undefined };
   const rigging: Rigging = { losesPrompts: false, hasSlot: false };
   const openStore = () => recording(disk.boot(clock), recorded, rigging);
-  const stage = createStage({ clock, host, recovery, openStore });
+  const { after, models } = FALLBACK;
+  const stage = createStage({ clock, host, recovery, openStore, fallback: { after, agents: { general: models } } });
   await clock.advance(ODD);
   let toolCalls = 0;
   const id = await stage.launch();
@@ -139,8 +140,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     SUPERVISION_FAILED: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
     HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
-    HOST_RETRYING: ({ attempt, message }) =>
-      host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + TOLD_TO_WAIT }),
+    HOST_RETRYING: ({ at, attempt, message, until }) =>
+      host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + until - at }),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
@@ -158,8 +159,13 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     CALL_RETURNED: () => ownCall?.abort(),
     OWN_TASK_ENDED: endOwn,
     CHECKED_ANSWERED: ({ result }, before) => lookAlone([answer(promptID(before), { finish: "stop", text: result })]),
-    CHECKED_FAILED: ({ error: { name, message } }, before) =>
-      look([answer(promptID(before), { error: { name, message } })]),
+    CHECKED_FAILED: ({ error: { name, message, refusal } }, before) =>
+      look([
+        answer(promptID(before), {
+          error: { name, message, ...(refusal ? { refusal } : {}) },
+          completedAt: clock.now(),
+        }),
+      ]),
     CHECKED_ABORTED: (_, before) =>
       look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
     CHECKED_UNANSWERED: () => look([]),
@@ -176,6 +182,12 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     NOT_STOPPED: async () => {
       host.letStop(true);
       host.gates.open(`stop ${id}`, failed);
+      await settled();
+      host.letStop(false);
+    },
+    MODEL_CHANGED: async () => {
+      host.letStop(true);
+      host.gates.open(`stop ${id}`, ok(undefined));
       await settled();
       host.letStop(false);
     },
@@ -271,6 +283,8 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     interruptions,
     blockedCalls = [],
     retry,
+    model,
+    refusedModels,
     completedAt,
     error,
   } = context;
@@ -280,6 +294,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     counts: { run: run.index, sendAttempts, stopAttempts, checkId, failedChecks, interruptions },
     steering: { pending: instructions?.length, isSteered: storedInstruction !== undefined, steerAttempts },
     idleHinted,
+    models: { inUse: model?.modelID, refused: refusedModels?.length },
     refusedFor: retry && { attempt: retry.attempt, message: retry.message },
     isMissing: context.missingSince !== undefined,
     waits: nextDeadline !== undefined,

@@ -1,10 +1,17 @@
 import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
+import { nextModel } from "../../src/machines/task/fallback.ts";
 import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
 import { isAtRest } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
+/** Milliseconds for which the provider refuses: longer than any path takes. */
+const TOLD_TO_WAIT = 10_000_000;
+
+/** What the task of every path goes on with when its model is refused. */
+export const FALLBACK = { models: [{ providerID: "fake", modelID: "small" }], after: 2 * TOLD_TO_WAIT };
+
 /** What the task of every path begins with. */
-export const input = taskInput("ses_0001");
+export const input = taskInput("ses_0001", { fallback: FALLBACK, model: { providerID: "fake", modelID: "m1" } });
 
 const error = { name: "APIError", message: "the model's provider says no" };
 const fault = { ...error, kind: "host" } as const;
@@ -18,9 +25,6 @@ const at = START;
 
 /** A task that the child launched. */
 const OWN_TASK = "ses_own";
-
-/** Milliseconds for which the provider refuses: longer than any path takes. */
-export const TOLD_TO_WAIT = 10_000_000;
 
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
 const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
@@ -43,6 +47,7 @@ const answersOf = (checkId: number, hasError: boolean, isSteered: boolean): Task
   { type: "CHECKED_AWAITING_TASKS", at, checkId },
   { type: "CHECKED_ANSWERED", at, checkId, completedAt: at, result: "12" },
   { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider" } },
+  { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider", refusal: "quota" } },
   { type: "CHECKED_ABORTED", at, checkId, completedAt: at },
   ...(isSteered ? [{ type: "CHECKED_UNSEEN", at, checkId } as const] : []),
   // An error that was told counts until the host shows something newer.
@@ -121,6 +126,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
     { type: "HOST_BUSY", at },
     { type: "HOST_RETRYING", at, attempt: 1, message: "slow down", until: at + TOLD_TO_WAIT },
+    { type: "HOST_RETRYING", at, attempt: 1, message: "come back tomorrow", until: at + 3 * TOLD_TO_WAIT },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error },
     { type: "SESSION_DELETED", at },
@@ -128,6 +134,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     { type: "CANCEL", at },
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
+    { type: "MODEL_CHANGED", at, model: nextModel(context) ?? { providerID: "", modelID: "" } },
     { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
     ...(context.run.index === 0
       ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]

@@ -1,6 +1,7 @@
 import { initialTransition, transition } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
+import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { START } from "../fakes/task-input.ts";
 import { again, eventsIn, input } from "./task-events.ts";
@@ -71,6 +72,8 @@ const SLICES: Slice[] = [
     "STOPPED",
     "ADOPTED",
   ),
+  slice("continue", "HOST_RETRYING", "MODEL_CHANGED", "TICK", "CANCEL", "STOPPED", "ADOPTED"),
+  slice("continue", "CHECKED_FAILED", "MODEL_CHANGED", "NOT_STOPPED", "TICK", "ADOPTED"),
   slice("continue", "HOST_RETRYING", "STEER", "STEERING_STORED", "STEERING_REFUSED", "TICK"),
   slice("continue", "CALL_BLOCKED", "CALL_RETURNED", "OWN_TASK_ENDED"),
   slice("continue", "STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_BUSY", "TICK"),
@@ -101,16 +104,28 @@ const key = ({ value, context }: TaskSnapshot): string => {
     recovery,
     limitError,
     retry,
+    model,
+    refusedModels,
   } = context;
   const flags = [
     limitError !== undefined,
     retry !== undefined,
+    isRefusedTooLong(context),
     idleHinted,
     nextDeadline !== undefined,
     hostError !== undefined,
     context.missingSince !== undefined,
   ];
-  const counts = [run.index, sendAttempts, stopAttempts, failedChecks, interruptions, recovery];
+  const counts = [
+    run.index,
+    sendAttempts,
+    stopAttempts,
+    failedChecks,
+    interruptions,
+    recovery,
+    model?.modelID,
+    refusedModels?.length,
+  ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);
 };

@@ -1,4 +1,4 @@
-import type { ModelRef, TaskError, TaskFacts, Wake } from "../../task.ts";
+import type { ModelRef, ModelRefusal, RefusedModel, TaskError, TaskFacts, Wake } from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
@@ -24,6 +24,8 @@ export interface Instruction {
 export interface HostError {
   name: string;
   message: string;
+  /** Why the model was refused; absent for another failure. */
+  refusal?: ModelRefusal;
 }
 
 /** A request of the child's model that the provider refused for now. The host makes it again by itself. */
@@ -89,6 +91,9 @@ export interface RunResult {
   /** With the outcome `error`, what the child had said before the run was stopped at a limit. */
   result?: string;
   error?: TaskError;
+  /** The model that it went on with, and those that had refused it; absent where none did. */
+  model?: ModelRef;
+  refusedModels?: RefusedModel[];
 }
 
 /** A user message whose ids the plugin chooses: sent again, it is stored once and answered once. */
@@ -115,7 +120,8 @@ export type TaskEffect =
   | { type: "sendPrompt"; prompt: Prompt }
   /**
    * Ask the host how the run stands. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
-   * number. An abort at `abortedAt` does not count: the run was continued after it. `wasMissing`: the host did not find
+   * number. An abort at `abortedAt` does not count: the run was continued after it. Nor does a failure or an abort until
+   * `modelLeftAt`: it is that of a model that the run has left. `wasMissing`: the host did not find
    * the session last time; if it still does not, nor lists it, the report is `SESSION_DELETED`. `instructionID`: the newest
    * instruction that the host has stored; the run is not answered before the model has seen it.
    */
@@ -127,8 +133,14 @@ export type TaskEffect =
       instructionID: string | undefined;
       hostError: HostError | undefined;
       abortedAt: number | undefined;
+      modelLeftAt?: number | undefined;
       wasMissing: boolean;
     }
+  /**
+   * Abort the child's turn, whose model is refused; sessions below it work on. Reported by `MODEL_CHANGED` with this model,
+   * or by `NOT_STOPPED`.
+   */
+  | { type: "changeModel"; sessionID: string; model: ModelRef }
   /**
    * Abort the child session and all sessions below it, and reject the open `requests`. The session has stopped once the
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
@@ -182,6 +194,7 @@ export type TaskEvent =
   | { type: "CANCEL"; at: number }
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
+  | { type: "MODEL_CHANGED"; at: number; model: ModelRef }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
   | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
@@ -233,6 +246,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CANCEL: "The agent or a person cancels the task.",
   STOPPED: "The child session and all sessions below it have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
+  MODEL_CHANGED: "The turn of the model that is refused has ended: the run goes on with this one.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   STEER: "The agent or a person gives the running task a further instruction.",
@@ -289,6 +303,12 @@ export interface TaskContext {
   /** When `TICK` is due, epoch milliseconds. */
   nextDeadline: number | undefined;
   hostError: HostError | undefined;
+  /** The model that the run works with in place of the task's own, which is refused. */
+  model?: ModelRef | undefined;
+  /** The models that refused the run, oldest first; undefined where none did. */
+  refusedModels?: RefusedModel[] | undefined;
+  /** When the run left the last of them, epoch milliseconds. */
+  modelLeftAt?: number | undefined;
   /** When the run was aborted, by the host's record, epoch milliseconds. */
   abortedAt: number | undefined;
   /** When the run got its first slot, epoch milliseconds; undefined where it did not wait for one. Its time counts from then on. */

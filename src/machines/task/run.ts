@@ -1,7 +1,8 @@
 // ADR-006, ADR-113 in docs/decisions.md
-import { and, assign, not, stateIn } from "xstate";
+import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
+import { isRefusedTooLong, nextModel } from "./fallback.ts";
 import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
@@ -30,8 +31,7 @@ const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
 const CHECK_AGAIN = "It is asked again after a pause.";
 
 /** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
-const newestPrompt = ({ facts, run, storedInstruction }: TaskContext): Prompt =>
-  toPrompt(facts, storedInstruction ?? run);
+const newestPrompt = (context: TaskContext): Prompt => toPrompt(context, context.storedInstruction ?? context.run);
 
 /** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
 function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
@@ -59,11 +59,11 @@ const requestSlot = {
 
 /** Asks the host how the run stands; answers to earlier checks no longer count. */
 const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, storedInstruction, hostError, abortedAt, missingSince } = context;
+  const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
   const checkId = context.checkId + 1;
   enqueue.assign({ checkId, nextDeadline: undefined });
   const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
-  const known = { ...messages, hostError, abortedAt, wasMissing: missingSince !== undefined };
+  const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
   enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, sessionID: facts.sessionID, ...known } });
 });
 
@@ -113,6 +113,20 @@ const failAndStop = {
   description: "The run is given up, and whatever still works on it is stopped.",
   actions: ["recordEnd", recordEventError, emitStop, endFailed],
 } as const;
+
+/** The run goes on with the next model of the option `fallback`, in the same session. */
+const goOnWithNextModel = {
+  target: "changingModel",
+  description: "Another model is asked.",
+  actions: "recordRefusal",
+} as const;
+
+const failRefused = { ...fail, actions: ["recordLastRefusal", ...fail.actions] } as const;
+
+const failOrGoOn = [
+  { guard: and(["isCurrentCheck", "isRefused"]), ...goOnWithNextModel },
+  { guard: "isCurrentCheck", ...failRefused },
+] as const;
 
 const cancelled = { target: "#idle", actions: ["recordEnd", endCancelled] } as const;
 
@@ -249,6 +263,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     sending: {
+      id: "sending",
       description: "The prompt is on its way to the host.",
       meta: { waitsFor: "acceptance" },
       entry: [
@@ -306,12 +321,72 @@ export const run = taskSetup.createStateConfig({
       description:
         "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
       meta: { waitsFor: "provider" },
+      entry: assign({
+        nextDeadline: ({ context, event }) => (isRefusedTooLong(context) ? event.at : context.nextDeadline),
+      }),
       on: {
+        HOST_RETRYING: { target: "retrying", reenter: true, actions: "recordRetry" },
         HOST_BUSY: { target: "working", description: "The host makes the request again." },
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: { target: "working", ...expectIdle },
-        TICK: { guard: "due", target: "verifying" },
+        TICK: [
+          { guard: and(["due", "isRefusedTooLong"]), ...goOnWithNextModel },
+          { guard: "due", target: "verifying" },
+        ],
         STEERING_REFUSED: steerAgainLater,
+      },
+    },
+    changingModel: {
+      description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
+      meta: { waitsFor: "model" },
+      initial: "ending",
+      states: {
+        ending: {
+          description: "The turn is being aborted.",
+          entry: enqueueActions(({ context, enqueue }) => {
+            const model = nextModel(context);
+            enqueue.assign({ nextDeadline: undefined });
+            if (model) {
+              const { sessionID } = context.facts;
+              enqueue({ type: "emitEffect", params: { type: "changeModel", sessionID, model } });
+            }
+          }),
+          on: {
+            MODEL_CHANGED: {
+              target: "settling",
+              actions: assign({
+                model: ({ context, event }) => (event.type === "MODEL_CHANGED" ? event.model : context.model),
+                retry: undefined,
+                hostError: undefined,
+                sendAttempts: 0,
+                failedChecks: 0,
+              }),
+            },
+            NOT_STOPPED: [
+              { guard: "failedChecksLeft", target: "pausing", actions: countFailedCheck },
+              { ...failAndStop },
+            ],
+          },
+        },
+        pausing: {
+          description: "The turn still goes on. It is aborted again after a pause.",
+          entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
+          on: { TICK: { guard: "due", target: "ending" } },
+        },
+        settling: {
+          description: "The host may still report the end of that turn. After a moment the next model is asked.",
+          entry: [
+            assign({ modelLeftAt: ({ event }) => event.at }),
+            { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
+          ],
+          on: {
+            TICK: {
+              guard: "due",
+              target: "#sending",
+              actions: assign({ modelLeftAt: ({ event }) => event.at }),
+            },
+          },
+        },
       },
     },
     awaitingTasks: {
@@ -356,7 +431,7 @@ export const run = taskSetup.createStateConfig({
         CHECKED_BUSY: stillAtWork,
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
-        CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
+        CHECKED_FAILED: failOrGoOn,
         CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
         CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "missing", actions: "recordNotFound" },
         CHECKED_UNANSWERED: [
@@ -427,7 +502,10 @@ export const run = taskSetup.createStateConfig({
         CHECKED_BUSY: stillAtWork,
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
-        CHECKED_FAILED: { guard: "isCurrentCheck", ...fail },
+        CHECKED_FAILED: [
+          { guard: and(["isCurrentCheck", "isRefused", "mayContinue"]), ...goOnWithNextModel },
+          { guard: "isCurrentCheck", ...failRefused },
+        ],
         // An abort came with the end of the process: nobody was there to cancel the run.
         CHECKED_ABORTED: continueOrFail,
         CHECKED_UNANSWERED: continueOrFail,

@@ -1,7 +1,8 @@
 // ADR-053 in docs/decisions.md
 import { assign, setup } from "xstate";
-import type { TaskError, TaskFacts, WaitsFor } from "../../task.ts";
+import type { TaskError, WaitsFor } from "../../task.ts";
 import type { Instruction, Prompt, RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import { isRefusedTooLong, modelOf, nextModel, refusedModelsWith } from "./fallback.ts";
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
@@ -59,14 +60,14 @@ const isAbout = (event: TaskEvent, taskId: string): boolean =>
 /** Contexts have no list where it would be empty: so did those of versions without it. */
 const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 /** Returns a message of a run as the host takes it. */
-export const toPrompt = (
-  { sessionID, agent, model }: TaskFacts,
-  { messageID, partID, prompt }: Instruction,
-): Prompt => ({ sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model });
+export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: Instruction): Prompt => {
+  const { sessionID, agent } = context.facts;
+  return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
+};
 
 /** Collects what the notice of a run will say. */
 const runResult = (
-  { facts, run, completedAt, result, error, limitError }: TaskContext,
+  { facts, run, completedAt, result, error, limitError, model, refusedModels }: TaskContext,
   outcome: RunResult["outcome"],
 ): RunResult => ({
   taskId: facts.sessionID,
@@ -80,6 +81,7 @@ const runResult = (
   endedAt: completedAt ?? run.startedAt,
   ...((outcome === "completed" || limitError) && result !== undefined ? { result } : {}),
   ...(outcome !== "completed" && error ? { error } : {}),
+  ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
 });
 
 /** The task chart's types, and every guard and action that it names. */
@@ -116,6 +118,21 @@ export const taskSetup = setup({
         const { at, attempt, message, until } = event;
         return { attempt, message, until, since: (attempt > 1 && retry?.since) || at };
       },
+    }),
+    /** The model that the run works with joins those that refused it, with what the provider said last. */
+    recordRefusal: assign({
+      refusedModels: ({ context, event }) =>
+        refusedModelsWith(
+          context,
+          event.type === "CHECKED_FAILED" ? event.error.message : (context.retry?.message ?? ""),
+        ),
+    }),
+    /** Where others refused it before, the last one joins them. */
+    recordLastRefusal: assign({
+      refusedModels: ({ context, event }) =>
+        context.refusedModels && event.type === "CHECKED_FAILED" && event.error.refusal
+          ? refusedModelsWith(context, event.error.message)
+          : context.refusedModels,
     }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
@@ -198,6 +215,9 @@ export const taskSetup = setup({
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
     isToldToWait: ({ context, event }) => isToldToWait(context, event.at),
+    isRefused: ({ context, event }) =>
+      event.type === "CHECKED_FAILED" && event.error.refusal !== undefined && nextModel(context) !== undefined,
+    isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
     isBlockedCall: ({ context: { blockedCalls = [] }, event }) =>
       event.type === "CALL_RETURNED" && blockedCalls.some(({ call }) => call === event.call),
     blockedByTask: ({ context: { blockedCalls = [] }, event }) =>

@@ -1,4 +1,5 @@
 import type { SlotRequest, TaskContext } from "./events.ts";
+import { modelOf } from "./fallback.ts";
 
 /** Whether a task is counted against the limits: its run waits to be, it is, or it is not. */
 export type SlotState = "waiting" | "held" | "none";
@@ -33,11 +34,15 @@ export const retriesAtOf = ({ value: { run }, context: { retry } }: SlotHolder):
 export const slotRequestOf = ({
   facts,
   run,
-}: Pick<TaskContext, "facts"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => ({
-  taskId: facts.sessionID,
-  agent: facts.agent,
-  provider: facts.model?.providerID,
-  model: facts.model && `${facts.model.providerID}/${facts.model.modelID}`,
-  priority: facts.priority,
-  since: run.startedAt,
-});
+  model: changed,
+}: Pick<TaskContext, "facts" | "model"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => {
+  const model = modelOf({ facts, model: changed });
+  return {
+    taskId: facts.sessionID,
+    agent: facts.agent,
+    provider: model?.providerID,
+    model: model && `${model.providerID}/${model.modelID}`,
+    priority: facts.priority,
+    since: run.startedAt,
+  };
+};

@@ -50,11 +50,12 @@ export const steering = taskSetup.createStateConfig({
     },
     sending: {
       description: "The oldest instruction is on its way to the host. The others follow one by one.",
-      entry: enqueueActions(({ context: { facts, run, instructions }, enqueue }) => {
+      entry: enqueueActions(({ context, enqueue }) => {
+        const { facts, run, instructions } = context;
         const oldest = instructions?.[0];
         if (!oldest) return;
         const { sessionID } = facts;
-        const instruction = toPrompt(facts, oldest);
+        const instruction = toPrompt(context, oldest);
         enqueue({
           type: "emitEffect",
           params: { type: "sendSteering", sessionID, runMessageID: run.messageID, instruction },

@@ -1,5 +1,6 @@
 import { type Attention, type Progress, shortDescription, type Task } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
+import { modelOf } from "./fallback.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
 import { waitingOf } from "./waiting.ts";
 
@@ -26,7 +27,8 @@ const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in ke
 /** Builds the task object that tools and the API show. */
 export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
-  const { completedAt, resultRetrievedAt, result, error } = context;
+  const { completedAt, resultRetrievedAt, result, error, refusedModels } = context;
+  const model = modelOf(context);
   return {
     ...context.facts,
     // Older versions stored the description as it was given.
@@ -38,6 +40,8 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
     resumeCount: context.run.index,
     progress,
     ...omitUndefined({
+      model,
+      refusedModels,
       completedAt: completedAt === undefined ? undefined : iso(completedAt),
       resultRetrievedAt: resultRetrievedAt === undefined ? undefined : iso(resultRetrievedAt),
       result,

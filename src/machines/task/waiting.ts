@@ -1,5 +1,6 @@
 import type { Waiting, WaitsFor } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
+import { modelOf } from "./fallback.ts";
 import type { StoredSnapshot } from "./machine.ts";
 import { run } from "./run.ts";
 
@@ -24,10 +25,12 @@ const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFo
 };
 
 /** What the provider said when it refused for now. */
-const refusalOf = (what: WaitsFor, { facts, retry }: TaskContext): Waiting["refusal"] => {
+const refusalOf = (what: WaitsFor, context: TaskContext): Waiting["refusal"] => {
+  const { retry } = context;
   if (what !== "provider" || !retry) return undefined;
   const { attempt, message } = retry;
-  return { ...(facts.model ? { provider: facts.model.providerID } : {}), attempt, message };
+  const model = modelOf(context);
+  return { ...(model ? { provider: model.providerID } : {}), attempt, message };
 };
 
 /**

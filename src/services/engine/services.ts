@@ -10,6 +10,7 @@ import { createUserRequests } from "../delivery/user-requests.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
+import type { FallbackRules } from "../launch/fallback-rules.ts";
 import type { ForkLimits } from "../launch/fork-plan.ts";
 import { createForkSources } from "../launch/fork-session.ts";
 import { createLaunches } from "../launch/launch.ts";
@@ -89,6 +90,8 @@ export interface EngineOptions {
   recovery: Recovery;
   /** When the ends of tasks wake their parent's agent, where a launch does not say it. */
   wake: Wake;
+  /** Which models go on, by agent, when a model is refused, and after how many milliseconds of refusals for now. */
+  fallback: FallbackRules;
   /** Which ended tasks are kept. */
   retention: Retention;
   attention: {
@@ -189,6 +192,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     reads,
     batches,
     wake: options.wake,
+    fallback: options.fallback,
     maxDepth,
     tasksPerParent: budget.tasksPerParent,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),

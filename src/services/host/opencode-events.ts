@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Event } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../user-request.ts";
+import { readModelError } from "./model-refusal.ts";
 import { isOwnText, readMessage, toHostSession, toolCallStage } from "./opencode-messages.ts";
-import { readError } from "./sdk-client.ts";
 
 /** An event as the host publishes it. The plugin package exports an older type, which lacks some events. */
 export type OpencodeEvent = Event;
@@ -67,7 +67,7 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
       return { type: "idle", sessionID: event.properties.sessionID };
     case "session.error": {
       const { sessionID, error } = event.properties;
-      return sessionID === undefined ? undefined : { type: "error", sessionID, error: readError(error) };
+      return sessionID === undefined ? undefined : { type: "error", sessionID, error: readModelError(error) };
     }
     case "session.created":
     case "session.updated": {

@@ -3,7 +3,7 @@ import type { HostSession, MessageInfo, ToolCallStage } from "../../machines/hos
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
 import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
-import { readError } from "./sdk-client.ts";
+import { readModelError } from "./model-refusal.ts";
 
 /** What the host says of a session whose model has no variant. Sent back, it would count as a change of the session. */
 const NO_VARIANT = "default";
@@ -33,7 +33,7 @@ const assistantFields = (info: AssistantMessage) => ({
   promptID: info.parentID,
   completedAt: info.time.completed ?? undefined,
   finish: info.finish ?? undefined,
-  error: info.error ? readError(info.error) : undefined,
+  error: info.error ? readModelError(info.error) : undefined,
   isSummary: info.summary === true,
 });
 

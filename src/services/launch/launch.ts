@@ -8,6 +8,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { tooManyTasks } from "../text/limits.ts";
 import type { SessionFactory } from "./create-session.ts";
+import { type FallbackRules, fallbackOf } from "./fallback-rules.ts";
 import { type LaunchPlan, type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
 import type { OrphanedLaunches } from "./orphaned-launches.ts";
 
@@ -26,6 +27,7 @@ export interface LaunchDeps extends LaunchRules {
   tasksPerParent: number;
   progress: ProgressLog;
   batches: Pick<Batches, "beginLaunch">;
+  fallback: FallbackRules;
   /** When ends wake the parent's agent, where a request does not say it. */
   wake: Wake;
   clock: Clock;
@@ -126,6 +128,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           isForked: fork,
           priority,
           ...(wake === "all" ? { wake } : {}),
+          ...fallbackOf(agent, deps.fallback),
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
       },

@@ -1,3 +1,4 @@
+import { modelOf } from "../../machines/task/fallback.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
@@ -62,6 +63,9 @@ export const createTaskReader = (
         ...(attention ? { attention } : {}),
         ...(waiting ? { waiting } : {}),
         ...(queue ? { queue } : {}),
+        ...(snapshot.context.refusedModels
+          ? { model: modelOf(snapshot.context), refusedModels: snapshot.context.refusedModels }
+          : {}),
       };
     });
   };

@@ -1,5 +1,5 @@
 import type { TaskEvent } from "../../machines/task/events.ts";
-import type { Task } from "../../task.ts";
+import type { ModelRef, Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
@@ -43,6 +43,10 @@ export interface ResumeDeps {
   loadAncestors(sessionID: string): void;
 }
 
+/** Returns the model that a task was launched with, and that its next run begins with: the first that a run was refused by. */
+const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | undefined =>
+  first === undefined ? model : first.model;
+
 /** Creates a function that sends a follow-up prompt to a completed task's own session. A failure says why it cannot. */
 export const createResume = ({ host, runtime, progress, clock, ids, tools, find, get, loadAncestors }: ResumeDeps) => {
   const resumeEvent = (prompt: string): TaskEvent => {
@@ -53,7 +57,8 @@ export const createResume = ({ host, runtime, progress, clock, ids, tools, find,
   return async (request: ResumeRequest): Promise<Outcome<Task>> => {
     const found = find(request.parentSessionID, request.taskId);
     if (!found.ok) return found;
-    const { sessionID, agent, model } = found.value;
+    const { sessionID, agent } = found.value;
+    const model = ownModelOf(found.value);
     if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do next.");
     if (request.agent !== undefined && request.agent !== agent) {
       return fail(

@@ -1,6 +1,7 @@
 // ADR-087 in docs/decisions.md
 import type {
   Instruction,
+  ProviderRetry,
   Run,
   RunResult,
   TaskContext,
@@ -11,7 +12,15 @@ import type {
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { type ModelRef, TaskError, type TaskFacts, Wake } from "../../task.ts";
+import {
+  type Fallback,
+  type ModelRef,
+  ModelRefusal,
+  type RefusedModel,
+  TaskError,
+  type TaskFacts,
+  Wake,
+} from "../../task.ts";
 import { OpenUserRequest, type Question } from "../../user-request.ts";
 import { toJson } from "./differences.ts";
 
@@ -36,6 +45,9 @@ type Field = FieldOf<
   | UserRequest
   | Question
   | TaskError
+  | ProviderRetry
+  | RefusedModel
+  | Fallback
 >;
 
 const oneOf = <Name extends string>(...names: Name[]): RegExp => new RegExp(`^(?:${names.join("|")})$`);
@@ -83,6 +95,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   name: ERROR_NAME,
   kind: oneOf(...TaskError.shape.kind.options, ...OpenUserRequest.shape.kind.options),
   outcome: oneOf<RunResult["outcome"]>("completed", "error", "cancelled"),
+  refusal: oneOf(...ModelRefusal.options),
   recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
   wake: oneOf(...Wake.options),
   startedAt: TIME,
@@ -133,6 +146,12 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   sendAttempts: PRIVATE,
   steerAttempts: PRIVATE,
   retry: PRIVATE,
+  modelLeftAt: PRIVATE,
+  refusedModels: PRIVATE,
+  reason: PRIVATE,
+  fallback: PRIVATE,
+  models: PRIVATE,
+  after: PRIVATE,
   attempt: PRIVATE,
   until: PRIVATE,
   stopAttempts: PRIVATE,

@@ -14,6 +14,8 @@ export interface RunObservation {
   storedAt: number | undefined;
   /** The newest instruction that followed the prompt, and when the host stored it: the answer must have taken it in, too. */
   instruction?: { messageID: string; storedAt: number | undefined } | undefined;
+  /** Until when failures and aborts are those of a model that the run has left, epoch milliseconds. They do not count. */
+  modelLeftAt?: number | undefined;
   /** The first error that the host reported of this run. */
   hostError: HostError | undefined;
 }
@@ -88,14 +90,15 @@ const lastStepAt = (observation: RunObservation): number | undefined =>
   )?.completedAt;
 
 const outcomeOf = (observation: RunObservation): RunOutcome => {
-  const { messages, hostError, instruction } = observation;
+  const { messages, hostError, instruction, modelLeftAt = Number.NEGATIVE_INFINITY } = observation;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   if (newest && isAnswer(newest, observation) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
-    if (newest.error) return failedOrAborted(newest.error, completedAt);
+    const isOfLeftModel = completedAt <= modelLeftAt;
+    if (newest.error && !isOfLeftModel) return failedOrAborted(newest.error, completedAt);
     // An abort during the host's own retries leaves neither an error nor a finish reason.
-    if (newest.finish === undefined) return { is: "aborted", completedAt };
-    if (!UNFINISHED_REASONS.has(newest.finish)) {
+    if (newest.finish === undefined && !isOfLeftModel) return { is: "aborted", completedAt };
+    if (newest.finish !== undefined && !newest.error && !UNFINISHED_REASONS.has(newest.finish)) {
       if (instruction && !isAnswer(newest, { ...instruction, messages })) return { is: "unseen" };
       const answers = messages.filter((message) => isAnswer(message, observation));
       const result = answers.findLast(({ text }) => text !== "")?.text ?? "";

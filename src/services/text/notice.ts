@@ -3,6 +3,7 @@ import type { RunResult } from "../../machines/task/events.ts";
 import { runningCount, type TaskCounts, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
+import { wentOn } from "./refused-models.ts";
 import { formatUsageWithin } from "./usage.ts";
 
 /** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
@@ -137,12 +138,16 @@ const result = (
 
 const OUTCOMES = { completed: "completed", error: "failed", cancelled: "was cancelled" } as const;
 
-const outcomeOf = ({ taskId, outcome, error, result: text }: RunResult): OwnText =>
-  lines(
+const outcomeOf = (end: RunResult): OwnText => {
+  const { taskId, outcome, error, result: text } = end;
+  const otherModel = wentOn(end);
+  return lines(
     own`Task ${nameOf(taskId)} ${OUTCOMES[outcome]}.`,
+    otherModel && own`It ${otherModel}.`,
     error ? own`Error: ${quoteError(error)}` : "",
     text === "" ? "The agent finished without writing any text." : "",
   );
+};
 
 const costOf = ({ told, batch, session }: NoticeCost): OwnText | undefined => {
   const wholes = [

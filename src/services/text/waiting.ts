@@ -38,6 +38,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     const who = provider === undefined ? own`its provider` : nameOf(provider);
     return own`${who}, which refuses for now: ${quoteLine(message, SHORT_CHARS)}; OpenCode asks again ${nextTry} (attempt ${attempt + 1})`;
   },
+  model: () => own`its model's turn to end, which is refused; then it goes on with the next model`,
   check: () => own`OpenCode to say how the run stands`,
   session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
   abort: () => own`a moment that shows who aborted it`,

@@ -2,6 +2,7 @@ import { modelName } from "../../services/text/model-name.ts";
 import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
+import { wentOn } from "../../services/text/refused-models.ts";
 import { formatUsage, formatUsageWithin } from "../../services/text/usage.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
@@ -54,6 +55,7 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
       quoteLine(task.description),
       runDuration(task, now),
       formatUsage(usage),
+      wentOn(task),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
     ],
     " · ",
@@ -146,9 +148,11 @@ export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
   const attention = formatAttention(task);
   // The status says it of a queued task.
   const waits = task.queue ? undefined : waitText(task, now);
+  const otherModel = wentOn(task);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
     ended ? status : own`${status} (${queueSummary(task) ?? nameOf(runStateOf(task))})`,
+    otherModel && own`Model: ${otherModel}`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,
     ended ? "" : formatProgress(task, now),

@@ -5,7 +5,7 @@ import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/eve
 import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
 import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
-import type { TaskError, Wake } from "../../../src/task.ts";
+import { ModelRefusal, type TaskError, type Wake } from "../../../src/task.ts";
 import { pureRuns } from "../../seed.ts";
 
 /** An arbitrary for each type of event: a new type does not compile until it has one. */
@@ -50,7 +50,9 @@ const error: Arbitrary<TaskError> = fc.record({
     "timeout",
   ),
   message: text,
+  refusal: fc.option(fc.constantFrom(...ModelRefusal.options), { nil: undefined }),
 }) as Arbitrary<TaskError>;
+const model = fc.record({ providerID: text, modelID: text });
 const request: Arbitrary<UserRequest> = fc.record({
   id,
   kind: fc.constantFrom("permission", "question"),
@@ -108,6 +110,7 @@ const taskEvents: Events<TaskEvent> = {
   CANCEL: timed,
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
+  MODEL_CHANGED: fc.record({ at, model }),
   LIMIT_EXCEEDED: fc.record({ at, error, said: fc.option(text, { nil: undefined }) }),
   RESUME: fc.record({ at, messageID: id, partID: id, prompt: text }),
   STEER: fc.record({ at, messageID: id, partID: id, prompt: text }),
@@ -182,6 +185,9 @@ const input: Arbitrary<TaskInput> = fc.record({
     isForked: fc.boolean(),
     priority: count,
     wake,
+    fallback: fc.option(fc.record({ models: fc.array(model, { minLength: 1, maxLength: 3 }), after: at }), {
+      nil: undefined,
+    }),
   }),
   run: fc.record({ index: count, messageID: id, partID: id, prompt: text, startedAt: at }),
 });
@@ -211,7 +217,21 @@ interface Walk {
   steps: { event: { type: string }; fits: boolean; isWanted: boolean }[];
 }
 
-/** Leads a task through its first run and into the next: half of its walks begin there. */
+/** Leads a task to the refusal of its model. */
+const refusal: TaskEvent[] = [
+  { type: "SLOT_GRANTED", at: 0 },
+  { type: "PROMPT_ACCEPTED", at: 0 },
+  { type: "HOST_IDLE", at: 0 },
+  {
+    type: "CHECKED_FAILED",
+    at: 0,
+    checkId: 1,
+    completedAt: 0,
+    error: { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" },
+  },
+];
+
+/** Leads a task through its first run and into the next. */
 const firstRun: TaskEvent[] = [
   { type: "SLOT_GRANTED", at: 0 },
   { type: "PROMPT_ACCEPTED", at: 0 },
@@ -225,12 +245,14 @@ const firstRun: TaskEvent[] = [
 const walksOf = (
   begin: Arbitrary<unknown>,
   event: Arbitrary<{ type: string }>,
-  lead: { type: string }[] = [],
+  leads: { type: string }[][] = [],
 ): Arbitrary<Walk> => {
   const step = fc.record({ event, fits: fc.boolean(), isWanted: fc.boolean() });
   const steps = fc.array(step, { minLength: 1, maxLength: 80, size: "max" });
-  const led = steps.map((rest) => [...lead.map((event) => ({ event, fits: false, isWanted: false })), ...rest]);
-  return fc.record({ begin, steps: fc.oneof(steps, led) });
+  const led = leads.map((lead) =>
+    steps.map((rest) => [...lead.map((event) => ({ event, fits: false, isWanted: false })), ...rest]),
+  );
+  return fc.record({ begin, steps: fc.oneof(steps, ...led) });
 };
 
 /** The ids of the states that a walk comes through. Throws where a machine throws, or is in no state of its chart. */
@@ -259,7 +281,7 @@ const walkThrough = (machine: AnyStateMachine, { begin, steps }: Walk): Set<stri
 const LIMIT = { timeout: 60_000 };
 
 describe.each([
-  ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), firstRun)],
+  ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), [firstRun, refusal])],
   ["outbox", outboxMachine as AnyStateMachine, walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents))],
 ] as const)("the chart %s", (_, machine, walks) => {
   test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {

@@ -16,6 +16,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   CHECKED_ABORTED: { completedAt: START },
   CHECK_FAILED: { error: fault },
   NOT_STOPPED: { error: fault },
+  MODEL_CHANGED: { model: { providerID: "fake", modelID: "m2" } },
   LIMIT_EXCEEDED: { error: { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } },
   SUPERVISION_FAILED: { error: fault },
   RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },

@@ -13,7 +13,10 @@ import {
 import { TaskStatus } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 
-const input = taskInput("ses_child");
+const input = taskInput("ses_child", {
+  model: { providerID: "fake", modelID: "m1" },
+  fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 1_000 },
+});
 
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;
 
@@ -44,6 +47,8 @@ const POOL: TaskEvent[] = [
     { type, at: 0, call: "call_2" },
   ]),
   { type: "HOST_RETRYING", at: 0, attempt: 1, message: "slow down", until: 60_000 },
+  { type: "HOST_RETRYING", at: 0, attempt: 2, message: "come back tomorrow", until: 2 * START },
+  { type: "MODEL_CHANGED", at: 0, model: { providerID: "fake", modelID: "m2" } },
   { type: "CALL_BLOCKED", at: 0, call: "call_1", taskIds: ["ses_own"] },
   { type: "CALL_RETURNED", at: 0, call: "call_1" },
   { type: "OWN_TASK_ENDED", at: 0, taskId: "ses_own" },
@@ -66,6 +71,7 @@ const POOL: TaskEvent[] = [
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "12" },
     { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: START, result: "" },
     { type: "CHECKED_FAILED", at: 0, checkId, completedAt: START, error: fault },
+    { type: "CHECKED_FAILED", at: 0, checkId, completedAt: START, error: { ...fault, refusal: "quota" } },
     { type: "CHECKED_ABORTED", at: 0, checkId, completedAt: START, lastStepAt: START + checkId },
     { type: "CHECKED_UNANSWERED", at: 0, checkId },
     { type: "CHECKED_UNSEEN", at: 0, checkId },

@@ -195,3 +195,15 @@ test("an instruction that the host has lost is unseen", () => {
   const instruction = { ...INSTRUCTION, storedAt: undefined };
   expect(see({ messages: [user(PROMPT), assistant()], instruction })).toMatchObject({ is: "unseen" });
 });
+
+test("what ended when the run left its model says nothing of the next one, but an error that is reported since then does", () => {
+  const refused = assistant({ completedAt: 20, finish: undefined, error: { name: "APIError", message: "no credit" } });
+  const cutOff = assistant({ completedAt: 20, finish: undefined });
+  for (const message of [refused, cutOff, ABORTED]) {
+    const messages = [user(PROMPT), message];
+    expect(see({ messages, modelLeftAt: 19 }).is).not.toBe("unanswered");
+    expect(see({ messages, modelLeftAt: 20 })).toEqual({ is: "unanswered" });
+    const hostError = { name: "UnknownError", message: "Model not found", refusal: "unknownModel" } as const;
+    expect(see({ messages, modelLeftAt: 20, hostError })).toMatchObject({ is: "failed", error: hostError });
+  }
+});

@@ -1,9 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import {
   Attention,
+  Fallback,
   ModelRef,
   Progress,
   QueuePlace,
+  RefusedModel,
   RefusingProvider,
   TaskError,
   TaskStatus,
@@ -31,6 +33,18 @@ const Failure = describeFields(TaskError, {
   name: "The error's name; that of OpenCode where it reported one.",
   kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `internal` (a fault in this plugin).",
   message: "What happened, in words.",
+  refusal:
+    "Of kind `provider`, why the model was refused: `auth` (its key is not accepted), `quota` (nothing is left of it), `unknownModel` (there is no such model), `overloaded` (a rate limit, or too much load). Absent for another failure.",
+});
+
+const OtherModels = describeFields(Fallback.extend({ models: z.array(Model).min(1) }), {
+  models: "The models, in the order in which they are asked.",
+  after: "Milliseconds for which a provider may make the run wait before that.",
+});
+
+const Refused = describeFields(RefusedModel.extend({ model: Model.optional() }), {
+  model: "The model; absent where nothing is known of it but that it is the agent's own.",
+  reason: "The provider's reason, as OpenCode gives it.",
 });
 
 const AskedQuestion = describeFields(Question, {
@@ -63,7 +77,7 @@ const Refusal = describeFields(Waiting.shape.refusal.unwrap(), {
 });
 
 const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
-  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
+  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `model` (its model's turn to end, which is refused, so that the next model can go on), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
   since: "Since when it waits for that.",
   until: "When something is tried again; absent where nothing is.",
   refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
@@ -99,6 +113,8 @@ const Work = describeFields(Progress, {
 
 const shape = TaskWithUsage.extend({
   model: Model.optional(),
+  fallback: OtherModels.optional(),
+  refusedModels: z.array(Refused).optional(),
   error: Failure.optional(),
   attention: HeldUp.optional(),
   waiting: Wait.optional(),
@@ -119,7 +135,11 @@ export const DescribedTask = describeFields(shape, {
   description: "A few words for people and lists, on one line.",
   prompt: "What it was launched with.",
   agent: "The agent that works on it.",
-  model: "The model that it was launched with; absent where its agent's own is used.",
+  model:
+    "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
+  fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
+  refusedModels:
+    "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. The first is the task's own. The last is `model` where all refused it.",
   startedAt: "When it was launched.",
   batchId: "The tasks of one parent that were launched together have the same one.",
   isForked: "True when it began with a copy of its parent's conversation.",

@@ -35,6 +35,13 @@ const isConclusive = (outcome: RunOutcome): boolean => {
 
 const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
 
+/** The error of a session that has not stopped. */
+const notStopped = (failure: HostFailure | undefined): TaskError => ({
+  name: failure?.name ?? "StillRunning",
+  kind: "host",
+  message: `OpenCode did not confirm that the session stopped${failure ? `: ${failure.message}` : "."}`,
+});
+
 /**
  * Aborts a session and everything below it. Returns the sessions that were reached and all results. A session that is not
  * found counts as reached, for there may be sessions below it.
@@ -74,7 +81,9 @@ export const createTaskEffects = ({
   observedAnswers,
   expectInstruction,
   takeSlot,
-}: TaskEffectDeps): EffectHandlers<"requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "stopSession"> => {
+}: TaskEffectDeps): EffectHandlers<
+  "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "stopSession"
+> => {
   const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
     const at = clock.now();
@@ -111,6 +120,7 @@ export const createTaskEffects = ({
     messageID,
     instructionID,
     hostError,
+    modelLeftAt,
   }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
     const busy = await host.busy();
     if (!busy.ok) return busy;
@@ -133,6 +143,7 @@ export const createTaskEffects = ({
         ...stored(messageID, prompt),
         instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
         hostError,
+        modelLeftAt,
         messages,
       });
     };
@@ -208,6 +219,15 @@ export const createTaskEffects = ({
     }
   };
 
+  const changeModel = async ({ sessionID, model }: EffectOf<"changeModel">): Promise<TaskEvent> => {
+    const aborted = await host.abort(sessionID);
+    const busy = await host.busy();
+    const at = clock.now();
+    const failure = firstFailure([okIfNotFound(aborted), busy]);
+    if (!failure && busy.ok && !busy.value.has(sessionID)) return { type: "MODEL_CHANGED", at, model };
+    return { type: "NOT_STOPPED", at, error: notStopped(failure) };
+  };
+
   const stopSession = async ({ sessionID, messageID, requests }: EffectOf<"stopSession">): Promise<TaskEvent> => {
     const { sessions, results } = await abortAll(host, sessionID);
     // The host would list the child's open requests for ever: an abort does not remove them.
@@ -220,15 +240,7 @@ export const createTaskEffects = ({
     const failure = firstFailure([...results, again, ...rejected.map(okIfNotFound), busy, prompted]);
     const isRunning = busy.ok && sessions.some((session) => busy.value.has(session));
     if (!failure && !isRunning) return { type: "STOPPED", at };
-    return {
-      type: "NOT_STOPPED",
-      at,
-      error: {
-        name: failure?.name ?? "StillRunning",
-        kind: "host",
-        message: `OpenCode did not confirm that the session stopped${failure ? `: ${failure.message}` : "."}`,
-      },
-    };
+    return { type: "NOT_STOPPED", at, error: notStopped(failure) };
   };
 
   return {
@@ -261,6 +273,11 @@ export const createTaskEffects = ({
       know: knowRun,
       perform: checkRun,
       failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"],
+    }),
+    changeModel: taskEffect(log, {
+      taskId: ({ sessionID }) => sessionID,
+      perform: changeModel,
+      failures: ["NOT_STOPPED"],
     }),
     stopSession: taskEffect(log, {
       taskId: ({ sessionID }) => sessionID,

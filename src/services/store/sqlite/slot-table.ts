@@ -66,7 +66,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
     `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits, retries_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
-       limits = excluded.limits, retries_at = excluded.retries_at`,
+       provider = excluded.provider, model = excluded.model, limits = excluded.limits, retries_at = excluded.retries_at`,
   );
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
@@ -124,9 +124,10 @@ export const createSlotTable = (database: Database, me: Owner) => {
     follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {
       const state = slotOf(snapshot);
       const retriesAt = retriesAtOf(snapshot);
-      const said = `${state} ${retriesAt}`;
+      const request = slotRequestOf(snapshot.context);
+      const said = `${state} ${request.model} ${retriesAt}`;
       if (state === "waiting" || settled.get(sessionID) === said) return;
-      if (state === "held") write({ ...slotRequestOf(snapshot.context), limits: {} }, true, retriesAt);
+      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);
       else remove.run(sessionID);
       settled.set(sessionID, said);
     },

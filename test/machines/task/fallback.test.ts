@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { lifecyclePath } from "../../../src/machines/task/machine.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
+import { slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import { type ModelRef, noProgress } from "../../../src/task.ts";
+import { START } from "../../fakes/task-input.ts";
+import { completeAndTell, type DrivenTask, queuedTask } from "./driven-task.ts";
+
+const OWN: ModelRef = { providerID: "fake", modelID: "m1" };
+const SECOND: ModelRef = { providerID: "fake", modelID: "m2" };
+const THIRD: ModelRef = { providerID: "other", modelID: "m3", variant: "high" };
+const AFTER = 60_000;
+
+const NO_CREDIT = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
+
+const workingTask = (models: ModelRef[] = [SECOND, THIRD]): DrivenTask => {
+  const task = queuedTask({ model: OWN, ...(models.length > 0 ? { fallback: { models, after: AFTER } } : {}) });
+  task.take("SLOT_GRANTED");
+  task.take("PROMPT_ACCEPTED");
+  return task;
+};
+
+/** The model refuses the run; returns what is requested then. */
+const refuse = (task: DrivenTask, error: object = NO_CREDIT) => {
+  task.take("HOST_IDLE");
+  return task.take("CHECKED_FAILED", { error: error as typeof NO_CREDIT });
+};
+
+/** The refused model's turn has ended, and the next model works. Returns the prompt that it got. */
+const goOn = (task: DrivenTask, model: ModelRef) => {
+  task.take("MODEL_CHANGED", { model });
+  const effects = task.take("TICK");
+  task.take("PROMPT_ACCEPTED");
+  return effects;
+};
+
+const stateOf = ({ snapshot }: DrivenTask) => lifecyclePath(snapshot);
+const taskOf = ({ snapshot }: DrivenTask) => toTask(snapshot, noProgress(snapshot.context.facts.startedAt));
+
+describe("a run whose model is refused", () => {
+  test("goes on with the next model in the same session, with the same ids, once the turn has ended", () => {
+    const task = workingTask();
+    expect(refuse(task)).toEqual([{ type: "changeModel", sessionID: "ses_child", model: SECOND }]);
+    expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.changingModel.ending", "held"]);
+    task.take("MODEL_CHANGED", { model: SECOND });
+    expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.checkAfterError);
+    const { messageID, partID, prompt } = task.snapshot.context.run;
+    expect(task.take("TICK")).toMatchObject([
+      { type: "sendPrompt", prompt: { sessionID: "ses_child", messageID, parts: [{ id: partID, text: prompt }] } },
+    ]);
+    expect(taskOf(task)).toMatchObject({ model: SECOND, refusedModels: [{ model: OWN, reason: "no credit" }] });
+  });
+
+  test("sends the newest instruction of the run again, since that is what the model is to answer", () => {
+    const task = workingTask();
+    task.take("STEER");
+    task.take("STEERING_STORED");
+    task.take("CHECKED_FAILED", { error: NO_CREDIT });
+    expect(goOn(task, SECOND)).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3", model: SECOND } }]);
+  });
+
+  test("tries each model once, and then fails, with the reasons of all", () => {
+    const task = workingTask([SECOND, OWN, { ...SECOND, variant: "low" }, THIRD]);
+    refuse(task);
+    expect(goOn(task, SECOND)).toMatchObject([{ prompt: { model: SECOND } }]);
+    expect(refuse(task, { ...NO_CREDIT, message: "no such model" })).toMatchObject([{ model: THIRD }]);
+    expect(goOn(task, THIRD)).toMatchObject([{ prompt: { model: THIRD } }]);
+    const [notice] = refuse(task, { ...NO_CREDIT, message: "wrong key" });
+    const refusedModels = [
+      { model: OWN, reason: "no credit" },
+      { model: SECOND, reason: "no such model" },
+      { model: THIRD, reason: "wrong key" },
+    ];
+    expect(notice).toMatchObject({ type: "queueNotice", end: { outcome: "error", model: THIRD, refusedModels } });
+    expect(taskOf(task)).toMatchObject({ status: "error", error: { message: "wrong key" }, refusedModels });
+  });
+
+  test("fails at once where there is no other model, or the failure is none of the model's", () => {
+    for (const [models, error] of [
+      [[], NO_CREDIT],
+      [[OWN], NO_CREDIT],
+      [[SECOND], { name: "ContextOverflowError", kind: "provider", message: "too long" }],
+    ] as const) {
+      const task = workingTask([...models]);
+      refuse(task, error);
+      expect(taskOf(task)).toMatchObject({ status: "error", error });
+      expect(taskOf(task).refusedModels).toBeUndefined();
+    }
+  });
+
+  test("is counted against the limits of the model that it works with", () => {
+    const task = workingTask([THIRD]);
+    refuse(task);
+    expect(slotRequestOf(task.snapshot.context)).toMatchObject({ provider: "fake", model: "fake/m1" });
+    task.take("MODEL_CHANGED", { model: THIRD });
+    expect(slotRequestOf(task.snapshot.context)).toMatchObject({ provider: "other", model: "other/m3" });
+  });
+
+  test("has its turn aborted again until the host confirms it, or else fails", () => {
+    const task = workingTask();
+    refuse(task);
+    task.take("NOT_STOPPED");
+    expect(stateOf(task)).toBe("running.changingModel.pausing");
+    expect(task.take("TICK")).toMatchObject([{ type: "changeModel", model: SECOND }]);
+    for (let tries = 2; tries < TASK_LIMITS.failedChecks; tries += 1) {
+      task.take("NOT_STOPPED");
+      task.take("TICK");
+    }
+    expect(task.take("NOT_STOPPED").map(({ type }) => type)).toContain("stopSession");
+    expect(taskOf(task).status).toBe("error");
+  });
+
+  test("lets failures and aborts of the model that it left count no more", () => {
+    const task = workingTask();
+    refuse(task);
+    goOn(task, SECOND);
+    const leftAt = START + TASK_LIMITS.checkAfterError;
+    expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", modelLeftAt: leftAt, hostError: undefined }]);
+  });
+
+  test("hears nothing of that turn while it is ended", () => {
+    const task = workingTask();
+    refuse(task);
+    for (const event of ["HOST_IDLE", "HOST_ERROR", "HOST_BUSY"] as const) expect(task.refuses(event)).toBe(true);
+    task.take("MODEL_CHANGED", { model: SECOND });
+    for (const event of ["HOST_IDLE", "HOST_ERROR", "HOST_BUSY"] as const) expect(task.refuses(event)).toBe(true);
+  });
+
+  test.each(["ending", "settling"] as const)(
+    "can be cancelled, stopped at a limit and taken over while %s",
+    (state) => {
+      const begun = () => {
+        const task = workingTask();
+        refuse(task);
+        if (state === "settling") task.take("MODEL_CHANGED", { model: SECOND });
+        return task;
+      };
+      for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
+        expect(begun().take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
+      }
+      const task = begun();
+      task.take("ADOPTED");
+      const [sent] = task.take("CHECKED_UNANSWERED");
+      expect(sent).toMatchObject({ type: "sendPrompt", prompt: { model: state === "ending" ? OWN : SECOND } });
+    },
+  );
+
+  test("is refused once more by the same model after a crash, and named once", () => {
+    const task = workingTask();
+    refuse(task);
+    task.take("ADOPTED");
+    expect(task.take("CHECKED_FAILED", { error: NO_CREDIT })).toMatchObject([{ type: "changeModel", model: SECOND }]);
+    expect(task.snapshot.context.refusedModels).toEqual([{ model: OWN, reason: "no credit" }]);
+  });
+
+  test("is not continued by another model after a crash where runs are to fail then", () => {
+    const task = workingTask();
+    task.take("ADOPTED", { recovery: "fail" });
+    task.take("CHECKED_FAILED", { error: NO_CREDIT });
+    expect(taskOf(task).status).toBe("error");
+  });
+});
+
+describe("a run whose provider refuses for now", () => {
+  const told = (task: DrivenTask, attempt: number, at: number, until: number) =>
+    task.take("HOST_RETRYING", { attempt, at, until, message: "slow down" });
+
+  test("goes on with the next model as soon as it would wait too long, counted from the first refusal", () => {
+    const task = workingTask();
+    told(task, 1, START, START + 40_000);
+    expect(task.snapshot.context.nextDeadline).toBeUndefined();
+    task.take("HOST_BUSY", { at: START + 40_000 });
+    told(task, 2, START + 41_000, START + AFTER + 1);
+    expect(task.snapshot.context.nextDeadline).toBe(START + 41_000);
+    expect(task.take("TICK")).toEqual([{ type: "changeModel", sessionID: "ses_child", model: SECOND }]);
+    expect(task.snapshot.context.refusedModels).toEqual([{ model: OWN, reason: "slow down" }]);
+    goOn(task, SECOND);
+    expect(task.snapshot.context.retry).toBeUndefined();
+  });
+
+  test("waits as long as it is to, and for ever where there is no other model", () => {
+    for (const [models, until] of [
+      [[SECOND], START + AFTER],
+      [[], START + 100 * AFTER],
+      [[OWN], START + 100 * AFTER],
+    ] as const) {
+      const task = workingTask([...models]);
+      told(task, 1, START, until);
+      expect([stateOf(task), task.snapshot.context.nextDeadline]).toEqual(["running.retrying", undefined]);
+    }
+  });
+});
+
+test("the next run begins with the task's own model again", () => {
+  const task = workingTask();
+  refuse(task);
+  goOn(task, SECOND);
+  completeAndTell(task);
+  expect(task.snapshot.context.lastRunResult).toMatchObject({ model: SECOND, refusedModels: [{ model: OWN }] });
+  task.take("RESUME");
+  expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "sendPrompt", prompt: { model: OWN } }]);
+  expect(taskOf(task)).toMatchObject({ model: OWN });
+  expect(taskOf(task).refusedModels).toBeUndefined();
+});
