@@ -1,18 +1,29 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The pages in `inspection/`, by folder. */
-export const PAGES = ["live", "stately"] as const;
+/** The pages, each with the document that it is made from. */
+const DOCUMENTS = {
+  live: "inspection/live/index.html",
+  stately: "inspection/stately/index.html",
+  board: "board/index.html",
+  reference: "board/reference.html",
+} as const;
+
+/** The name of a page, and of the file that it becomes. */
+export type PageName = keyof typeof DOCUMENTS;
+export const PAGES = Object.keys(DOCUMENTS) as PageName[];
 
 /** A script for a browser with all that it imports, small. */
 export const bundleForBrowser = (script: string): string =>
   execFileSync(`${root}/node_modules/.bin/bun`, ["build", script, "--target=browser", "--minify"], {
     cwd: root,
     encoding: "utf8",
+    env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "pipe", "inherit"],
   }).replaceAll("</script", "<\\/script");
 
@@ -29,20 +40,31 @@ const drawn = (file: string): string => {
 /** Where a file is put in: `{{task.svg}}`, and in a style or a script as a comment. `{{nonce}}` names no file. */
 const PLACE = /\/\* \{\{([\w-]+\.\w+)\}\} \*\/|\{\{([\w-]+\.\w+)\}\}/g;
 
-/** A page as one document with all that it needs. `{{nonce}}` stays, for whoever serves it. */
-export const buildPage = (page: (typeof PAGES)[number]): string => {
-  const folder = `${root}/inspection/${page}`;
-  const contentOf = (file: string): string => {
-    switch (extname(file)) {
+/** A page as one document with all that it needs. `{{nonce}}`, and what has no extension, stays for whoever serves it. */
+export const buildPage = (page: PageName): string => {
+  const path = `${root}/${DOCUMENTS[page]}`;
+  const fileOf = (name: string): string => {
+    const own = `${dirname(path)}/${name}`;
+    return existsSync(own) ? own : `${root}/inspection/chart/${name}`;
+  };
+  const contentOf = (name: string): string => {
+    switch (extname(name)) {
       case ".ts":
-        return bundleForBrowser(`${folder}/${file}`);
+      case ".tsx":
+        return bundleForBrowser(fileOf(name));
       case ".svg":
-        return drawn(`${root}/statecharts/${file}`);
+        return drawn(`${root}/statecharts/${name}`);
       default:
-        return readFileSync(`${folder}/${file}`, "utf8");
+        return readFileSync(fileOf(name), "utf8");
     }
   };
-  return readFileSync(`${folder}/index.html`, "utf8").replaceAll(PLACE, (_, inCode?: string, inText?: string) =>
+  return readFileSync(path, "utf8").replaceAll(PLACE, (_, inCode?: string, inText?: string) =>
     contentOf(inCode ?? inText ?? ""),
   );
+};
+
+/** Kilobytes of a built page's scripts as a server would compress them. */
+export const compressedScriptKB = (html: string): number => {
+  const scripts = [...html.matchAll(/<script[^>]*>(.*?)<\/script>/gs)].map(([, script = ""]) => script);
+  return gzipSync(scripts.join("\n")).length / 1_000;
 };

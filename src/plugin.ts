@@ -33,8 +33,9 @@ const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
 
 // One of each for the process: OpenCode starts the plugin once for each directory, and the status API shows them all.
 const openDirectories = createOpenDirectories();
-// A page is read only when somebody opens it.
-const liveCharts = createLiveCharts(clock, (name) => readFileSync(built(`${name}.html`), "utf8"));
+/** Reads a built page, which is done only when somebody opens it. */
+const builtPage = (name: string) => readFileSync(built(`${name}.html`), "utf8");
+const liveCharts = createLiveCharts(clock, builtPage);
 /** What the plugin is started with for one directory. */
 export interface PluginDeps {
   input: PluginInput;
@@ -93,6 +94,7 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
         allowedOrigins: options.api.allowedOrigins,
         reads: options.api.reads,
         pages: liveCharts.pages,
+        documents: { board: () => builtPage("board"), reference: () => builtPage("reference") },
       });
       if (recording && server) log.info("the live view of the charts is served", { at: server.url + recording.path });
       return server;

@@ -1,7 +1,7 @@
 import type { InspectedActor } from "../../src/services/inspection/protocol.ts";
-import { make } from "./element.ts";
+import { make } from "../element.ts";
 import { lastOf, nameOf, notableStates, regionOf, stateName, toneOf } from "./format.ts";
-import type { Model } from "./model.ts";
+import { labelOf, type Model } from "./model.ts";
 
 const stateSummary = ({ states }: InspectedActor): string =>
   notableStates(states)
@@ -20,16 +20,19 @@ const newestFirst = (actors: InspectedActor[]): InspectedActor[] =>
 
 /** Creates the list of all actors. `onSelect` is called with the key of an actor that is clicked. */
 export const createActorList = (place: HTMLElement, onSelect: (key: string) => void) => {
-  const item = (actor: InspectedActor, { selected, actors }: Model): HTMLElement => {
+  const item = (actor: InspectedActor, model: Model): HTMLElement => {
+    const { selected, actors } = model;
+    const label = labelOf(model, actor);
+    const id = label === nameOf(actor) ? "" : `${nameOf(actor)}: `;
     const severalDirectories = new Set([...actors.values()].map(({ directory }) => directory)).size > 1;
     const directory = severalDirectories ? [make("small", "directory", lastOf(actor.directory, "/"))] : [];
     const button = make(
       "button",
       "",
       make("i", `dot ${toneOf(actor)}`),
-      make("span", "name", nameOf(actor)),
+      make("span", "name", label),
       ...directory,
-      make("small", "state", actor.gone ? `${stateSummary(actor)}, at rest` : stateSummary(actor)),
+      make("small", "state", `${id}${stateSummary(actor)}${actor.gone ? ", at rest" : ""}`),
     );
     button.type = "button";
     button.title = actor.id || actor.directory;

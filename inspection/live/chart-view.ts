@@ -1,8 +1,8 @@
-import { createChartMap } from "./chart-map.ts";
-import { find, make } from "./element.ts";
-import { nameOf, notableStates, regionOf, stateName, timeOf } from "./format.ts";
-import { type Model, shownState } from "./model.ts";
-import { drawing, highlight, type Picture } from "./picture.ts";
+import { createChartMap } from "../chart/chart-map.ts";
+import { drawing, highlight, type Picture } from "../chart/picture.ts";
+import { find, make } from "../element.ts";
+import { notableStates, regionOf, stateName, timeOf } from "./format.ts";
+import { labelOf, type Model, shownState } from "./model.ts";
 
 /** Describes a change of states in a few words: `working → verifying`. */
 const change = (left: string[], entered: string[]): string => {
@@ -36,7 +36,7 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
     place.hidden = !now;
     if (!now) return;
     const { actor, lastTransition: step } = now;
-    heading.textContent = nameOf(actor);
+    heading.textContent = labelOf(model, actor);
     id.textContent = heading.textContent.endsWith(actor.id || "-") ? "" : actor.id || actor.directory;
     states.replaceChildren(
       ...now.states.map((path) => {

@@ -1,11 +1,13 @@
+import { find } from "../element.ts";
 import { createActorList } from "./actor-list.ts";
 import { createChartView } from "./chart-view.ts";
 import { connect } from "./connection.ts";
-import { find } from "./element.ts";
-import { createModel, merge, reset } from "./model.ts";
+import { createModel, merge, reset, selectNamed } from "./model.ts";
 import { createSequenceView } from "./sequence-view.ts";
+import { createTaskNames } from "./task-names.ts";
 
-const model = createModel();
+const names = createTaskNames(() => show());
+const model = createModel(names);
 
 let isScheduled = false;
 /** Redraws everything, at most once per animation frame. */
@@ -44,6 +46,14 @@ addEventListener("keydown", ({ key }) => {
   if (key === "Escape" && model.pinned) goToNow();
 });
 
+/** The board links to one task here, by its id. */
+const selectFromAddress = () => selectNamed(model, decodeURIComponent(location.hash.slice(1)));
+
+addEventListener("hashchange", () => {
+  selectFromAddress();
+  show();
+});
+
 const CONNECTION_TEXTS = {
   live: "Live",
   lost: "The connection is lost. What you see may be out of date; trying again …",
@@ -52,10 +62,13 @@ const connection = find<HTMLElement>("#connection");
 connect(`${location.pathname}/events`, {
   onBegin: (message) => {
     reset(model, message);
+    selectFromAddress();
+    names.find(message.actors.flatMap(({ kind, id }) => (kind === "task" ? id : [])));
     show();
   },
   onMore: (message) => {
     merge(model, message);
+    names.find(message.actors.flatMap(({ kind, id }) => (kind === "task" ? id : [])));
     show();
   },
   onState: (state) => {

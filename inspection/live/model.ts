@@ -4,10 +4,14 @@ import {
   type InspectorStep,
   MAX_STEPS,
 } from "../../src/services/inspection/protocol.ts";
+import { nameOf } from "./format.ts";
+import type { TaskNames } from "./task-names.ts";
 
 /** Everything that the page has received, and what the person looks at. */
 export interface Model {
   actors: Map<string, InspectedActor>;
+  /** Names of tasks by their ids. */
+  names: Pick<TaskNames, "of">;
   /** Oldest first. */
   steps: InspectorStep[];
   /** Key of the actor whose chart is shown. */
@@ -19,8 +23,9 @@ export interface Model {
 }
 
 /** Creates an empty model. */
-export const createModel = (): Model => ({
+export const createModel = (names: Model["names"]): Model => ({
   actors: new Map(),
+  names,
   steps: [],
   selected: undefined,
   chosen: false,
@@ -34,6 +39,16 @@ const selectAutomatically = (model: Model) => {
   const newestTask = actors.findLast(({ kind, gone }) => kind === "task" && !gone);
   if (isThere && !newestTask) return;
   model.selected = (newestTask ?? actors.findLast(({ kind }) => kind === "task") ?? actors[0])?.key;
+};
+
+/** Returns how a person knows an actor: by the description of its task, otherwise by its kind and id. */
+export const labelOf = ({ names }: Model, actor: InspectedActor): string =>
+  (actor.kind === "task" ? names.of(actor.id) : undefined) ?? nameOf(actor);
+
+/** Selects the task that the address names, if there is one. */
+export const selectNamed = (model: Model, id: string): void => {
+  const actor = [...model.actors.values()].findLast((one) => one.kind === "task" && one.id === id);
+  if (actor) Object.assign(model, { selected: actor.key, chosen: true, pinned: undefined });
 };
 
 /** Adds a message to the model, which keeps as many steps as the server does. */

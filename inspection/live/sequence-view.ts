@@ -1,7 +1,7 @@
 import type { InspectorStep } from "../../src/services/inspection/protocol.ts";
-import { find, make } from "./element.ts";
+import { find, make } from "../element.ts";
 import { nameOf, notableStates, stateName, timeOf, toneOf } from "./format.ts";
-import type { Model } from "./model.ts";
+import { labelOf, type Model } from "./model.ts";
 
 /** Pixels from one lane to the next: the more lanes, the closer they are, as long as the names can be read. */
 const LANE = { max: 24, min: 12, all: 216 } as const;
@@ -81,7 +81,7 @@ export const createSequenceView = (
     head.replaceChildren(
       ...lanes.map((key) => {
         const actor = model.actors.get(key);
-        const name = make("span", "", actor ? nameOf(actor) : "outside");
+        const name = make("span", "", actor ? labelOf(model, actor) : "outside");
         return make("div", actor?.gone ? "gone" : "", make("i", `dot ${actor ? toneOf(actor) : "plain"}`), name);
       }),
     );

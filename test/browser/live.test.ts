@@ -177,10 +177,28 @@ describeInChromium("the live page", () => {
     await until(() => states(opened)).toEqual(["open"]);
   });
 
-  test("nothing leaves this machine, and no text of a conversation is in the page", async () => {
+  test("tasks are named by their descriptions, and a link leads to one", async () => {
+    const { stage, url, open } = await start();
+    const id = await stage.launch({ description: "Count the lines" });
+    await stage.launch({ description: "Count the words" });
+    const opened = await open();
+    const { page } = opened;
+    await until(() => page.locator("#actors .name").allTextContents()).toEqual(
+      expect.arrayContaining(["Count the words", "Count the lines", "supervisor"]),
+    );
+    await until(() => page.locator("#chart h2").textContent()).toBe("Count the words");
+    const other = await opened.context.newPage();
+    await other.goto(`${url}/inspect#${id}`);
+    await until(() => other.locator("#chart h2").textContent()).toBe("Count the lines");
+    await stage.launch({ description: "Count the pages" });
+    await until(() => page.locator("#actors .name").allTextContents()).toContain("Count the pages");
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("nothing leaves this machine, and of a conversation only the description of its task is in the page", async () => {
     const { stage, open } = await start();
     const opened = await open();
-    const id = await stage.launch({ description: "secret-description", prompt: "secret-prompt" });
+    const id = await stage.launch({ description: "shown-description", prompt: "secret-prompt" });
     stage.host.finish(id, "secret-result");
     await stage.clock.advance(1_000);
     await until(() => states(opened)).toContain("lifecycle.completed");

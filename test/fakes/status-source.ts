@@ -71,12 +71,13 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       return value === undefined ? [] : [[name, value]];
     }),
   );
+  const requestKind = task.attention?.requests?.[0]?.kind;
   return {
     value: {
       lifecycle: task.status,
       run: RUN_STATES[task.status],
       notice: "none",
-      attention: "none",
+      attention: requestKind ? { awaitingUser: requestKind } : "none",
       steering: "none",
     },
     context: {

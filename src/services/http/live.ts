@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import type { LiveSource } from "../inspection/protocol.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
+import type { Log } from "../platform/log.ts";
 import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
+import { type BuiltDocument, respondWithDocument } from "./document.ts";
 import { type Broadcast, type BroadcastDeps, createBroadcast } from "./events/broadcast.ts";
 import { bytes, frame } from "./events/sse-stream.ts";
 
@@ -39,31 +39,12 @@ export const createLiveFeed = (source: LiveSource, deps: BroadcastDeps): LiveFee
 };
 
 /** A page that shows a live source. It is at `path`, its events are at `<path>/events`. */
-export interface LivePage {
+export interface LivePage extends BuiltDocument {
   path: "/inspect" | "/inspect/stately";
   source: LiveSource;
   /** What a person does to switch it on, as a phrase that follows "It is off:". */
   howToSwitchOn: string;
-  /** Returns the page: one document, in which `{{nonce}}` stands for the nonce of its scripts and styles. May throw. */
-  html(): string;
-  /** The only origin whose pages it may embed; default: none. */
-  frames?: string;
 }
-
-/** The page runs its own script and style, loads from its own origin, and reaches nothing else. */
-const contentSecurityPolicy = (nonce: string, frames = "'none'"): string =>
-  [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    "img-src data:",
-    `frame-src ${frames}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
-  ].join("; ");
 
 const methodNotAllowed = (allowed: string): Response =>
   errorResponse(405, `Only ${allowed} are supported here.`, { Allow: allowed });
@@ -71,7 +52,7 @@ const methodNotAllowed = (allowed: string): Response =>
 /** Registers a page and its events. While it is off, every request for them is a 404 that says how to switch it on. */
 export const registerLivePage = (
   app: App,
-  { path, source, howToSwitchOn, html, frames }: LivePage,
+  { path, source, howToSwitchOn, ...document }: LivePage,
   feed: LiveFeed,
   log: Log,
 ) => {
@@ -83,23 +64,7 @@ export const registerLivePage = (
     await next();
   });
 
-  const readPage = (): string => {
-    try {
-      return html();
-    } catch (error) {
-      log.error("a page of the live view could not be read", { path, reason: errorMessage(error) });
-      throw new HTTPException(503, { message: "The page is missing. In a checkout, npm run build creates it." });
-    }
-  };
-
-  app.get(path, onlyWhenOn, (c) => {
-    const nonce = randomBytes(16).toString("base64");
-    return c.html(readPage().replaceAll("{{nonce}}", nonce), 200, {
-      "Content-Security-Policy": contentSecurityPolicy(nonce, frames),
-      "Cross-Origin-Resource-Policy": "same-origin",
-      "Referrer-Policy": "no-referrer",
-    });
-  });
+  app.get(path, onlyWhenOn, (c) => respondWithDocument(c, document, log));
 
   app.get(events, onlyWhenOn, (c) => {
     // A HEAD request would open a stream that nobody reads, and that would count as a viewer for ever.

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Reads } from "../../../src/services/http/access/admission.ts";
+import type { Documents } from "../../../src/services/http/document.ts";
 import type { LivePage } from "../../../src/services/http/live.ts";
 import type { Limits } from "../../../src/services/http/server/listener.ts";
 import { type StatusServer, startStatusServer } from "../../../src/services/http/server/status-server.ts";
@@ -42,6 +43,7 @@ export const serve = async ({
   env = {},
   allowedOrigins = [],
   pages = [],
+  documents,
   reads,
   limits,
   source: given,
@@ -50,6 +52,7 @@ export const serve = async ({
   env?: Record<string, string>;
   allowedOrigins?: string[];
   pages?: LivePage[];
+  documents?: Documents;
   reads?: Reads;
   limits?: Limits;
   /** Default: a new one. */
@@ -76,6 +79,7 @@ export const serve = async ({
     version: "1.2.3",
     allowedOrigins,
     pages,
+    ...(documents ? { documents } : {}),
     ...(reads ? { reads } : {}),
     ...(limits ? { limits } : {}),
   };

@@ -122,8 +122,13 @@ export interface ReadRules {
 }
 
 /**
- * Creates a middleware that lets a request to read pass only for those who may. Everybody may request `/v1/health`, by
- * which other processes find the server. The owner of a connection is looked up once.
+ * What everybody may request: `/v1/health`, by which other processes find the server, and the pages that know nothing of a
+ * task by themselves. The board could not take its token from the address if it were not served without.
+ */
+const FOR_EVERYBODY: ReadonlySet<string> = new Set(["/v1/health", "/", "/docs"]);
+
+/**
+ * Creates a middleware that lets a request to read pass only for those who may. The owner of a connection is looked up once.
  */
 export const createReadGuard = ({ token, reads, isPasswordSet, isOwn = isOwnConnection }: ReadRules) => {
   const lookups = new WeakMap<Endpoints, Promise<boolean>>();
@@ -151,7 +156,7 @@ export const createReadGuard = ({ token, reads, isPasswordSet, isOwn = isOwnConn
 
   return createMiddleware<AppEnv>(async (c, next) => {
     const { method, path } = c.req;
-    if ((method !== "GET" && method !== "HEAD") || path === "/v1/health") return next();
+    if ((method !== "GET" && method !== "HEAD") || FOR_EVERYBODY.has(path)) return next();
     const reason = await reasonAgainst(c.req.header("authorization") ?? "", c.env.connection.endpoints);
     if (reason === undefined) return next();
     const error = `Not allowed: ${reason}. ${HOW_TO_AUTHORIZE}; in a browser, enter the token as the password.`;

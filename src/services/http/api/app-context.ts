@@ -5,6 +5,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Admissions } from "../access/admission.ts";
 import { quote } from "../access/request-handling.ts";
 import type { SourceFailure, StatusSource } from "../contract/status-source.ts";
+import type { Documents } from "../document.ts";
 import type { TaskFeed } from "../events/task-feed.ts";
 import type { LiveFeed, LivePage } from "../live.ts";
 import type { WriteJson } from "./long-responses.ts";
@@ -27,6 +28,8 @@ export interface AppDeps {
   isPasswordSet: boolean;
   /** Pages that are served in addition to the API, each with its feed. */
   live: readonly { page: LivePage; feed: LiveFeed }[];
+  /** The pages for people; undefined: none are served. */
+  documents?: Documents | undefined;
 }
 
 /** The form of session ids. */

@@ -9,6 +9,7 @@ import { errorResponse, preflightResponse, quote, withCommonHeaders } from "../a
 import { SourceUnavailable } from "../contract/status-source.ts";
 import { registerLivePage } from "../live.ts";
 import type { AppDeps } from "./app-context.ts";
+import { registerPeoplePages } from "./people-pages.ts";
 import { registerCommands, registerReads } from "./route-handlers.ts";
 import * as routes from "./routes.ts";
 
@@ -61,7 +62,9 @@ export const createApp = (deps: AppDeps): StatusApp => {
   registerReads(app, deps);
   registerCommands(app, deps);
   for (const { page, feed } of deps.live) registerLivePage(app, page, feed, log);
-  app.get("/v1/openapi.json", (c) => c.json(app.getOpenAPI31Document(openApiInfo(version))));
+  const openApi = () => app.getOpenAPI31Document(openApiInfo(version));
+  app.get("/v1/openapi.json", (c) => c.json(openApi()));
+  registerPeoplePages(app, deps, openApi);
   app.notFound(({ req }) => errorResponse(404, `There is nothing at ${quote(req.path)}.`));
   app.onError((error, { req }) => {
     if (error instanceof HTTPException) return errorResponse(error.status, error.message);

@@ -72,6 +72,7 @@ export const TaskPage = z.object({
   limit: count.describe("How many tasks the page has at most."),
   offset: count.describe("How many tasks were skipped."),
 });
+export type TaskPage = z.infer<typeof TaskPage>;
 
 export const Health = z.object({
   status: z.literal("ok").describe("Always `ok`: whoever reads it has reached the server."),

@@ -7,6 +7,7 @@ import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
 import { createAnnouncement } from "../discovery/announce.ts";
+import type { Documents } from "../document.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
 import type { LivePage } from "../live.ts";
@@ -44,6 +45,8 @@ export interface StatusServerDeps {
   limits?: Limits;
   /** Pages that are served in addition to the API; default: none. */
   pages?: readonly LivePage[];
+  /** The pages for people; default: none. */
+  documents?: Documents;
 }
 
 /** Milliseconds that pending requests get when the server stops. Then they are answered with an error. */

@@ -1,4 +1,4 @@
-import { find } from "./element.ts";
+import { find } from "../element.ts";
 import type { Picture } from "./picture.ts";
 
 /** A viewport on a large picture, which can be dragged, scrolled, zoomed and centred on parts of it. */

@@ -1,0 +1,72 @@
+import type { Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
+import type { ApiTask } from "../src/services/http/contract/status-source.ts";
+import type { UserReply } from "../src/user-request.ts";
+import { forgetToken, readToken } from "./token.ts";
+
+/** A request that failed, with the reason in the words of the server. */
+export class ApiError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** An event of a task's journal; other fields depend on the type. */
+export interface JournalEvent {
+  type: string;
+  at: number;
+  [field: string]: unknown;
+}
+
+const headers = (more: Record<string, string> = {}): Record<string, string> => {
+  const token = readToken();
+  return token === undefined ? more : { ...more, Authorization: `Bearer ${token}` };
+};
+
+/** Requests a path of the status API. Throws an `ApiError` unless the answer is a success. */
+export const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+  const response = await fetch(path, { ...init, headers: headers(init.headers as Record<string, string>) }).catch(
+    (error: unknown) => {
+      if (init.signal?.aborted) throw error;
+      throw new ApiError(0, "OpenCode cannot be reached.");
+    },
+  );
+  if (response.ok) return response;
+  if (response.status === 401 && readToken() !== undefined) forgetToken();
+  const body: unknown = await response.json().catch(() => undefined);
+  const reason =
+    typeof body === "object" && body !== null && "error" in body ? String(body.error) : response.statusText;
+  throw new ApiError(response.status, reason);
+};
+
+const get = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  (await request(path, signal ? { signal } : {})).json();
+
+const ofTask = (id: string, what = ""): string => `/v1/tasks/${encodeURIComponent(id)}${what}`;
+
+/** Reads a page of tasks, newest first. */
+export const readPage = (parameters: URLSearchParams, signal?: AbortSignal): Promise<TaskPage> =>
+  get(`/v1/tasks?${parameters}`, signal);
+
+export const readTask = (id: string, signal?: AbortSignal): Promise<ApiTask> => get(ofTask(id), signal);
+
+export const readJournal = (id: string, signal?: AbortSignal): Promise<JournalEvent[]> =>
+  get(ofTask(id, "/events"), signal);
+
+/** Reads the messages of a task's session, which have the form that OpenCode gives them. */
+export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> => get(ofTask(id, "/logs"), signal);
+
+export const readStats = (): Promise<Stats> => get("/v1/stats");
+
+const post = async (id: string, what: string, body?: unknown): Promise<ApiTask> => {
+  const init: RequestInit = { method: "POST" };
+  if (body !== undefined)
+    Object.assign(init, { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+  return (await request(ofTask(id, what), init)).json();
+};
+
+export const cancelTask = (id: string): Promise<ApiTask> => post(id, "/cancel");
+export const resumeTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/resume", { prompt });
+export const steerTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/steer", { prompt });
+export const answerRequest = (id: string, reply: UserReply): Promise<ApiTask> => post(id, "/answers", reply);

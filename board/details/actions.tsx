@@ -1,0 +1,148 @@
+import { useRef, useState } from "preact/hooks";
+import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { cancelTask, readTask, resumeTask, steerTask } from "../api.ts";
+import { isActive } from "../filters.ts";
+import { count } from "../format.ts";
+import type { ListedTask } from "../listed-task.ts";
+import { StatusMark } from "../status-mark.tsx";
+import { TokenForm } from "../token-form.tsx";
+import { useAction } from "./use-action.ts";
+
+type Below = Pick<ListedTask, "sessionID" | "status" | "state" | "attention" | "description">;
+
+/** Finds the tasks below a task that have not ended: they stop with it. */
+const activeBelow = async (id: string): Promise<Below[]> => {
+  const { childTaskIds } = await readTask(id);
+  const children = await Promise.all(childTaskIds.map((child) => readTask(child)));
+  const below = await Promise.all(children.map(({ sessionID }) => activeBelow(sessionID)));
+  return children.flatMap((child, index) => [...(isActive(child) ? [child] : []), ...(below[index] ?? [])]);
+};
+
+interface ActionsProps {
+  task: ApiTask;
+  hasToken: boolean;
+  onChanged(task: ApiTask): void;
+  onToken(token: string): void;
+  onTokenLost(): void;
+}
+
+/** What a person can do with a task: stop it, give it an instruction, or have it go on. */
+export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: ActionsProps) => {
+  const { isUnderWay, problem, act } = useAction(onChanged, onTokenLost);
+  const [prompt, setPrompt] = useState("");
+  const [below, setBelow] = useState<Below[] | string>();
+  const [asksForToken, askForToken] = useState(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const canSteer = task.allowed.includes("STEER");
+  const canResume = task.allowed.includes("RESUME");
+  const canCancel = task.allowed.includes("CANCEL");
+  if (!canSteer && !canResume && !canCancel && problem === "") return null;
+
+  if (!hasToken) {
+    return (
+      <section class="actions read-only" aria-label="Actions">
+        {asksForToken ? (
+          <TokenForm reason="The token is in server.json in the plugin's data folder." onToken={onToken} />
+        ) : (
+          <p class="soft">
+            Read-only. <code>opencode-taskchart open</code> opens this page with the token, to stop and steer tasks;{" "}
+            <button type="button" class="link" onClick={() => askForToken(true)}>
+              or enter it
+            </button>
+            .
+          </p>
+        )}
+        {problem !== "" && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </section>
+    );
+  }
+
+  const send = async () => {
+    const given = prompt.trim();
+    if (given === "") return;
+    const isDone = await act(() => (canSteer ? steerTask : resumeTask)(task.sessionID, given));
+    if (isDone) setPrompt("");
+  };
+
+  const confirmCancel = () => {
+    setBelow(undefined);
+    dialog.current?.showModal();
+    activeBelow(task.sessionID).then(setBelow, (error: unknown) =>
+      setBelow(error instanceof Error ? error.message : String(error)),
+    );
+  };
+
+  return (
+    <section class="actions" aria-label="Actions">
+      {(canSteer || canResume) && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void send();
+          }}
+        >
+          <label>
+            <span class="sr">{canSteer ? "Further instruction" : "Follow-up prompt"}</span>
+            <textarea
+              rows={1}
+              placeholder={canSteer ? "Give it a further instruction …" : "Have it go on with …"}
+              value={prompt}
+              onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="primary" disabled={isUnderWay || prompt.trim() === ""}>
+            {canSteer ? "Steer" : "Resume"}
+          </button>
+        </form>
+      )}
+      {canCancel && (
+        <button type="button" class="danger" disabled={isUnderWay} onClick={confirmCancel}>
+          Cancel task
+        </button>
+      )}
+      {problem !== "" && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <dialog ref={dialog} aria-labelledby="cancel-title">
+        <h3 id="cancel-title">Cancel “{task.description}”?</h3>
+        {below === undefined ? (
+          <p class="soft">Looking for what else stops …</p>
+        ) : typeof below === "string" ? (
+          <p class="problem">Its own tasks could not be listed: {below} They stop with it.</p>
+        ) : below.length === 0 ? (
+          <p>Nothing else stops with it. Its agent's work so far is kept.</p>
+        ) : (
+          <>
+            <p>
+              {count(below.length, "task")} that it launched {below.length === 1 ? "stops" : "stop"} with it:
+            </p>
+            <ul class="related">
+              {below.map((one) => (
+                <li key={one.sessionID}>
+                  <StatusMark task={one} size={14} /> {one.description}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        <form method="dialog" class="buttons">
+          <button type="submit">Keep it</button>
+          <button
+            type="submit"
+            class="danger"
+            disabled={below === undefined}
+            onClick={() => void act(() => cancelTask(task.sessionID))}
+          >
+            Cancel {Array.isArray(below) && below.length > 0 ? `all ${below.length + 1}` : "it"}
+          </button>
+        </form>
+      </dialog>
+    </section>
+  );
+};

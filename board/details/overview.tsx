@@ -1,0 +1,83 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { readTask } from "../api.ts";
+import { shortId } from "../format.ts";
+import { StatusMark } from "../status-mark.tsx";
+import type { TaskBoard } from "../task-board.ts";
+
+type Related = Pick<ApiTask, "sessionID" | "status" | "state" | "attention" | "description">;
+
+/** Finds tasks that this one is related to; those that the page has not heard of are read. */
+const useRelated = (ids: readonly string[], board: TaskBoard): Related[] => {
+  const [read, setRead] = useState<ReadonlyMap<string, Related>>(new Map());
+  const key = ids.join(" ");
+  useEffect(() => {
+    const leaving = new AbortController();
+    for (const id of key.split(" ").filter((one) => one !== "" && !board.find(one))) {
+      readTask(id, leaving.signal).then(
+        (task) => setRead((before) => new Map(before).set(id, task)),
+        // One that was cleared, or that cannot be read now, is not listed.
+        () => undefined,
+      );
+    }
+    return () => leaving.abort();
+  }, [key, board]);
+  return ids.flatMap((id) => board.find(id) ?? read.get(id) ?? []);
+};
+
+const Links = ({ title, tasks, onOpen }: { title: string; tasks: Related[]; onOpen: (id: string) => void }) =>
+  tasks.length === 0 ? null : (
+    <section>
+      <h3>{title}</h3>
+      <ul class="related">
+        {tasks.map((task) => (
+          <li key={task.sessionID}>
+            <button type="button" onClick={() => onOpen(task.sessionID)}>
+              <StatusMark task={task} size={14} />
+              <span>{task.description}</span>
+              <code>{shortId(task.sessionID)}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+
+/** What a task was asked and what came of it, and the tasks above and below it. */
+export const Overview = ({
+  task,
+  board,
+  onOpen,
+}: {
+  task: ApiTask;
+  board: TaskBoard;
+  onOpen: (id: string) => void;
+}) => {
+  const parents = useRelated(task.parentTaskId === undefined ? [] : [task.parentTaskId], board);
+  const children = useRelated(task.childTaskIds, board);
+  return (
+    <>
+      {task.error && (
+        <section class="error">
+          <h3>Why it failed</h3>
+          <pre>{task.error.message}</pre>
+          <p class="soft">
+            {task.error.name}, {task.error.kind}
+          </p>
+        </section>
+      )}
+      {task.result !== undefined && (
+        <section>
+          <h3>{task.error ? "What it had said so far" : "Result"}</h3>
+          <pre>{task.result}</pre>
+        </section>
+      )}
+      <Links title="Launched these tasks" tasks={children} onOpen={onOpen} />
+      <Links title="Launched by" tasks={parents} onOpen={onOpen} />
+      <section>
+        <h3>Prompt</h3>
+        <pre>{task.prompt}</pre>
+      </section>
+    </>
+  );
+};

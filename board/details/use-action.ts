@@ -1,0 +1,25 @@
+import { useState } from "preact/hooks";
+import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { ApiError } from "../api.ts";
+
+/** Something that a person has the server do: whether it is under way, and why it failed. */
+export const useAction = (onChanged: (task: ApiTask) => void, onTokenLost: () => void) => {
+  const [isUnderWay, setUnderWay] = useState(false);
+  const [problem, setProblem] = useState("");
+  /** Does it; resolves to whether it was done. */
+  const act = async (work: () => Promise<ApiTask>): Promise<boolean> => {
+    setUnderWay(true);
+    setProblem("");
+    try {
+      onChanged(await work());
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) onTokenLost();
+      setProblem(error instanceof Error ? error.message : String(error));
+      return false;
+    } finally {
+      setUnderWay(false);
+    }
+  };
+  return { isUnderWay, problem, act };
+};

@@ -1,0 +1,47 @@
+import type { ApiTask } from "../src/services/http/contract/status-source.ts";
+
+/** What the list shows of a task: nothing of its prompt and result but a line, as there may be many thousands. */
+export type ListedTask = Pick<
+  ApiTask,
+  | "sessionID"
+  | "parentSessionID"
+  | "parentTaskId"
+  | "parentAgent"
+  | "batchId"
+  | "status"
+  | "state"
+  | "agent"
+  | "description"
+  | "directory"
+  | "startedAt"
+  | "runStartedAt"
+  | "completedAt"
+  | "attention"
+  | "why"
+  | "usage"
+> & { lastTool?: string | undefined; outcome?: string | undefined };
+
+/** Characters of an outcome that are kept. */
+const OUTCOME_CHARS = 200;
+
+/** Returns what the list shows of a task. */
+export const toListed = (task: ApiTask): ListedTask => ({
+  sessionID: task.sessionID,
+  parentSessionID: task.parentSessionID,
+  parentTaskId: task.parentTaskId,
+  parentAgent: task.parentAgent,
+  batchId: task.batchId,
+  status: task.status,
+  state: task.state,
+  agent: task.agent,
+  description: task.description,
+  directory: task.directory,
+  startedAt: task.startedAt,
+  runStartedAt: task.runStartedAt,
+  completedAt: task.completedAt,
+  attention: task.attention,
+  why: task.why,
+  usage: task.usage,
+  lastTool: task.progress.lastTools.at(-1),
+  outcome: (task.error?.message ?? task.summary)?.slice(0, OUTCOME_CHARS),
+});

@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { errorMessage, type Log } from "../platform/log.ts";
+import type { AppEnv } from "./access/request-handling.ts";
+
+/** A page for people: one built document, with its scripts and styles in it. */
+export interface BuiltDocument {
+  /** Returns the document, in which `{{nonce}}` stands for the nonce of its scripts and styles. May throw. */
+  html(): string;
+  /** The only origin whose pages it may embed; default: none. */
+  frames?: string | undefined;
+}
+
+/** The built pages for people. Each is read when somebody opens it, and may throw. */
+export interface Documents {
+  /** The board. `{{live-view}}` in it stands for the path of the live view, which is empty while that is off. */
+  board(): string;
+  /** The description of the API. `{{reference}}` in it stands for what is written from the OpenAPI document. */
+  reference(): string;
+}
+
+/** A document runs its own script and style, loads from its own origin, and reaches nothing else. */
+const contentSecurityPolicy = (nonce: string, frames = "'none'"): string =>
+  [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src data:",
+    `frame-src ${frames}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+
+/** Responds with a document. Throws a 503, and logs why, when it cannot be read. */
+export const respondWithDocument = (c: Context<AppEnv>, { html, frames }: BuiltDocument, log: Log): Response => {
+  const read = (): string => {
+    try {
+      return html();
+    } catch (error) {
+      log.error("a page could not be read", { path: c.req.path, reason: errorMessage(error) });
+      throw new HTTPException(503, { message: "The page is missing. In a checkout, npm run build creates it." });
+    }
+  };
+  const nonce = randomBytes(16).toString("base64");
+  return c.html(read().replaceAll("{{nonce}}", nonce), 200, {
+    "Content-Security-Policy": contentSecurityPolicy(nonce, frames),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+  }) as Response;
+};

@@ -1,0 +1,141 @@
+import { expect, onTestFinished, test } from "vitest";
+import { occupy } from "../services/http/ports.ts";
+import { boardStage } from "./board-stage.ts";
+import { describeInChromium, openPage } from "./chromium.ts";
+
+const PATIENCE = 10_000;
+
+const until = <T>(read: () => Promise<T> | T) => expect.poll(read, { timeout: PATIENCE });
+
+const start = async () => {
+  const stage = await boardStage({ port: await occupy(0) });
+  onTestFinished(stage.stop);
+  return {
+    ...stage,
+    /** Opens a task as `opencode-taskchart open` does: with the token in the fragment. */
+    open: (id: string, token = stage.token) => openPage(`${stage.url}/?task=${id}#token=${token}`),
+  };
+};
+
+describeInChromium("acting on the board", () => {
+  test("the token leaves the address at once, is kept for this tab only, and is nowhere in the page", async () => {
+    const { source, token, url, open } = await start();
+    const { sessionID } = source.launch({ description: "guarded" });
+    const { page, context } = await open(sessionID);
+    await until(() => page.getByRole("button", { name: "Cancel task" }).isVisible()).toBe(true);
+    expect(page.url()).toBe(`${url}/?task=${sessionID}`);
+    expect(await page.content()).not.toContain(token);
+    expect(await page.evaluate("JSON.stringify(localStorage) + document.cookie")).toBe("{}");
+    await page.reload();
+    await until(() => page.getByRole("button", { name: "Cancel task" }).isVisible()).toBe(true);
+    const other = await context.newPage();
+    await other.goto(`${url}/?task=${sessionID}`);
+    await until(() => other.locator(".read-only").isVisible()).toBe(true);
+  });
+
+  test("without the token nothing can be done, and it says how it can", async () => {
+    const { source, url, token } = await start();
+    const since = new Date().toISOString();
+    const request = { id: "per_1", kind: "permission" as const, what: "run make", since, always: [] };
+    const { sessionID } = source.launch({ attention: { ...request, requests: [request] } });
+    const { page } = await openPage(`${url}/?task=${sessionID}`);
+    await until(() => page.locator(".requests").textContent()).toContain("run make");
+    expect(await page.locator(".requests button, .actions textarea, .danger").count()).toBe(0);
+    expect(await page.locator(".read-only").textContent()).toContain("opencode-taskchart open");
+    await page.getByRole("button", { name: "or enter it" }).click();
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Use it" }).click();
+    await until(() => page.getByRole("button", { name: "Allow once" }).isVisible()).toBe(true);
+  });
+
+  test("cancelling asks first, and names the tasks that stop with it, however deep", async () => {
+    const { source, open } = await start();
+    const top = source.launch({ description: "the top" });
+    const middle = source.launch({ description: "the middle", parentTaskId: top.sessionID });
+    source.end(middle.sessionID);
+    source.launch({ description: "the bottom", parentTaskId: middle.sessionID });
+    source.launch({ description: "the neighbour" });
+    const { page } = await open(top.sessionID);
+    await page.getByRole("button", { name: "Cancel task" }).click();
+    const dialog = page.locator("dialog");
+    await until(() => dialog.textContent()).toContain("1 task that it launched stops with it:");
+    expect(await dialog.locator("li").allTextContents()).toEqual([" the bottom"]);
+    await dialog.getByRole("button", { name: "Keep it" }).click();
+    await until(() => dialog.isVisible()).toBe(false);
+    expect(source.asked).toEqual([]);
+    // Escape closes the question, and not the task.
+    await page.getByRole("button", { name: "Cancel task" }).click();
+    await page.keyboard.press("Escape");
+    await until(() => dialog.isVisible()).toBe(false);
+    expect(await page.locator("#details-title").textContent()).toBe("the top");
+
+    await page.getByRole("button", { name: "Cancel task" }).click();
+    await dialog.getByRole("button", { name: "Cancel all 2" }).click();
+    await until(() => source.asked).toEqual([`cancel ${top.sessionID}`]);
+    source.end(top.sessionID, "cancelled");
+    await until(() => page.locator(".standing").textContent()).toContain("Cancelled");
+    expect(await page.getByRole("button", { name: "Cancel task" }).count()).toBe(0);
+  });
+
+  test("a running task is steered and a completed one resumed; what is refused is said", async () => {
+    const { source, open } = await start();
+    const { sessionID } = source.launch();
+    const { page } = await open(sessionID);
+    await page.getByLabel("Further instruction").fill("Mind the gap");
+    await page.getByRole("button", { name: "Steer" }).click();
+    await until(() => source.asked).toEqual([`steer with "Mind the gap" ${sessionID}`]);
+    await until(() => page.getByLabel("Further instruction").inputValue()).toBe("");
+    source.end(sessionID);
+    await page.getByLabel("Follow-up prompt").fill("Once more");
+    source.refusal = "task is busy with something else";
+    await page.getByRole("button", { name: "Resume" }).click();
+    await until(() => page.locator(".actions .problem").textContent()).toContain("busy with something else");
+    expect(await page.getByLabel("Follow-up prompt").inputValue()).toBe("Once more");
+    source.refusal = undefined;
+    await page.getByRole("button", { name: "Resume" }).click();
+    await until(() => source.asked.at(-1)).toBe(`resume with "Once more" ${sessionID}`);
+    await until(() => page.locator(".actions .problem").count()).toBe(0);
+  });
+
+  test("permissions and questions are answered where they are shown", async () => {
+    const { source, open } = await start();
+    const since = new Date().toISOString();
+    const permission = { id: "per_1", kind: "permission" as const, what: "run make", since, always: ["make *"] };
+    const questions = [
+      { question: "Which file?", options: ["a.ts", "b.ts"], multiple: false, custom: true },
+      { question: "Which checks?", options: ["types", "tests", "style"], multiple: true, custom: false },
+    ];
+    const question = { id: "que_1", kind: "question" as const, what: "Which file?", since, questions };
+    const { sessionID } = source.launch({ attention: { ...permission, requests: [permission, question] } });
+    const { page } = await open(sessionID);
+    await page.getByRole("button", { name: "Always allow make *" }).click();
+    await until(() => source.asked).toEqual([`answer {"requestId":"per_1","reply":"always"} ${sessionID}`]);
+    await page.getByLabel("Why it is rejected").fill("Not on a Friday");
+    await page.getByRole("button", { name: "Reject" }).first().click();
+    await until(() => source.asked.at(-1)).toBe(
+      `answer {"requestId":"per_1","reply":"reject","message":"Not on a Friday"} ${sessionID}`,
+    );
+    const answer = page.getByRole("button", { name: "Answer" });
+    expect(await answer.isDisabled()).toBe(true);
+    await page.getByRole("radio", { name: "a.ts" }).check();
+    await page.getByLabel("Your own answer").fill("c.ts");
+    await page.getByRole("checkbox", { name: "types" }).check();
+    await page.getByRole("checkbox", { name: "style" }).check();
+    await answer.click();
+    await until(() => source.asked.at(-1)).toBe(
+      `answer {"requestId":"que_1","answers":[["c.ts"],["types","style"]]} ${sessionID}`,
+    );
+  });
+
+  test("a token that is no longer good is forgotten, and the page is read-only again", async () => {
+    const { source, open } = await start();
+    const { sessionID } = source.launch();
+    const { page } = await open(sessionID, "outdated");
+    await page.getByLabel("Further instruction").fill("Hello");
+    await page.getByRole("button", { name: "Steer" }).click();
+    await until(() => page.locator(".read-only").isVisible()).toBe(true);
+    expect(await page.locator(".read-only .problem").textContent()).toContain("the token is wrong");
+    expect(source.asked).toEqual([]);
+    expect(await page.evaluate("JSON.stringify(sessionStorage)")).toBe("{}");
+  });
+});

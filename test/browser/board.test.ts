@@ -1,0 +1,306 @@
+import type { Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import { occupy } from "../services/http/ports.ts";
+import { boardStage } from "./board-stage.ts";
+import { describeInChromium, openPage } from "./chromium.ts";
+
+const PATIENCE = 10_000;
+
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+
+const start = async (given: Parameters<typeof boardStage>[0] = {}) => {
+  const stage = await boardStage({ port: await occupy(0), ...given });
+  onTestFinished(stage.stop);
+  return {
+    ...stage,
+    open: (path = "/", size: { width?: number; height?: number } = {}) => openPage(stage.url + path, size),
+  };
+};
+
+/** Returns the rows of the list in the order in which they are shown, each as its words. */
+const rows = (page: Page) =>
+  page.locator(".tree [role=treeitem]").evaluateAll((items) =>
+    items
+      .map((item) => ({ item, at: Number(item.getAttribute("aria-posinset")) }))
+      .sort((one, other) => one.at - other.at)
+      .map(({ item }) => {
+        const name = item.querySelector(".name")?.textContent ?? item.textContent ?? "";
+        const mark = item.querySelector(".mark")?.getAttribute("class")?.replace("mark ", "") ?? "";
+        return `${item.getAttribute("aria-level")} ${name.trim()}${mark === "" ? "" : ` (${mark})`}`;
+      }),
+  );
+
+const tasksIn = async (page: Page) => (await rows(page)).filter((row) => !/^[12] /.test(row));
+
+const row = (page: Page, text: string) => page.locator(".tree [role=treeitem]", { hasText: text });
+
+describeInChromium("the board", () => {
+  test("tasks stand by conversation and batch, those that a task launched below it, each marked by its status", async () => {
+    const { source, open } = await start();
+    const parent = source.launch({ description: "first", batchId: "msg_1", startedAt: "2026-11-23T10:00:00.000Z" });
+    source.launch({
+      description: "below the first",
+      parentTaskId: parent.sessionID,
+      parentSessionID: parent.sessionID,
+      startedAt: "2026-11-23T10:00:01.000Z",
+    });
+    source.end(
+      source.launch({ description: "second", batchId: "msg_1", startedAt: "2026-11-23T10:00:02.000Z" }).sessionID,
+      "error",
+    );
+    source.end(
+      source.launch({ description: "later", batchId: "msg_2", startedAt: "2026-11-23T10:05:00.000Z" }).sessionID,
+    );
+    source.launch({
+      description: "elsewhere",
+      parentSessionID: "ses_another",
+      directory: "/home/me/other",
+      startedAt: "2026-11-23T09:00:00.000Z",
+    });
+    const { page, faults } = await open();
+    await until(() => rows(page)).toEqual([
+      expect.stringMatching(/^1 project build/),
+      expect.stringMatching(/^2 Launched .*1 task/),
+      "3 later (completed)",
+      expect.stringMatching(/^2 Launched .*3 tasks/),
+      "3 first (running)",
+      "4 below the first (running)",
+      "3 second (error)",
+      expect.stringMatching(/^1 other build/),
+      expect.stringMatching(/^2 Launched .*1 task/),
+      "3 elsewhere (running)",
+    ]);
+    await row(page, "project").first().click();
+    await until(() => tasksIn(page)).toEqual(["3 elsewhere (running)"]);
+    expect(faults).toEqual([]);
+  });
+
+  test("what happens shows without a reload: a launch, a request, an end, a task that is cleared", async () => {
+    const { source, open } = await start();
+    const { page } = await open();
+    await until(() => page.locator(".empty").textContent()).toContain("No tasks yet");
+    const { sessionID } = source.launch({ description: "watch me" });
+    await until(() => tasksIn(page)).toEqual(["3 watch me (running)"]);
+    await until(() => page.locator(".summary").textContent()).toContain("1 active");
+    const since = new Date().toISOString();
+    const request = { id: "per_1", kind: "permission" as const, what: "run make", since, always: [] };
+    source.change(sessionID, { attention: { ...request, requests: [request] } });
+    await until(() => tasksIn(page)).toEqual(["3 watch me (waiting)"]);
+    await until(() => page.title()).toBe("(1) Taskchart");
+    source.change(sessionID, { attention: undefined });
+    source.end(sessionID);
+    await until(() => tasksIn(page)).toEqual(["3 watch me (completed)"]);
+    await until(() => page.title()).toBe("Taskchart");
+    source.clear(sessionID);
+    await until(() => page.locator(".empty").textContent()).toContain("No tasks yet");
+  });
+
+  test("filters are in the address, and a link with them shows the same", async () => {
+    const { source, url, open } = await start();
+    source.launch({ description: "Count the lines", agent: "explore" });
+    source.end(source.launch({ description: "Count the words", agent: "explore" }).sessionID);
+    source.launch({ description: "Count the pages", agent: "docs", directory: "/home/me/other" });
+    const { page, context } = await open();
+    await until(async () => (await tasksIn(page)).length).toBe(3);
+    await page.getByLabel("Search descriptions").fill("COUNT THE");
+    await page.getByLabel("Agent").selectOption("explore");
+    await page.getByRole("button", { name: "Active" }).click();
+    await until(() => tasksIn(page)).toEqual(["3 Count the lines (running)"]);
+    expect(page.url()).toBe(`${url}/?status=active&agent=explore&search=COUNT+THE`);
+    // What comes to match later appears, and what no longer does goes.
+    source.launch({ description: "Count the chapters", agent: "explore" });
+    await until(async () => (await tasksIn(page)).length).toBe(2);
+
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await until(async () => (await tasksIn(other)).toSorted()).toEqual([
+      "3 Count the chapters (running)",
+      "3 Count the lines (running)",
+    ]);
+    await other.goto(`${url}/?directory=%2Fhome%2Fme%2Fother`);
+    await until(() => tasksIn(other)).toEqual(["3 Count the pages (running)"]);
+    await other.goto(`${url}/?status=cancelled`);
+    await until(() => other.locator(".empty").textContent()).toContain("No task matches");
+  });
+
+  test("a task shows what it waits for, its journal, its conversation and its chart, and links to the tasks around it", async () => {
+    const { source, open } = await start();
+    const parent = source.launch({ description: "the parent" });
+    const { sessionID } = source.launch({
+      description: "the child",
+      parentTaskId: parent.sessionID,
+      parentSessionID: parent.sessionID,
+      prompt: "Do it well.",
+    });
+    source.messages.set(sessionID, [
+      {
+        info: { id: "msg_1", role: "user", time: { created: 1 } },
+        parts: [{ id: "prt_1", type: "text", text: "Do it well." }],
+      },
+      {
+        info: { id: "msg_2", role: "assistant", agent: "explore", modelID: "m1", time: { created: 2 } },
+        parts: [
+          { id: "prt_2", type: "step-start" },
+          {
+            id: "prt_3",
+            type: "tool",
+            tool: "grep",
+            state: { status: "completed", title: "price", input: { pattern: "price" }, output: "3 hits" },
+          },
+          { id: "prt_4", type: "text", text: "I found three." },
+        ],
+      },
+    ]);
+    const { page, faults } = await open(`/?task=${sessionID}`);
+    await until(() => page.locator("#details-title").textContent()).toBe("the child");
+    expect(await page.locator(".why").textContent()).toMatch(/^Waits for its agent, which is at work for /);
+    await until(() => page.locator("#view").textContent()).toContain("Do it well.");
+
+    await page.getByRole("tab", { name: "Conversation" }).click();
+    await until(() => page.locator(".conversation-view").textContent()).toContain("I found three.");
+    expect(await page.locator(".conversation-view > li").count()).toBe(2);
+    expect(await page.locator(".tool summary").textContent()).toContain("grep price");
+
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await until(() => page.locator(".timeline code").allTextContents()).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
+
+    await page.getByRole("tab", { name: "Chart" }).click();
+    const lit = () =>
+      page.locator(".picture .lit").evaluateAll((all) => all.map((one) => one.querySelector("text")?.textContent));
+    await until(lit).toEqual(expect.arrayContaining(["working"]));
+    source.end(sessionID);
+    await until(lit).toEqual(expect.arrayContaining(["completed", "idle"]));
+
+    await page.getByRole("tab", { name: "Overview" }).click();
+    await until(() => page.locator("#view").textContent()).toContain("There are 12.");
+    await page.locator(".related button", { hasText: "the parent" }).click();
+    await until(() => page.locator("#details-title").textContent()).toBe("the parent");
+    await until(() => page.locator(".related").textContent()).toContain("the child");
+    await page.goBack();
+    await until(() => page.locator("#details-title").textContent()).toBe("the child");
+    expect(faults).toEqual([]);
+  });
+
+  test("nothing of a task is taken for HTML, whatever it says", async () => {
+    const hostile = `<img src=x onerror="window.hit=1"><script>window.hit=1</script></pre>{{nonce}}&lt;b&gt;`;
+    const { source, open } = await start();
+    const { sessionID } = source.launch({
+      description: hostile,
+      prompt: hostile,
+      agent: hostile,
+      directory: `/home/${hostile}`,
+      parentAgent: hostile,
+    });
+    source.messages.set(sessionID, [
+      {
+        info: {
+          id: hostile,
+          role: "assistant",
+          agent: hostile,
+          modelID: hostile,
+          error: { name: hostile, data: { message: hostile } },
+        },
+        parts: [
+          { id: "1", type: "text", text: hostile },
+          { id: "2", type: "reasoning", text: hostile },
+          {
+            id: "3",
+            type: "tool",
+            tool: hostile,
+            state: { status: hostile, title: hostile, input: { [hostile]: hostile }, output: hostile },
+          },
+        ],
+      },
+    ]);
+    source.change(sessionID, { status: "error", error: { name: hostile, kind: "provider", message: hostile } });
+    const { page, faults } = await open(`/?task=${sessionID}&view=conversation&agent=${encodeURIComponent(hostile)}`);
+    await until(() => page.locator(".conversation-view").textContent()).toContain(hostile);
+    for (const tab of ["Overview", "Timeline", "Chart"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await until(() => page.getByRole("tab", { name: tab }).getAttribute("aria-selected")).toBe("true");
+    }
+    expect(await page.locator("#details-title").textContent()).toBe(hostile);
+    expect(await page.locator("#board img, #board script, #board b b").count()).toBe(0);
+    expect(await page.evaluate("window.hit")).toBeUndefined();
+    expect(faults).toEqual([]);
+  });
+
+  test("it says when the connection is lost, and shows what was missed when it is back", async () => {
+    const port = await occupy(0);
+    const first = await boardStage({ port });
+    const { sessionID } = first.source.launch({ description: "goes on" });
+    const { page } = await openPage(first.url);
+    await until(() => page.locator(".connection").textContent()).toBe("Live");
+    await first.stop();
+    await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
+    expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
+    first.source.end(sessionID, "cancelled");
+    const second = await boardStage({ port, source: first.source });
+    onTestFinished(second.stop);
+    await until(() => page.locator(".connection").textContent()).toBe("Live");
+    await until(() => tasksIn(page)).toEqual(["3 goes on (cancelled)"]);
+  });
+
+  test("where reading needs the token it says so and takes one, which is not in the address", async () => {
+    const { source, token, url, open } = await start({ env: { OPENCODE_SERVER_PASSWORD: "secret" } });
+    source.launch({ description: "behind the lock", agent: "explore" });
+    const { page, context } = await open();
+    await until(() => page.locator(".locked").textContent()).toContain("opencode-taskchart open");
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Use it" }).click();
+    await until(() => tasksIn(page)).toEqual(["3 behind the lock (running)"]);
+    const other = await context.newPage();
+    await other.goto(`${url}/?agent=explore#token=${token}`);
+    await until(() => tasksIn(other)).toEqual(["3 behind the lock (running)"]);
+    expect(other.url()).toBe(`${url}/?agent=explore`);
+  });
+
+  test("nothing leaves this machine", async () => {
+    const { source, url, open } = await start();
+    source.launch({ description: "stay here" });
+    const { page, requested } = await open("/?task=ses_0001&view=chart");
+    await until(() => page.locator("#details-title").textContent()).toBe("stay here");
+    expect(requested.filter((address) => !address.startsWith(`${url}/`))).toEqual([]);
+  });
+
+  test.each([
+    [390, 844],
+    [1400, 900],
+  ])("at %i × %i nothing is wider than the window", async (width, height) => {
+    const { source, open } = await start();
+    for (let number = 0; number < 4; number += 1) {
+      source.launch({ description: `a task whose description is rather long, so that it has to be cut ${number}` });
+    }
+    const { page } = await open("/", { width, height });
+    await until(async () => (await tasksIn(page)).length).toBe(4);
+    const widest = () => page.evaluate("document.documentElement.scrollWidth");
+    expect(await widest()).toBe(width);
+    for (const view of ["", "conversation", "timeline", "chart"]) {
+      await page.goto(`${new URL(page.url()).origin}/?task=ses_0001&view=${view}`);
+      await until(() => page.locator("#details-title").isVisible()).toBe(true);
+      expect({ view, widest: await widest() }).toEqual({ view, widest: width });
+    }
+    if (width < 500) {
+      await page.getByRole("button", { name: "All tasks" }).click();
+      await until(() => page.locator(".tree").isVisible()).toBe(true);
+      expect(await page.locator(".details").isVisible()).toBe(false);
+    }
+  });
+});
+
+describeInChromium("the description of the API", () => {
+  test("has every route and shape, and needs no script", async () => {
+    const { open } = await start();
+    const { page, faults } = await open("/docs");
+    expect(await page.locator("article h3 code").allTextContents()).toEqual(
+      expect.arrayContaining(["/v1/tasks", "/v1/tasks/{id}/cancel", "/v1/events"]),
+    );
+    const limit = page.locator("#listTasks .field", { hasText: "limit" }).first();
+    expect(await limit.textContent()).toContain("integer, default 50");
+    expect(await page.locator("#schema-Task .field").count()).toBeGreaterThan(40);
+    expect(await page.locator("script").count()).toBe(0);
+    expect(faults).toEqual([]);
+    const { page: narrow } = await openPage(page.url(), { width: 390 });
+    expect(await narrow.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  });
+});
