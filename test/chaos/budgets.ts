@@ -24,18 +24,30 @@ const usedBy = (world: Simulation, task: Task, all: Task[]): number =>
       world.stage.engine.get(task.sessionID)?.progress.toolCalls ?? 0,
     );
 
+/** True for a run that is under way, and not being stopped. */
+const isAtWork = ({ stage }: Simulation, task: Task): boolean => {
+  const stored = stage.store.get(task.sessionID)?.snapshot;
+  return !hasEnded(task) && !(stored && taskMachine.resolveState(stored).hasTag("stopping"));
+};
+
 /** The runs that are under way beyond their budget, and not being stopped. */
 const overBudget = (world: Simulation): string[] => {
   const all = wholeTasks(world.stage.store);
   return all.flatMap((task) => {
-    if (hasEnded(task) || usedBy(world, task, all) <= TOOL_CALLS) return [];
-    const stored = world.stage.store.get(task.sessionID)?.snapshot;
-    return stored && taskMachine.resolveState(stored).hasTag("stopping") ? [] : task.sessionID;
+    return usedBy(world, task, all) > TOOL_CALLS && isAtWork(world, task) ? task.sessionID : [];
   });
 };
 
-/** A task that is beyond its budget ends by itself, once nothing keeps the engine from it. */
+/** The runs that are under way though they make the same call again and again, and not being stopped. */
+const loops = (world: Simulation): string[] =>
+  wholeTasks(world.stage.store)
+    .filter((task) => world.toolCalls.loops().has(`${task.sessionID}/${task.resumeCount}`) && isAtWork(world, task))
+    .map(({ sessionID }) => sessionID);
+
+/** A task that is beyond its budget or goes round in circles ends by itself, once nothing keeps the engine from it. */
 export const checkBudgets = async (world: Simulation): Promise<void> => {
-  for (let round = 0; round < 6 && overBudget(world).length > 0; round += 1) await world.clock.advance(5_000);
+  const isOver = () => overBudget(world).length + loops(world).length === 0;
+  for (let round = 0; round < 6 && !isOver(); round += 1) await world.clock.advance(5_000);
   for (const id of overBudget(world)) world.fault(`${id} works on beyond its budget`);
+  for (const id of loops(world)) world.fault(`${id} works on though it goes round in circles`);
 };

@@ -6,6 +6,7 @@ import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
+import { INSTRUCTION } from "./step-actions.ts";
 import { isOwedForNothing } from "./waking.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
@@ -39,6 +40,7 @@ const mislisted = ({ stage: { store } }: Simulation): string[] =>
 /** Checks the invariants that hold at any moment. */
 export const checkMoment = (world: Simulation): void => {
   world.look();
+  world.slotWatch.checkNoneIdle();
   for (const words of [...toldTwice(world), ...overdue(world)]) world.fault(words);
 };
 
@@ -157,6 +159,33 @@ const unreplayable = ({ storage, stage }: Simulation, stored: Task[]): string[] 
       : `the journal of ${sessionID} does not replay to its snapshot`;
   });
 
+/** Every instruction that was stored in a conversation is one that the task took. */
+const steeredTwice = ({ host, stage }: Simulation, stored: Task[]): string[] =>
+  stored
+    .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
+    .flatMap(({ sessionID }) => {
+      const given = stage.store.journal(sessionID).flatMap((event) => (event.type === "STEER" ? event.messageID : []));
+      const there = [...host.at(sessionID).parts].flatMap(([id, parts]) =>
+        parts.some(({ text }) => text.includes(INSTRUCTION)) ? id : [],
+      );
+      return there
+        .filter((id) => !given.includes(id))
+        .map((id) => `${sessionID} has the instruction ${id}, which it was not given`);
+    });
+
+/** Tasks that were launched in one turn of an agent, in whichever of its steps, are one batch; those of other turns are not. */
+const misbatched = ({ host, calls }: Simulation, stored: Task[]): string[] =>
+  stored
+    .filter(({ parentSessionID }) => host.sessionIDs().includes(parentSessionID))
+    .flatMap(({ sessionID, parentSessionID, parentMessageID, batchId }) => {
+      const step = host.at(parentSessionID).messages.find(({ id }) => id === parentMessageID);
+      // Where the host does not say which turn it is, the message counts as one.
+      const turns = [step?.promptID ?? parentMessageID, ...(calls.struck.has("message") ? [parentMessageID] : [])];
+      return turns.some((turn) => batchId === turn.replace("msg_", "batch_"))
+        ? []
+        : `${sessionID} is of ${batchId}, and was launched in ${turns.join(" or ")}`;
+    });
+
 /** Nothing that has ended is still owned by a process. */
 const leaks = ({ clock, storage }: Simulation): string[] => {
   const { tasks, prompts } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
@@ -232,6 +261,8 @@ export const checkEnd = (world: Simulation): void => {
     ...mislisted(world),
     ...unreplayable(world, stored),
     ...unsteered(world, stored),
+    ...steeredTwice(world, stored),
+    ...misbatched(world, stored),
     ...unanswered(world, stored),
     ...removed(world, stored),
     ...uninformed(world, stored),

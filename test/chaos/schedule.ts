@@ -5,12 +5,18 @@ import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
 import type { EventFault } from "./event-stream.ts";
 
 /**
+ * What launches a task: a tool call in a message of which the host knows nothing, or in one of the steps of a turn; the
+ * latter may also fork.
+ */
+export type Launcher = "message" | "step" | "fork";
+
+/**
  * One step of a schedule. Numbers select among what exists at that moment (modulo its count); if nothing exists, the step
  * does nothing. Times are milliseconds.
  */
 export type Step =
   // The agents, through the tools.
-  | { do: "launch"; parent: number; turn: number; fork: boolean; wake: Wake }
+  | { do: "launch"; parent: number; turn: number; from: Launcher; wake: Wake; priority: number }
   | { do: "launchBelow"; task: number }
   | { do: "resume"; task: number }
   | { do: "steer"; task: number }
@@ -128,8 +134,17 @@ const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
   fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
 const step: fc.Arbitrary<Step> = weighted([
-  [22, one("launch", { parent, turn: fc.nat(1), fork: rarely, wake: fc.constantFrom("each", "all") })],
-  [5, one("launchBelow", { task: which })],
+  [
+    22,
+    one("launch", {
+      parent,
+      turn: fc.nat(1),
+      from: fc.constantFrom<Launcher>(...Array(7).fill("message"), "step", "step", "fork"),
+      wake: fc.constantFrom("each", "all"),
+      priority: fc.constantFrom(0, 0, 0, 1),
+    }),
+  ],
+  [6, one("launchBelow", { task: which })],
   [6, one("resume", { task: which })],
   [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
@@ -154,9 +169,9 @@ const step: fc.Arbitrary<Step> = weighted([
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
-  [1, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
+  [2, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
   [1, one("reply", { task: which })],
-  [3, one("callTools", { task: which, times: fc.integer({ min: 1, max: 21 }), same: rarely })],
+  [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
   [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
   [4, one("behave", { session: which, habit: childHabit })],
   [2, one("behaveChildren", { habit: childHabit })],

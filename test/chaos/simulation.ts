@@ -17,7 +17,7 @@ import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
-import { createToolCallCounts, TOOL_CALLS, type ToolCallCounts } from "./tool-call-counts.ts";
+import { createToolCallCounts, REPEAT, TOOL_CALLS, type ToolCallCounts } from "./tool-call-counts.ts";
 
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
@@ -111,8 +111,16 @@ export const createSimulation = ({
     struck: (name, args, by) => sequence.say("host", "lost", "engine", callLabel(name, args, by)),
   });
 
-  const linked = calls.to({ ...host, listen: (to) => host.listen(wire.endAt(to, lifeClock())) }, lifeClock);
-  const slotWatch = createSlotWatch(slots, fault);
+  const listen: FakeHost["listen"] = (to) => {
+    toolCalls.forgetCalls();
+    const hear: typeof to = (event) => {
+      toolCalls.heard(event, (taskId) => stage.store.isAttended(taskId));
+      to(event);
+    };
+    host.listen(wire.endAt(hear, lifeClock()));
+  };
+  const linked = calls.to({ ...host, listen }, lifeClock);
+  const slotWatch = createSlotWatch(slots, clock.now, fault);
   const stage = createStage({
     openStore: (of) => slotWatch.watch(storage.boot(of)),
     clock,
@@ -121,6 +129,7 @@ export const createSimulation = ({
     life,
     recovery,
     budget: { toolCalls: TOOL_CALLS },
+    loop: { repeat: REPEAT },
     concurrency: { default: slots },
   });
   let said = 0;

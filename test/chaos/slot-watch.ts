@@ -1,42 +1,83 @@
 import type { SlotRequest } from "../../src/machines/task/events.ts";
-import { type SlotState, slotOf, slotRequestOf } from "../../src/machines/task/slot.ts";
+import { slotRequestOf } from "../../src/machines/task/slot.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 
-/** What is known of the slots of the living process: from what it stores, not from how the store counts. */
+/** What is known of the slots of the living process: from what it stores, not from how the engine counts. */
 export interface SlotWatch {
   /** Wraps the store of a new process, whose predecessors are dead. */
   watch(store: Store): Store;
   /** The tasks that hold a slot, or wait for one. */
   open(): string[];
+  /** Reports a run that waits though a slot has been free for a while. */
+  checkNoneIdle(): void;
+  /** The process was stopped for a while: until now it could serve nobody. */
+  wasPaused(): void;
 }
 
-/** Watches that no run starts at or above the limit, and none before an older one. */
-export const createSlotWatch = (limit: number, fault: (words: string) => void): SlotWatch => {
-  const tasks = new Map<string, { state: SlotState; request: SlotRequest }>();
+type State = "waiting" | "held" | "none";
 
-  const note = ({ snapshot, task: { sessionID } }: TaskRecord) => {
-    const state = slotOf(snapshot);
+/** Milliseconds after which a free slot must have been given to one that waits: slots are asked for every second. */
+const SERVED_WITHIN = 3_000;
+
+/** Says again what the engine's own rule says, so that a mistake in that one is seen. */
+const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
+  if (value.run === "idle") return "none";
+  if (value.run === "queued") return "waiting";
+  const needsNone =
+    context.userRequests.length > 0 || value.run === "awaitingTasks" || (context.blockedCalls ?? []).length > 0;
+  return needsNone ? "none" : "held";
+};
+
+/** True when the first is to start before the second: it has a higher priority, or has waited longer with the same one. */
+const isAhead = (first: SlotRequest, second: SlotRequest): boolean =>
+  first.priority > second.priority || (first.priority === second.priority && first.since < second.since);
+
+/** Watches that no run starts at or above the limit, none before one that is ahead of it, and none waits for nothing. */
+export const createSlotWatch = (limit: number, now: () => number, fault: (words: string) => void): SlotWatch => {
+  const tasks = new Map<string, { state: State; request: SlotRequest }>();
+  /** Since when a slot is free and a run waits for one; undefined where that is not so. */
+  let idleSince: number | undefined;
+
+  const inState = (state: State) => [...tasks.values()].filter((task) => task.state === state);
+
+  const noteIdle = () => {
+    const isIdle = inState("waiting").length > 0 && inState("held").length < limit;
+    idleSince = isIdle ? (idleSince ?? now()) : undefined;
+  };
+
+  const note = (record: TaskRecord) => {
+    const state = stateOf(record);
+    const { sessionID } = record.task;
     if (state === "none") tasks.delete(sessionID);
-    else tasks.set(sessionID, { state, request: slotRequestOf(snapshot.context) });
+    else tasks.set(sessionID, { state, request: slotRequestOf(record.snapshot.context) });
+    noteIdle();
   };
 
   const forget = (taskIds: readonly string[]) => {
     for (const taskId of taskIds) tasks.delete(taskId);
+    noteIdle();
   };
-
-  const inState = (state: SlotState) => [...tasks.values()].filter((task) => task.state === state);
 
   const started = (request: SlotRequest) => {
     const held = inState("held").length;
     if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
-    const older = inState("waiting").find(({ request: other }) => other.since < request.since);
-    if (older) fault(`${request.taskId} starts before ${older.request.taskId}, which has waited longer`);
+    const first = inState("waiting").find(({ request: other }) => isAhead(other, request));
+    if (first) fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
   };
 
   return {
     open: () => [...tasks.keys()],
+    checkNoneIdle: () => {
+      if (idleSince === undefined || now() - idleSince <= SERVED_WITHIN) return;
+      const [waiting] = inState("waiting");
+      fault(`${waiting?.request.taskId} waits though a slot has been free for ${now() - idleSince} ms`);
+    },
+    wasPaused: () => {
+      idleSince = undefined;
+      noteIdle();
+    },
     watch: (store) => {
-      tasks.clear();
+      forget([...tasks.keys()]);
       return {
         ...store,
         commit: (change) => {
@@ -45,8 +86,8 @@ export const createSlotWatch = (limit: number, fault: (words: string) => void): 
           forget(lost);
           return lost;
         },
-        adopt: (now, wants) => {
-          const work = store.adopt(now, wants);
+        adopt: (at, wants) => {
+          const work = store.adopt(at, wants);
           work.tasks.forEach(note);
           return work;
         },
@@ -54,8 +95,8 @@ export const createSlotWatch = (limit: number, fault: (words: string) => void): 
           store.remove(taskIds);
           forget(taskIds);
         },
-        heartbeat: (now) => {
-          const lost = store.heartbeat(now);
+        heartbeat: (at) => {
+          const lost = store.heartbeat(at);
           forget(lost);
           return lost;
         },
@@ -64,13 +105,16 @@ export const createSlotWatch = (limit: number, fault: (words: string) => void): 
             if (!tasks.has(request.taskId)) tasks.set(request.taskId, { state: "waiting", request });
           }
           const granted = new Set(store.grantSlots(requests));
-          const oldestFirst = requests.filter(({ taskId }) => granted.has(taskId)).sort((a, b) => a.since - b.since);
-          for (const request of oldestFirst) {
+          const inOrder = requests
+            .filter(({ taskId }) => granted.has(taskId))
+            .sort((a, b) => Number(isAhead(b, a)) - Number(isAhead(a, b)));
+          for (const request of inOrder) {
             if (tasks.get(request.taskId)?.state === "held") continue;
             tasks.delete(request.taskId);
             started(request);
             tasks.set(request.taskId, { state: "held", request });
           }
+          noteIdle();
           return [...granted];
         },
       };

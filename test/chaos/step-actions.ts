@@ -1,5 +1,6 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { hasEnded, type Task, type Wake } from "../../src/task.ts";
+import type { LaunchRequest } from "../../src/services/engine.ts";
+import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { callTools } from "./budgets.ts";
@@ -9,6 +10,11 @@ import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 
 /** The action of each kind of step. */
 type StepActions = { [Do in Step["do"]]: (world: Simulation, step: Extract<Step, { do: Do }>) => Promise<void> | void };
+
+/** What every instruction says. */
+export const INSTRUCTION = "Faster.";
+
+type LaunchStep = Extract<Step, { do: "launch" }>;
 
 const pick = <T>(from: T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
 
@@ -35,20 +41,55 @@ const remove = (world: Simulation, sessionID: string) => {
   world.host.delete(sessionID);
 };
 
+/** Launches a task with a priority: as a subtask is, but nobody waits for its end. */
+const launchUrgently = (
+  { stage }: Simulation,
+  task: Pick<LaunchRequest, "parentSessionID" | "parentMessageID" | "prompt" | "wake" | "priority">,
+) => {
+  const launched = stage.engine.launch({
+    ...task,
+    description: "find it at once",
+    agent: "general",
+    model: undefined,
+    batchId: undefined,
+    fork: false,
+    parentAgent: "build",
+    directory: "/project",
+    permit: async () => undefined,
+    signal: new AbortController().signal,
+  });
+  // As with a tool call: whatever it throws is the answer, and the agent goes on.
+  launched.catch(() => undefined);
+};
+
 const launch = async (
   world: Simulation,
   sessionID: string,
-  more: { turn?: string; fork?: boolean; wake?: Wake } = {},
+  {
+    turn = "msg_turn",
+    from = "message",
+    priority = 0,
+    wake,
+  }: Partial<Omit<LaunchStep, "turn">> & { turn?: string } = {},
 ) => {
-  const { turn, ...args } = more;
   const { agents, clock, host, tracks } = world;
   const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
-  const launched = { description: "find it", prompt, agent: "general", ...args };
-  if (!more.fork) {
-    void agents.call(sessionID, "task", launched, turn === undefined ? {} : { turn });
+  if (priority !== 0) {
+    launchUrgently(world, { parentSessionID: sessionID, parentMessageID: turn, prompt, wake, priority });
     return;
   }
-  // A fork copies the messages before the one that asks for it.
+  const launched = {
+    description: "find it",
+    prompt,
+    agent: "general",
+    wake,
+    ...(from === "fork" ? { fork: true } : {}),
+  };
+  if (from === "message") {
+    void agents.call(sessionID, "task", launched, { turn });
+    return;
+  }
+  // The step of a turn: its batch is that of the turn, and a fork copies the messages before it.
   const step = `msg_step${host.at(sessionID).messages.length}`;
   const end = host.beginStep(sessionID, step);
   await clock.advance(1);
@@ -84,11 +125,9 @@ const meddle = async (world: Simulation, task: Task, tool: "resume" | "steer" | 
 };
 
 export const stepActions: StepActions = {
-  launch: (world, { parent, turn, fork, wake }) => {
+  launch: (world, { parent, turn, ...how }) => {
     const sessionID = pick(people(world), parent);
-    return sessionID
-      ? launch(world, sessionID, { turn: `msg_turn${turn}`, wake, ...(fork ? { fork } : {}) })
-      : undefined;
+    return sessionID ? launch(world, sessionID, { ...how, turn: `msg_turn${turn}` }) : undefined;
   },
   launchBelow: (world, { task }) => {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
@@ -106,7 +145,8 @@ export const stepActions: StepActions = {
   },
   steer: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
-    if (chosen) void world.agents.call(chosen.parentSessionID, "task", { steer: chosen.sessionID, prompt: "Faster." });
+    if (chosen)
+      void world.agents.call(chosen.parentSessionID, "task", { steer: chosen.sessionID, prompt: INSTRUCTION });
   },
   cancel: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
@@ -239,5 +279,6 @@ export const stepActions: StepActions = {
     world.life().pause();
     await world.clock.advance(ms);
     world.life().wake();
+    world.slotWatch.wasPaused();
   },
 };

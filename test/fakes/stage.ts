@@ -78,6 +78,7 @@ export interface StageOptions {
   retention?: Retention;
   timeouts?: { run?: number };
   budget?: Partial<EngineOptions["budget"]>;
+  loop?: EngineOptions["loop"];
   /** Opens the store of a process. Default: one in memory that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
   life?: FakeProcess;
@@ -107,6 +108,7 @@ export const createStage = ({
   retention = {},
   timeouts = {},
   budget = {},
+  loop = { repeat: 20 },
   openStore = createMemory().boot,
   life = createFakeProcess(),
   clock = createVirtualClock(),
@@ -134,7 +136,7 @@ export const createStage = ({
         maxDepth,
         timeouts: { stale: 600_000, run: timeouts.run },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
-        loop: { repeat: 20 },
+        loop,
         concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },
         fork,
         isHeadless,

@@ -94,7 +94,7 @@ const subtaskTool = (
       priority: z
         .union([z.number().refine(Number.isSafeInteger, A_PRIORITY), z.enum(PRIORITY_WORDS)], A_PRIORITY)
         .optional()
-        .describe("No effect yet"),
+        .describe("The higher, the sooner it gets a slot"),
     },
     ignoresUnknown: true,
     execute: async ({ title, intent, artifactRefs = [], priority: urgency = 0 }, context) => {
