@@ -105,3 +105,39 @@ test("on one slot, a task that launches another waits without holding it, and ha
   expect((await noticesIn(lab, String(lead))).map(({ taskId }) => taskId)).toEqual([help]);
   expect(mostAtOnce(lab.model.requests.filter(({ sessionID }) => [lead, help].includes(sessionID)))).toBe(1);
 });
+
+test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", {
+  timeout: 180_000,
+}, async () => {
+  const crashing = await startLab({ plugin: limitedTo(2) });
+  const { model } = crashing;
+  try {
+    const parent = await crashing.session();
+    const held = hang();
+    model.when((request) => request.parentSessionID === parent, held);
+    const prompts = Array.from({ length: 8 }, (_, index) => `piece ${index}`);
+    model.when("launch eight", [calls(prompts.map((prompt) => launching(prompt))), text("launched")]);
+    await crashing.ask(parent, "launch eight");
+    const ofChildren = () => model.requests.filter(({ parentSessionID }) => parentSessionID === parent);
+    await crashing.until(() => ofChildren().length === 2, { what: "the first two ask their model" });
+    const launched = storedTasks(crashing).map(({ id }) => id);
+    expect(launched).toHaveLength(8);
+
+    await crashing.opencode.kill();
+    expect(ofChildren()).toHaveLength(2);
+    held.release(text("done", { delayMs: 300 }));
+    await crashing.restart();
+
+    const notices = await told(crashing, parent, launched);
+    expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual(launched.toSorted());
+    const later = ofChildren().slice(2);
+    expect(mostAtOnce(later)).toBe(2);
+    const started = [...new Set(later.map(({ sessionID }) => sessionID))];
+    expect(started.toSorted()).toEqual(launched.toSorted());
+    for (const [index, id] of launched.entries()) expect(Math.abs(started.indexOf(id) - index)).toBeLessThan(2);
+    const over = () => storedTasks(crashing).every(({ status, owner }) => status === "completed" && owner === null);
+    await crashing.until(over, { what: "all are completed, and at rest" });
+  } finally {
+    await crashing.stop();
+  }
+});
