@@ -128,6 +128,17 @@ export const createOrphanedLaunches = ({
     return wasForking || isForking(launch.parentSessionID) ? undefined : unmarkedForks(listed.value, orphan);
   };
 
+  /** Deletes a session of the launch. Returns why it may still be there; undefined when it is gone. */
+  const deleteSession = async (id: string, launch: PendingLaunch): Promise<string | undefined> => {
+    const deleted = await host.deleteSession(id);
+    if (deleted.ok) return undefined;
+    if (deleted.failure.kind !== "notFound") return deleted.failure.message;
+    // The host answers so for other reasons, too. The session was created after the launch began: then it is listed.
+    const listed = await host.sessionsSince(launch.at);
+    if (!listed.ok) return listed.failure.message;
+    return listed.value.some((session) => session.id === id) ? deleted.failure.message : undefined;
+  };
+
   /** Deletes the launch's sessions. Returns true when nothing remains to be done. */
   const deleteSessions = async (orphan: OrphanedLaunch): Promise<boolean> => {
     const { launch, sessionID, isFinal } = orphan;
@@ -137,12 +148,9 @@ export const createOrphanedLaunches = ({
     for (const id of sessions) {
       // The launch may have got as far as creating its task.
       if (store.get(id)) continue;
-      const deleted = await host.deleteSession(id);
-      if (!deleted.ok && deleted.failure.kind !== "notFound") {
-        log.error("could not delete the unused session of a launch", {
-          sessionID: id,
-          reason: deleted.failure.message,
-        });
+      const reason = await deleteSession(id, launch);
+      if (reason !== undefined) {
+        log.error("could not delete the unused session of a launch", { sessionID: id, reason });
         return false;
       }
       log.info("deleted the unused session of a launch", { sessionID: id });

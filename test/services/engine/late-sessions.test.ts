@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { type FakeHost, refused, unavailable } from "../../fakes/fake-host.ts";
+import { type FakeHost, missing, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
@@ -177,6 +177,46 @@ test("a session made for an aborted turn is removed, though the host cannot do t
   await stage.clock.advance(20_000);
   expect(stage.host.sessionIDs()).toEqual([PARENT]);
   expect(onRecord()).toEqual([]);
+});
+
+describe("a session to be removed that the host says not to find", () => {
+  /** A launch is aborted while its session is being created, and the host does not find the session when it is to go. */
+  const abandon = async () => {
+    const turn = new AbortController();
+    const held = stage.host.holdNext("createSession");
+    watched(stage.call("task", { description: "a", prompt: "b", agent: "general" }, { abort: turn.signal }));
+    await settled();
+    turn.abort();
+    stage.host.failNext("deleteSession", missing);
+    held.release();
+    await settled();
+  };
+  test("is removed all the same where the host lists it", async () => {
+    await abandon();
+    expect(stage.host.sessionIDs()).toHaveLength(2);
+    expect(onRecord()).toHaveLength(1);
+    await stage.clock.advance(20_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT]);
+    expect(onRecord()).toEqual([]);
+  });
+
+  test("is believed to be gone where the host does not list it", async () => {
+    const listed = stage.host.holdNext("sessionsSince");
+    await abandon();
+    stage.host.delete(stage.host.sessionIDs().find((id) => id !== PARENT) ?? "");
+    listed.release();
+    await stage.clock.advance(20_000);
+    expect(stage.host.calls.filter((call) => call === "deleteSession")).toHaveLength(1);
+    expect(onRecord()).toEqual([]);
+  });
+
+  test("is looked for again where the host does not say what there is", async () => {
+    stage.host.failNext("sessionsSince", unavailable);
+    await abandon();
+    await stage.clock.advance(20_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT]);
+    expect(onRecord()).toEqual([]);
+  });
 });
 
 test("what a process that died left is removed, though the host does not answer at first", async () => {
