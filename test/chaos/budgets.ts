@@ -44,6 +44,29 @@ const loops = (world: Simulation): string[] =>
     .filter((task) => world.toolCalls.loops().has(`${task.sessionID}/${task.resumeCount}`) && isAtWork(world, task))
     .map(({ sessionID }) => sessionID);
 
+/** Milliseconds within which a run beyond its budget begins to stop, though calls to the host are late. */
+const STOPPED_WITHIN = 15_000;
+
+/** The topmost task above a task that is under way, or the task itself. */
+const topmost = (world: Simulation, task: Task): Task => {
+  const parent = task.parentTaskId === undefined ? undefined : world.stage.store.get(task.parentTaskId)?.task;
+  return parent && !hasEnded(parent) ? topmost(world, parent) : task;
+};
+
+/**
+ * Has the model of a task call tools until those of the topmost task above it, and of all below that one, are one too many.
+ * Then that one ends, unless something else happens to it: the end of its process, or of another run.
+ */
+export const overspend = async (world: Simulation, task: Task): Promise<void> => {
+  const life = world.life();
+  const all = wholeTasks(world.stage.store);
+  const { sessionID } = topmost(world, task);
+  callTools(world, task.sessionID, Math.max(1, TOOL_CALLS + 1 - usedBy(world, topmost(world, task), all)), false);
+  await world.clock.advance(STOPPED_WITHIN);
+  if (world.life() !== life || life.isOver()) return;
+  if (overBudget(world).includes(sessionID)) world.fault(`${sessionID} works on beyond its budget`);
+};
+
 /** A task that is beyond its budget or goes round in circles ends by itself, once nothing keeps the engine from it. */
 export const checkBudgets = async (world: Simulation): Promise<void> => {
   const isOver = () => overBudget(world).length + loops(world).length === 0;

@@ -39,6 +39,7 @@ export type Step =
   | { do: "ask"; task: number; kind: "permission" | "question" }
   | { do: "reply"; task: number }
   | { do: "callTools"; task: number; times: number; same: boolean }
+  | { do: "overspend"; task: number }
   | { do: "hint"; session: number; says: "idle" | "busy" }
   | { do: "behave"; session: number; habit: Habit }
   | { do: "behaveChildren"; habit: Habit }
@@ -172,6 +173,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [2, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
   [1, one("reply", { task: which })],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
+  [2, one("overspend", { task: which })],
   [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
   [4, one("behave", { session: which, habit: childHabit })],
   [2, one("behaveChildren", { habit: childHabit })],

@@ -80,6 +80,9 @@ const ROUNDS = [...Array<number>(6).fill(1_000), ...Array<number>(8).fill(5_000)
 /** Milliseconds, longer than any delay of events and calls: late ones then arrive at an idle system. */
 const AFTERWARDS = 8_500;
 
+/** Milliseconds for which tasks are left waiting for a person, or for their own: long enough for others to get their slots. */
+const LEFT_WAITING = 5_000;
+
 /** Removes all faults, answers and finishes everything, and waits until the system is idle. */
 export const settleDown = async (world: Simulation): Promise<void> => {
   removeFaults(world);
@@ -88,6 +91,8 @@ export const settleDown = async (world: Simulation): Promise<void> => {
   world.sequence.note("engine,host", "from here on all goes well");
   await world.clock.advance(100);
   await checkBudgets(world);
+  await world.clock.advance(LEFT_WAITING);
+  world.slotWatch.checkNoneIdle();
   for (const pause of ROUNDS) {
     answerAll(world);
     await settled();

@@ -3,7 +3,7 @@ import type { LaunchRequest } from "../../src/services/engine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
-import { callTools } from "./budgets.ts";
+import { callTools, overspend } from "./budgets.ts";
 import type { Step } from "./schedule.ts";
 import { finishRun } from "./settle-down.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
@@ -244,6 +244,15 @@ export const stepActions: StepActions = {
     const calling = tasks(world).filter(({ sessionID }) => working.includes(sessionID));
     const sessionID = pick(calling.filter(isRunning), task)?.sessionID;
     if (sessionID) callTools(world, sessionID, times, same);
+  },
+  overspend: async (world, { task }) => {
+    const working = busy(world);
+    const spending = tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID));
+    const chosen = pick(
+      preferred(spending, ({ parentTaskId }) => parentTaskId !== undefined),
+      task,
+    );
+    if (chosen) await overspend(world, chosen);
   },
   hint: (world, { session, says }) => {
     const sessionID = pick(sessions(world), session);
