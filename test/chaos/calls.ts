@@ -1,4 +1,4 @@
-import type { Host } from "../../src/services/host/host.ts";
+import type { Host, HostResult } from "../../src/services/host/host.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { type FakeHost, missing, refused, unavailable } from "../fakes/fake-host.ts";
 
@@ -102,7 +102,11 @@ export const createCalls = (listener: CallListener): Calls => {
         return answer;
       }
       case "afterwards":
-        clock.after(fault.ms, () => void call());
+        clock.after(fault.ms, async () => {
+          const late = (await call()) as HostResult<unknown>;
+          // A fork of a session that has been deleted meanwhile.
+          if (isCreation && !late.ok) unmade += 1;
+        });
         return { ok: false, failure: unavailable };
     }
   };

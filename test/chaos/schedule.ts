@@ -18,6 +18,7 @@ export type Step =
   // The agents, through the tools.
   | { do: "launch"; parent: number; turn: number; from: Launcher; wake: Wake; priority: number }
   | { do: "launchBelow"; task: number }
+  | { do: "delegate"; task: number; timeout: number }
   | { do: "resume"; task: number }
   | { do: "steer"; task: number }
   | { do: "cancel"; task: number }
@@ -146,6 +147,7 @@ const step: fc.Arbitrary<Step> = weighted([
     }),
   ],
   [6, one("launchBelow", { task: which })],
+  [3, one("delegate", { task: which, timeout: fc.constantFrom(5_000, 30_000) })],
   [6, one("resume", { task: which })],
   [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
@@ -170,7 +172,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
-  [2, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
+  [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
   [1, one("reply", { task: which })],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
   [2, one("overspend", { task: which })],
@@ -195,7 +197,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
     { weight: 1, arbitrary: fc.constant("file" as const) },
   ),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
-  slots: fc.constantFrom(10, 10, 2, 1),
+  slots: fc.constantFrom(10, 2, 1),
   steps: fc.array(step, { minLength: 1, maxLength: 22, size: "max" }),
 });
 

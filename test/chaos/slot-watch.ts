@@ -45,24 +45,28 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
     idleSince = isIdle ? (idleSince ?? now()) : undefined;
   };
 
+  const started = (request: SlotRequest) => {
+    const held = inState("held").length;
+    if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
+    const first = inState("waiting").find(({ request: other }) => isAhead(other, request));
+    if (first) fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
+  };
+
   const note = (record: TaskRecord) => {
     const state = stateOf(record);
     const { sessionID } = record.task;
-    if (state === "none") tasks.delete(sessionID);
-    else tasks.set(sessionID, { state, request: slotRequestOf(record.snapshot.context) });
+    const request = slotRequestOf(record.snapshot.context);
+    const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting";
+    tasks.delete(sessionID);
+    // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
+    if (isStarted) started(request);
+    if (state !== "none") tasks.set(sessionID, { state, request });
     noteIdle();
   };
 
   const forget = (taskIds: readonly string[]) => {
     for (const taskId of taskIds) tasks.delete(taskId);
     noteIdle();
-  };
-
-  const started = (request: SlotRequest) => {
-    const held = inState("held").length;
-    if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
-    const first = inState("waiting").find(({ request: other }) => isAhead(other, request));
-    if (first) fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
   };
 
   return {

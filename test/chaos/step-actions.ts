@@ -97,6 +97,15 @@ const launch = async (
   void agents.call(sessionID, "task", launched, { turn: step }).then(end);
 };
 
+/** The agent of a task launches another one, and waits for it in a tool call. */
+const delegate = ({ agents }: Simulation, sessionID: string, timeout: number) => {
+  const launched = { description: "find it for me", prompt: "Find it for me.", agent: "general" };
+  void agents.call(sessionID, "task", launched).then((answer = "") => {
+    const [, taskId] = /^Task (\S+) is running/.exec(answer) ?? [];
+    if (taskId) void agents.call(sessionID, "output", { task_id: taskId, block: true, timeout });
+  });
+};
+
 /** The events that a tool call may cause in a task. */
 const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>([
   "RESUME",
@@ -133,6 +142,12 @@ export const stepActions: StepActions = {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
     if (!lead || !isThere(world, lead)) return;
     return launch(world, lead);
+  },
+  delegate: (world, { task, timeout }) => {
+    const working = busy(world);
+    const leads = tasks(world).filter((lead) => isRunning(lead) && working.includes(lead.sessionID));
+    const lead = pick(leads, task)?.sessionID;
+    if (lead) delegate(world, lead, timeout);
   },
   resume: (world, { task }) => {
     const chosen = pick(
