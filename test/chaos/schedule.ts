@@ -18,7 +18,7 @@ export type Step =
   // The agents, through the tools.
   | { do: "launch"; parent: number; turn: number; from: Launcher; wake: Wake; priority: number }
   | { do: "launchBelow"; task: number }
-  | { do: "delegate"; task: number; timeout: number }
+  | { do: "delegate"; task: number; timeout: number; lasts: number }
   | { do: "resume"; task: number }
   | { do: "steer"; task: number }
   | { do: "cancel"; task: number }
@@ -37,7 +37,7 @@ export type Step =
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
-  | { do: "ask"; task: number; kind: "permission" | "question" }
+  | { do: "ask"; task: number; kind: "permission" | "question"; lasts: number }
   | { do: "reply"; task: number }
   | { do: "callTools"; task: number; times: number; same: boolean }
   | { do: "overspend"; task: number }
@@ -76,6 +76,9 @@ const which = fc.nat(5);
 const rarely = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
 /** Milliseconds: some shorter than every timeout, some longer than a few of them. */
 const pause = fc.constantFrom(10, 300, 600, 1_000, 3_000, 8_000);
+
+/** Milliseconds that pass at once after a step: none, or more than it takes to serve those that wait for a slot. */
+const lasts = fc.constantFrom(0, 4_000);
 
 const childHabit = fc.constantFrom<Habit>("work", "work", "reply", "ignore", "lose", "reject", "mute");
 
@@ -147,7 +150,7 @@ const step: fc.Arbitrary<Step> = weighted([
     }),
   ],
   [6, one("launchBelow", { task: which })],
-  [3, one("delegate", { task: which, timeout: fc.constantFrom(5_000, 30_000) })],
+  [3, one("delegate", { task: which, timeout: fc.constantFrom(5_000, 30_000), lasts })],
   [6, one("resume", { task: which })],
   [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
@@ -172,7 +175,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
-  [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question") })],
+  [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
   [2, one("overspend", { task: which })],

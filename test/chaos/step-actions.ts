@@ -143,11 +143,13 @@ export const stepActions: StepActions = {
     if (!lead || !isThere(world, lead)) return;
     return launch(world, lead);
   },
-  delegate: (world, { task, timeout }) => {
+  delegate: (world, { task, timeout, lasts }) => {
     const working = busy(world);
     const leads = tasks(world).filter((lead) => isRunning(lead) && working.includes(lead.sessionID));
     const lead = pick(leads, task)?.sessionID;
-    if (lead) delegate(world, lead, timeout);
+    if (!lead) return;
+    delegate(world, lead, timeout);
+    return world.clock.advance(lasts);
   },
   resume: (world, { task }) => {
     const chosen = pick(
@@ -240,13 +242,14 @@ export const stepActions: StepActions = {
     world.agents.abort(sessionID);
     world.host.fail(sessionID, { name: "APIError", message: "401" });
   },
-  ask: (world, { task, kind }) => {
+  ask: (world, { task, kind, lasts }) => {
     const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
     const sessionID = pick(working, task)?.sessionID;
     if (!sessionID) return;
     const { clock, host } = world;
     const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
     host.emit({ type: "asked", sessionID, request });
+    return clock.advance(lasts);
   },
   reply: (world, { task }) => {
     const sessionID = pick(tasks(world), task)?.sessionID;
