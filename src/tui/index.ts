@@ -1,18 +1,32 @@
 import type { TuiPlugin } from "@opencode-ai/plugin/tui";
 import { createStatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
+import { readPanelOptions } from "./options.ts";
+import { createActions } from "./screen/act.ts";
+import { registerCommands, shownKey } from "./screen/commands.ts";
+import { createDialogs } from "./screen/dialogs.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
+import { createList } from "./screen/list-dialog.ts";
+import { createNavigation } from "./screen/navigation.ts";
 import { registerSlots } from "./screen/slots.ts";
 
 const ID = "opencode-taskchart";
 
 /** The half of the plugin that OpenCode's terminal interface starts: shows the tasks, and lets a person work with them. */
-const tui: TuiPlugin = async (api) => {
+const tui: TuiPlugin = async (api, given) => {
   const guard = createGuard(api, ID);
-  const known = followKnown(api, createStatusApiClient(dataFolder()), guard);
-  const open = (taskId: string) => api.route.navigate("session", { sessionID: taskId });
-  registerSlots({ api, known, guard, key: () => undefined, open });
+  const { options, faults } = readPanelOptions(given);
+  for (const message of faults) api.ui.toast({ variant: "warning", title: "tui.json: opencode-taskchart", message });
+
+  const client = createStatusApiClient(dataFolder());
+  const known = followKnown(api, client, guard);
+  const navigation = createNavigation(api);
+  const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api), guard });
+  const openList = createList({ api, known, guard, navigation, act });
+  const keys = { list: options.key, back: options.backKey };
+  registerCommands({ api, guard, keys, openList, back: navigation.back });
+  registerSlots({ api, known, guard, key: options.key && shownKey(options.key, api), open: navigation.open });
 };
 
 export default { id: ID, tui };

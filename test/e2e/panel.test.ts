@@ -92,6 +92,99 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.resize(150, 44);
     await terminal.shows(/Scripted +2 running/);
   });
+
+  /** Opens the list by its key. */
+  const openList = async () => {
+    await terminal.press("C-x");
+    await terminal.press("k");
+    await terminal.shows("esc close");
+  };
+
+  /** Searches in the list, and leaves the keys to the first task that is found. */
+  const select = async (words: string) => {
+    await terminal.press("/");
+    await terminal.type(words);
+    await terminal.shows(`Search: ${words}▏`);
+    await terminal.press("Enter");
+    await terminal.hides("▏");
+  };
+
+  test("lists the tasks by a key, opens the session of one deep below, and finds the way back", async () => {
+    await openList();
+    await select("copy");
+    await terminal.press("w");
+    await terminal.shows("Waits for the user, to answer its permission");
+    await terminal.press("Escape");
+    await terminal.shows("esc close");
+    await terminal.press("Enter");
+    await terminal.hides("Search:");
+    await terminal.shows("try it on a copy");
+    // In the session of a subagent, OpenCode has neither sidebar nor prompt.
+    await terminal.shows(/^ {2}2 running · 1 waits for you/m);
+    await terminal.press("C-x");
+    await terminal.press("j");
+    await terminal.shows(/Scripted +2 running/);
+  });
+
+  test("answers a permission of a task deep below in place, from the task above it", async () => {
+    await openList();
+    await select("review");
+    await terminal.press("a");
+    await terminal.shows("Allow always");
+    await terminal.press("Enter");
+    await terminal.shows("Answered the permission");
+    await terminal.press("Escape");
+    await terminal.shows(/✓ Try it on a copy/, PATIENCE);
+  });
+
+  test("stops a task by hand, after a question that can be declined", async () => {
+    await openList();
+    await select("longer");
+    await terminal.press("x");
+    await terminal.shows("Nothing else stops with it.");
+    await terminal.press("Escape");
+    await terminal.shows("x stop");
+    await terminal.press("x");
+    await terminal.shows("Nothing else stops with it.");
+    await terminal.press("Enter");
+    await terminal.shows(/⊘ Find the tests/);
+    await terminal.press("Escape");
+    await terminal.hides("esc close");
+  });
+
+  test("says why an action makes no sense, and resumes a task with a prompt", async () => {
+    await terminal.submit("/tasks");
+    await terminal.shows("esc close");
+    await select("count");
+    await terminal.press("s");
+    await terminal.shows("has ended: resume it with r");
+    await terminal.press("r");
+    await terminal.shows("Resume with a prompt");
+    await terminal.type("once more");
+    await terminal.press("Enter");
+    await terminal.shows('Resumed "Count the files"');
+    await model.waitFor(inChild("once more"));
+    await terminal.press("Escape");
+    await terminal.hides("esc close");
+  });
+
+  test("steers a task at work", async () => {
+    const working = hang();
+    model.when(inChild("keep at it"), working);
+    model.when("start one more", [calls([launching("keep at it", { description: "Keep at it" })]), text("started")]);
+    await terminal.submit("start one more");
+    await model.waitFor(inChild("keep at it"), PATIENCE);
+    await terminal.shows(/● Keep at it/);
+    await openList();
+    await select("keep at it");
+    await terminal.press("s");
+    await terminal.shows("Steer with an instruction");
+    await terminal.type("look at the tests, too");
+    await terminal.press("Enter");
+    await terminal.shows('Told "Keep at it"');
+    await terminal.press("Escape");
+    await terminal.hides("esc close");
+  });
 });
 
 if (noTerminal !== undefined) test.skip(`not tried: ${noTerminal}`, () => undefined);

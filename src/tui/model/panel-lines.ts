@@ -1,3 +1,4 @@
+import { dollars } from "../../services/text/dollars.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded, type Usage } from "../../task.ts";
 import { columnsOf, cut, type Line, type Segment, spread } from "./line.ts";
@@ -30,10 +31,10 @@ const muted = (text: string): Segment => ({ text, tone: "muted" });
 
 /** Writes tokens and cost in few columns, such as `12.3k $0.04`, and in fewer, where there is no room for both. */
 const usedWords = ({ tokens, cost }: Usage): string[] => {
-  const dollars = cost > 0 ? formatUsage({ tokens: 0, cost }) : undefined;
+  const price = cost > 0 ? dollars(cost) : undefined;
   const count = tokens > 0 ? formatUsage({ tokens, cost: 0 })?.replace(/ tokens?$/, "") : undefined;
-  if (dollars === undefined) return count === undefined ? [] : [count];
-  return count === undefined ? [dollars] : [`${count} ${dollars}`, dollars];
+  if (price === undefined) return count === undefined ? [] : [count];
+  return count === undefined ? [price] : [`${count} ${price}`, price];
 };
 
 /** The first line of a row: what the task is, and how long its run has taken. */

@@ -10,8 +10,9 @@ export interface Known {
   live(): LiveTasks;
   /** Epoch milliseconds; changes each second while a task has not ended, and with each change of a task. */
   now(): number;
-  /** Columns of the screen. */
+  /** The size of the screen. */
   columns(): number;
+  rows(): number;
 }
 
 /** Milliseconds between two readings of the clock. */
@@ -22,8 +23,12 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
   const [live, setLive] = createSignal<LiveTasks>(NO_TASKS);
   const [now, setNow] = createSignal(Date.now());
   const [columns, setColumns] = createSignal(api.renderer.width);
+  const [rows, setRows] = createSignal(api.renderer.height);
 
-  const resized = (width: number) => void setColumns(width);
+  const resized = (width: number, height: number) => {
+    setColumns(width);
+    setRows(height);
+  };
   api.renderer.on("resize", resized);
 
   const follow = async () => {
@@ -47,5 +52,5 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     api.renderer.off("resize", resized);
     stopTicking();
   });
-  return { live, now, columns };
+  return { live, now, columns, rows };
 };

@@ -25,7 +25,7 @@ export interface SlotDeps {
   known: Known;
   guard: Guard;
   /** The key that opens the list, as the user presses it. */
-  key: () => string | undefined;
+  key: string | undefined;
   /** Opens the session of a task. */
   open: (taskId: string) => void;
 }
@@ -57,7 +57,7 @@ export const registerSlots = ({ api, known, guard, key, open }: SlotDeps): void 
     const lines = createMemo(() =>
       guard(
         "the panel could not be drawn",
-        () => panelLines(tasksAround(sessionID()), { columns: SIDEBAR_COLUMNS, now: known.now(), key: key() }),
+        () => panelLines(tasksAround(sessionID()), { columns: SIDEBAR_COLUMNS, now: known.now(), key }),
         [],
       ),
     );

@@ -1,0 +1,46 @@
+import { hasEnded } from "../../task.ts";
+import type { PanelTask } from "./panel-task.ts";
+import { elapsed } from "./words.ts";
+
+/** A title and a text, as dialogs have them. */
+export interface Explanation {
+  title: string;
+  message: string;
+}
+
+/** Tasks that a question names; more are counted. */
+const MAX_NAMED = 5;
+
+/** Returns the tasks below a task that have not ended: to stop it stops them, too. */
+export const stopsWith = (task: PanelTask, tasks: readonly PanelTask[]): PanelTask[] => {
+  const below = new Set([task.sessionID]);
+  // Tasks stand in the order of their launch, so each comes after the one above it.
+  for (const { sessionID, parentTaskId, parentSessionID } of tasks) {
+    if (below.has(parentSessionID) || (parentTaskId !== undefined && below.has(parentTaskId))) below.add(sessionID);
+  }
+  return tasks.filter((other) => other !== task && below.has(other.sessionID) && !hasEnded(other));
+};
+
+/** Asks whether a task is to be stopped, and says what else stops with it. `tasks` are in the order of their launch. */
+export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Explanation => {
+  const title = `Stop "${task.description}"?`;
+  const others = stopsWith(task, tasks);
+  if (others.length === 0) return { title, message: "Nothing else stops with it. Its agent's parent is told." };
+  const named = others.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
+  const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
+  const count = others.length === 1 ? "1 task below it stops" : `${others.length} tasks below it stop`;
+  return { title, message: `${count} with it: ${named.join(", ")}${more}. Its agent's parent is told.` };
+};
+
+/** Says what a task waits for and what ends that, or how it has ended. `now` is epoch milliseconds. */
+export const whyText = (task: PanelTask, now: number): Explanation => {
+  const title = task.description;
+  const { waiting, why } = task;
+  if (waiting && why !== undefined) {
+    return { title, message: `Waits for ${why}. Since ${elapsed(now - Date.parse(waiting.since))}.` };
+  }
+  if (!hasEnded(task)) return { title, message: "It is at work." };
+  if (task.status === "error") return { title, message: `It failed: ${task.error?.message ?? "no reason is known"}` };
+  if (task.status === "cancelled") return { title, message: "It was cancelled." };
+  return { title, message: `It is completed. ${task.summary ?? ""}`.trim() };
+};

@@ -1,0 +1,142 @@
+import { dollars } from "../../services/text/dollars.ts";
+import { hasEnded } from "../../task.ts";
+import { columnsOf, cut, type Line, type Segment, spread } from "./line.ts";
+import { type ListState, placeOf } from "./list-state.ts";
+import { ACTION_KEYS, refusalOf } from "./offers.ts";
+import type { PanelTask } from "./panel-task.ts";
+import { type Row, rowsOf } from "./rows.ts";
+import { countSegments } from "./status-line.ts";
+import { summarize } from "./summary.ts";
+import { elapsed, runTime, standingOf } from "./words.ts";
+
+/** The tasks of the list, by where they belong. */
+export interface ListedTasks {
+  /** Of the conversation that is shown, in the order of their launch. */
+  here: readonly PanelTask[];
+  /** Of other conversations. */
+  elsewhere: readonly PanelTask[];
+}
+
+/** A row of the list. */
+export interface ListRow extends Row {
+  isHere: boolean;
+}
+
+const matches = ({ task }: Row, query: string): boolean =>
+  [task.description, task.agent, task.status, task.sessionID].join(" ").toLowerCase().includes(query.toLowerCase());
+
+/** Returns the rows that match the search: those of this conversation first. */
+export const listRows = ({ here, elsewhere }: ListedTasks, { query }: ListState): ListRow[] =>
+  [
+    ...rowsOf(here).map((row) => ({ ...row, isHere: true })),
+    ...rowsOf(elsewhere).map((row) => ({ ...row, isHere: false })),
+  ].filter((row) => matches(row, query.trim()));
+
+/** How the list is to be written. */
+export interface ListLayout {
+  columns: number;
+  /** Rows of tasks that are shown at once. */
+  rows: number;
+  /** Epoch milliseconds. */
+  now: number;
+  /** Above the list, in place of the sums: why what is shown may be out of date. */
+  lost?: string | undefined;
+}
+
+const muted = (text: string): Segment => ({ text, tone: "muted" });
+
+/** Columns from which a row also has the agent and what it does. */
+const COLUMNS_FOR_DETAIL = 72;
+
+const TIME_COLUMNS = 7;
+const COST_COLUMNS = 8;
+
+/** Returns a text cut, or filled with spaces, to that many columns. */
+const filled = (text: string, columns: number): string => {
+  const short = cut(text, columns);
+  return short + " ".repeat(columns - columnsOf(short));
+};
+
+const rowLine = (row: ListRow, isSelected: boolean, { columns, now }: ListLayout): Line => {
+  const { task, depth, request } = row;
+  const { sign, tone, words } = standingOf(row);
+  const isLive = !hasEnded(task);
+  const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
+  const cost = task.usage.cost > 0 ? dollars(task.usage.cost) : "";
+  const time = elapsed(runTime(task, now)).padStart(TIME_COLUMNS);
+  const detail = columns < COLUMNS_FOR_DETAIL ? "" : filled(`${task.agent} · ${words}`, Math.floor(columns * 0.4));
+  const tail: Segment[] = [
+    { text: detail, tone: request ? tone : "muted" },
+    muted(`${time} ${cost.padStart(COST_COLUMNS)}`),
+  ];
+  const what: Segment = {
+    text: task.description,
+    tone: request ? "warning" : isLive || isSelected ? "text" : "muted",
+    ...(isSelected && { bold: true }),
+  };
+  const head: Segment[] = [
+    { text: isSelected ? "› " : "  ", tone: "accent" },
+    muted(indent),
+    { text: `${sign} `, tone },
+  ];
+  return { taskId: task.sessionID, segments: spread(head, what, tail, columns) };
+};
+
+/** Returns the first row to show, so that the selected one is among those that fit. */
+const firstShown = (place: number, count: number, rows: number): number =>
+  Math.max(0, Math.min(place - Math.floor(rows / 2), count - rows));
+
+const searchLine = ({ query, isSearching }: ListState): Line => {
+  if (!isSearching && query === "") return { segments: [muted("/ to search")] };
+  return { segments: [muted("Search: "), { text: `${query}${isSearching ? "▏" : ""}`, tone: "text" }] };
+};
+
+/** The keys that make sense for the selected task. */
+const keysLine = (task: PanelTask | undefined, columns: number): Line => {
+  const offered = ACTION_KEYS.filter(({ action }) => task !== undefined && refusalOf(action, task) === undefined);
+  const keys = [
+    ...offered.map(({ shown, action }) => [shown, action]),
+    ["/", "search"],
+    ["b", "back"],
+    ["esc", "close"],
+  ];
+  const segments: Segment[] = [];
+  let used = 0;
+  for (const [key = "", action = ""] of keys) {
+    const gap = used === 0 ? "" : "  ";
+    used += columnsOf(`${gap}${key} ${action}`);
+    if (used > columns) break;
+    segments.push({ text: `${gap}${key}`, tone: "text" }, muted(` ${action}`));
+  }
+  return { segments };
+};
+
+/** Writes the list: what is searched, the tasks, and the keys for the one that is selected. */
+export const listLines = (rows: readonly ListRow[], state: ListState, layout: ListLayout): Line[] => {
+  const { columns, lost } = layout;
+  const place = placeOf(
+    state,
+    rows.map(({ task }) => task.sessionID),
+  );
+  const selected = rows[place];
+  const first = firstShown(place, rows.length, layout.rows);
+  const shown = rows.slice(first, first + layout.rows);
+  const hidden = rows.length - shown.length;
+  const nothing = state.query === "" ? "No task was launched here." : "No task matches.";
+  const lines = shown.flatMap((row, index): Line[] => {
+    const isFirstElsewhere = !row.isHere && (index === 0 || shown[index - 1]?.isHere === true);
+    const line = rowLine(row, row === selected, layout);
+    return isFirstElsewhere ? [{ segments: [muted("Other conversations")] }, line] : [line];
+  });
+  const counts = countSegments(summarize(rows.map(({ task }) => task)));
+  return [
+    { segments: spread([], { text: "Tasks", tone: "text", bold: true }, counts, columns) },
+    searchLine(state),
+    ...(lost === undefined ? [] : [{ segments: [{ text: cut(lost, columns), tone: "warning" as const }] }]),
+    { segments: [] },
+    ...(lines.length === 0 ? [{ segments: [muted(nothing)] }] : lines),
+    ...(hidden > 0 ? [{ segments: [muted(`  ${place + 1} of ${rows.length}`)] }] : []),
+    { segments: [] },
+    keysLine(selected?.task, columns),
+  ];
+};

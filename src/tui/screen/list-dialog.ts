@@ -1,0 +1,104 @@
+import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
+import { useKeyboard } from "@opentui/solid";
+import { createMemo, createSignal } from "solid-js";
+import { conversationOf, tasksOf } from "../model/conversation.ts";
+import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
+import { afterKey, INITIAL, type ListState, placeOf } from "../model/list-state.ts";
+import type { TaskAction } from "../model/offers.ts";
+import type { Act } from "./act.ts";
+import { element, linesView, type View } from "./element.ts";
+import type { Guard } from "./guard.ts";
+import type { Known } from "./known-tasks.ts";
+import type { Navigation } from "./navigation.ts";
+import { shownSession } from "./slots.ts";
+
+/** What the list needs. */
+export interface ListDeps {
+  api: TuiPluginApi;
+  known: Known;
+  guard: Guard;
+  navigation: Navigation;
+  act: Act;
+}
+
+/** Columns of OpenCode's large dialog, and those of the margins in and around it. */
+const DIALOG_COLUMNS = 88;
+const MARGINS = { outside: 2, inside: 4 };
+
+/** Rows of the screen that the list leaves to its frame and its keys; OpenCode shows dialogs in the lower three quarters. */
+const rowsFor = (screenRows: number): number => Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9));
+
+/** Creates the function that opens the list of tasks. */
+export const createList = ({ api, known, guard, navigation, act }: ListDeps): (() => void) => {
+  const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
+
+  const listed = (): ListedTasks => {
+    const { tasks } = known.live();
+    const session = shownSession(api.route.current);
+    const here = session === undefined ? [] : tasksOf(conversationOf(session, tasks, hostParent), tasks, hostParent);
+    const isHere = new Set(here);
+    // OpenCode shows the sessions of the directory that it was started in.
+    const { directory } = api.state.path;
+    const elsewhere = [...tasks.values()].filter((task) => !isHere.has(task) && task.directory === directory);
+    return { here, elsewhere };
+  };
+
+  const perform = (action: TaskAction | "back", { task }: ListRow, state: ListState): void => {
+    if (action === "open" || action === "back") {
+      api.ui.dialog.clear();
+      if (action === "open") navigation.open(task.sessionID);
+      else navigation.back();
+      return;
+    }
+    const { here, elsewhere } = listed();
+    guard.start("an action of the list failed", async () => {
+      await act(action, task, [...here, ...elsewhere]);
+      open(state);
+    });
+  };
+
+  const view = (initial: ListState): View => {
+    const [state, setState] = createSignal(initial);
+    const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
+    const columns = () => Math.min(DIALOG_COLUMNS, known.columns() - MARGINS.outside) - MARGINS.inside;
+
+    useKeyboard((key) =>
+      guard(
+        "a key of the list failed",
+        () => {
+          const ids = rows().map(({ task }) => task.sessionID);
+          const result = afterKey(state(), key, ids);
+          if (result.isUsed) key.preventDefault();
+          setState(result.state);
+          const row = rows()[placeOf(result.state, ids)];
+          if (result.action && row) perform(result.action, row, result.state);
+        },
+        undefined,
+      ),
+    );
+
+    const lines = createMemo(() =>
+      guard("the list could not be drawn", () => {
+        const layout = {
+          columns: columns(),
+          rows: rowsFor(known.rows()),
+          now: known.now(),
+          lost: known.live().lost?.reason,
+        };
+        return listLines(rows(), state(), layout);
+      }, []),
+    );
+    const clicked = (taskId: string) => {
+      api.ui.dialog.clear();
+      navigation.open(taskId);
+    };
+    const body = linesView(lines, () => api.theme.current, clicked);
+    return element("box", { paddingLeft: 2, paddingRight: 2, paddingBottom: 1 }, body);
+  };
+
+  const open = (state: ListState): void => {
+    api.ui.dialog.replace(() => view(state));
+    api.ui.dialog.setSize("large");
+  };
+  return () => open(INITIAL);
+};

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { type Answers, afterChoice, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
+import { stopQuestion, stopsWith, whyText } from "../../../src/tui/model/explanations.ts";
+import { refusalOf, requestsOf } from "../../../src/tui/model/offers.ts";
+import { readPanelOptions } from "../../../src/tui/options.ts";
+import type { OpenUserRequest } from "../../../src/user-request.ts";
+import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
+
+describe("stopping a task", () => {
+  const parent = panelTask("parent");
+  const child = panelTask("child", { parentTaskId: "parent", parentSessionID: "parent" });
+  const helped = panelTask("helped", { parentTaskId: "child", parentSessionID: "ses_helper" });
+  const done = ended(panelTask("done", { parentTaskId: "parent", parentSessionID: "parent" }), "completed");
+  const tasks = [parent, child, helped, done, panelTask("other")];
+
+  test("stops what it launched, at any depth, that has not ended", () => {
+    expect(stopsWith(parent, tasks)).toEqual([child, helped]);
+    expect(stopsWith(helped, tasks)).toEqual([]);
+  });
+
+  test("is asked about with what else stops", () => {
+    expect(stopQuestion(parent, tasks)).toEqual({
+      title: 'Stop "about parent"?',
+      message: '2 tasks below it stop with it: "about child", "about helped". Its agent\'s parent is told.',
+    });
+    expect(stopQuestion(helped, tasks).message).toMatch(/^Nothing else stops/);
+  });
+
+  test("names a few of many", () => {
+    const many = Array.from({ length: 8 }, (_, index) => panelTask(`c${index}`, { parentSessionID: "parent" }));
+    expect(stopQuestion(parent, [parent, ...many]).message).toContain('"about c4" and 3 more.');
+  });
+});
+
+describe("an action that makes no sense", () => {
+  test.each([
+    ["stop", ended(panelTask("a"), "completed"), "has ended already"],
+    ["resume", panelTask("a"), "steer it with s"],
+    ["resume", ended(panelTask("a"), "error"), "only a completed task"],
+    ["steer", ended(panelTask("a"), "completed"), "resume it with r"],
+    ["steer", panelTask("a"), "no instructions"],
+    ["answer", panelTask("a"), "asks nothing"],
+  ] as const)("%s is refused with a reason", (action, task, reason) => {
+    expect(refusalOf(action, task)).toContain(reason);
+  });
+
+  test("is told from one that does", () => {
+    expect(refusalOf("stop", panelTask("a"))).toBeUndefined();
+    expect(refusalOf("resume", ended(panelTask("a", { allowed: ["RESUME"] }), "completed"))).toBeUndefined();
+    expect(refusalOf("steer", panelTask("a", { allowed: ["STEER"] }))).toBeUndefined();
+    expect(refusalOf("answer", asking(panelTask("a")))).toBeUndefined();
+  });
+});
+
+test("a request can be answered from the task that asks, and from those above it", () => {
+  const child = asking(panelTask("child", { parentTaskId: "parent", startedAt: ago(20) }));
+  const parent = asking(panelTask("parent"));
+  for (const from of [parent, child]) {
+    expect(requestsOf(from, [parent, child]).map(({ task }) => task.sessionID)).toEqual(["child"]);
+  }
+});
+
+describe("why a task stands as it does", () => {
+  test("is what it waits for, since when, and its place in the queue", () => {
+    const queued = panelTask("a", {
+      waiting: { for: "slot", since: ago(65) },
+      queue: { place: 2, heldUpBy: { kind: "agent", name: "general", used: 3, limit: 3 } },
+      why: "a slot of agent general (3 of 3 in use, 1 ahead of it); it starts by itself",
+    });
+    expect(whyText(queued, NOW).message).toBe(
+      "Waits for a slot of agent general (3 of 3 in use, 1 ahead of it); it starts by itself. Since 1m 5s.",
+    );
+  });
+
+  test("is how it has ended", () => {
+    const failed = ended(panelTask("a", { error: { name: "E", kind: "host", message: "no model" } }), "error");
+    expect(whyText(failed, NOW).message).toBe("It failed: no model");
+    expect(whyText(ended(panelTask("a", { summary: "12 files." }), "completed"), NOW).message).toBe(
+      "It is completed. 12 files.",
+    );
+    expect(whyText(ended(panelTask("a"), "cancelled"), NOW).message).toBe("It was cancelled.");
+  });
+});
+
+describe("a permission", () => {
+  const request: OpenUserRequest = {
+    id: "per_1",
+    kind: "permission",
+    what: "bash: git push",
+    since: ago(1),
+    always: ["git *"],
+  };
+
+  test("is granted once or always, which says what that allows, or rejected", () => {
+    const step = nextStep(request, [[]]);
+    expect(step?.title).toBe("Permission: bash: git push");
+    expect(step?.choices.map(({ title, description }) => [title, description])).toEqual([
+      ["Allow once", undefined],
+      ["Allow always", "git *"],
+      ["Reject", undefined],
+      ["Reject, and say why …", undefined],
+    ]);
+    expect(afterChoice(request, [[]], { kind: "reply", reply: "always" })).toEqual({
+      reply: { requestId: "per_1", reply: "always" },
+    });
+  });
+
+  test("is rejected with a message", () => {
+    expect(afterChoice(request, [[]], { kind: "rejectWithMessage" })).toEqual({ write: "message" });
+    expect(afterText(request, [[]], "message", "not today")).toEqual({
+      reply: { requestId: "per_1", reply: "reject", message: "not today" },
+    });
+  });
+});
+
+describe("questions", () => {
+  const request: OpenUserRequest = {
+    id: "que_1",
+    kind: "question",
+    what: "Which?",
+    since: ago(1),
+    questions: [
+      { question: "Which file?", options: ["a.ts", "b.ts"], multiple: false, custom: true },
+      { question: "Which tests?", options: ["unit", "e2e"], multiple: true, custom: false },
+    ],
+  };
+  const titles = (answers: Answers) => nextStep(request, answers)?.choices.map(({ title }) => title);
+
+  test("are answered one after the other, with a choice, a text of one's own, or several choices", () => {
+    expect(titles([[]])).toEqual(["a.ts", "b.ts", "Something else …", "Reject the question"]);
+    expect(afterChoice(request, [[]], { kind: "own" })).toEqual({ write: "answer" });
+    expect(afterText(request, [[]], "answer", "c.ts")).toEqual({ answers: [["c.ts"], []] });
+    const first = afterChoice(request, [[]], { kind: "option", option: "a.ts" });
+    expect(first).toEqual({ answers: [["a.ts"], []] });
+    expect(titles([["a.ts"], []])).toEqual(["[ ] unit", "[ ] e2e", "Reject the question"]);
+    const some = afterChoice(request, [["a.ts"], []], { kind: "option", option: "e2e" });
+    expect(some).toEqual({ answers: [["a.ts"], ["e2e"]] });
+    expect(titles([["a.ts"], ["e2e"]])).toEqual(["[ ] unit", "[x] e2e", "That is all", "Reject the question"]);
+    expect(afterChoice(request, [["a.ts"], ["e2e"]], { kind: "option", option: "e2e" })).toEqual({
+      answers: [["a.ts"], []],
+    });
+    expect(afterChoice(request, [["a.ts"], ["e2e"]], { kind: "done" })).toEqual({
+      reply: { requestId: "que_1", answers: [["a.ts"], ["e2e"]] },
+    });
+  });
+
+  test("are rejected as a whole", () => {
+    expect(afterChoice(request, [["a.ts"], []], { kind: "reply", reply: "reject" })).toEqual({
+      reply: { requestId: "que_1", reply: "reject" },
+    });
+  });
+});
+
+describe("the options of the panel", () => {
+  test("are two keys, which may be none", () => {
+    expect(readPanelOptions()).toEqual({ options: { key: "<leader>k", backKey: "<leader>j" }, faults: [] });
+    expect(readPanelOptions({ key: "ctrl+t", backKey: false }).options).toEqual({ key: "ctrl+t", backKey: undefined });
+  });
+
+  test("that are wrong are said, and have their defaults", () => {
+    const { options, faults } = readPanelOptions({ key: 7, keys: "x" });
+    expect(options.key).toBe("<leader>k");
+    expect(faults).toEqual([
+      '"key" must be a key such as "<leader>k", or false for none; it is "<leader>k" now.',
+      'There is no option "keys": the panel has "key" and "backKey".',
+    ]);
+  });
+});
