@@ -14,6 +14,8 @@ const SLOW = [
   "e2e/tasks.test.ts",
   "e2e/quit.test.ts",
   "events.test.ts",
+  "browser/board-accessibility.test.ts",
+  "browser/board-10000.test.ts",
   "browser/live.test.ts",
 ];
 

@@ -5,6 +5,7 @@ import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from 
 import { answerCommand } from "./commands/answer.ts";
 import { exportCommand } from "./commands/export.ts";
 import { listCommand } from "./commands/list.ts";
+import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { showCommand } from "./commands/show.ts";
 import { steerCommand } from "./commands/steer.ts";
@@ -14,7 +15,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** The commands, in the groups of the help text. */
 const COMMANDS = {
-  "See what goes on:": [listCommand, showCommand, whyCommand],
+  "See what goes on:": [listCommand, showCommand, whyCommand, openCommand],
   "Step in:": [answerCommand, steerCommand],
   "Understand it:": [replayCommand, exportCommand, whatIfCommand],
 } as const;

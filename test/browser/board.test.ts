@@ -275,6 +275,10 @@ describeInChromium("the board", () => {
     await until(async () => (await tasksIn(page)).length).toBe(4);
     const widest = () => page.evaluate("document.documentElement.scrollWidth");
     expect(await widest()).toBe(width);
+    for (const label of ["Search descriptions", "Agent", "Directory"]) {
+      const box = await page.getByLabel(label).boundingBox();
+      expect({ label, fits: box !== null && box.x >= 0 && box.x + box.width <= width }).toEqual({ label, fits: true });
+    }
     for (const view of ["", "conversation", "timeline", "chart"]) {
       await page.goto(`${new URL(page.url()).origin}/?task=ses_0001&view=${view}`);
       await until(() => page.locator("#details-title").isVisible()).toBe(true);

@@ -8,7 +8,7 @@ const PLACES = process.env.CHROMIUM
   : ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** It must not contact anybody by itself. Without a sandbox, since root may not have one. */
-const QUIET = [
+export const QUIET = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -27,7 +27,8 @@ const isThere = (path: string): boolean => {
   }
 };
 
-const executablePath = PLACES.find(isThere);
+/** Where Chromium is; undefined where it is not. */
+export const executablePath = PLACES.find(isThere);
 
 const MISSING = `There is no Chromium at ${PLACES.join(" or ")}: "apt-get install chromium" gets one, or CHROMIUM names one.`;
 
@@ -56,14 +57,18 @@ export interface Opened {
   faults: string[];
 }
 
-/** Opens an address for one test. `answers` replaces the internet: nothing else can be reached. */
+/**
+ * Opens an address for one test. `answers` replaces the internet: nothing else can be reached, except for the `origins` that
+ * the address leads to.
+ */
 export const openPage = async (
   url: string,
   {
     width = 1280,
     height = 820,
     answers = {},
-  }: { width?: number; height?: number; answers?: Record<string, string> } = {},
+    origins = [],
+  }: { width?: number; height?: number; answers?: Record<string, string>; origins?: string[] } = {},
 ): Promise<Opened> => {
   const browser = await chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
   onTestFinished(() => browser.close());
@@ -73,7 +78,7 @@ export const openPage = async (
   await context.route("**/*", async (route) => {
     const asked = route.request().url();
     requested.push(asked);
-    if (new URL(asked).origin === new URL(url).origin) return route.continue();
+    if ([url, ...origins].some((one) => new URL(asked).origin === new URL(one).origin)) return route.continue();
     const body = answers[asked];
     return body === undefined ? route.abort() : route.fulfill({ body, contentType: "text/html" });
   });

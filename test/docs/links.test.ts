@@ -10,7 +10,9 @@ const documents = [
   "README.md",
   "CONTRIBUTING.md",
   ".changeset/README.md",
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
 ];
 
 /** The anchor that GitHub gives a heading. */
