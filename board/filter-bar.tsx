@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Filters, STATUS_CHOICES } from "./filters.ts";
 import { lastPart } from "./format.ts";
 
@@ -46,11 +46,14 @@ const Choice = ({
 export const FilterBar = ({ filters, agents, directories, waiting, onChange }: FilterBarProps) => {
   const [text, setText] = useState(filters.search);
   useEffect(() => setText(filters.search), [filters.search]);
+  const change = useRef(onChange);
+  change.current = onChange;
+  // Only another key waits anew: what happens on the board meanwhile does not put the search off.
   useEffect(() => {
     if (text === filters.search) return;
-    const timer = setTimeout(() => onChange({ search: text }), SEARCH_AFTER_MS);
+    const timer = setTimeout(() => change.current({ search: text }), SEARCH_AFTER_MS);
     return () => clearTimeout(timer);
-  });
+  }, [text, filters.search]);
   return (
     <search class="filters">
       <fieldset class="statuses">

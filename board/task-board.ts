@@ -9,6 +9,9 @@ import { type ListedTask, toListed } from "./listed-task.ts";
 /** Tasks on a page: the most that the API returns at once. */
 const PAGE_TASKS = 200;
 
+/** Tasks that are listed again at most when the connection is back: ten pages. Further ones are loaded when they are scrolled to. */
+const MAX_RELOADED = 2_000;
+
 /** Milliseconds for which changes are gathered before the counts are read again. */
 const STATS_AFTER_MS = 1_000;
 
@@ -94,6 +97,29 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
 
   const isAllLoaded = () => listed.length >= total;
 
+  const readFrom = async (offset: number, signal: AbortSignal) => {
+    const parameters = apiParameters(filters);
+    parameters.set("limit", String(PAGE_TASKS));
+    parameters.set("offset", String(offset));
+    const page = await readPage(parameters, signal);
+    for (const task of page.tasks) known.set(task.sessionID, toListed(task));
+    return { total: page.total, ids: page.tasks.map(({ sessionID }) => sessionID) };
+  };
+
+  /** Lists from the first task on as many as were listed, so that nobody loses the place. Until then the old ones are shown. */
+  const readAnew = async (signal: AbortSignal) => {
+    const wanted = Math.min(listed.length, MAX_RELOADED);
+    const ids = new Set<string>();
+    for (;;) {
+      const page = await readFrom(ids.size, signal);
+      const before = ids.size;
+      for (const id of page.ids) ids.add(id);
+      total = page.total;
+      if (ids.size >= wanted || ids.size === before) break;
+    }
+    listed = [...ids];
+  };
+
   const load = async (isFirst: boolean) => {
     if (isCompleteInSnapshot(filters)) return changed();
     if (isFirst) loading.abort();
@@ -101,19 +127,16 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     const own = new AbortController();
     loading = own;
     isLoading = true;
-    // Until the first page is there, what was listed before is shown.
-    const before = isFirst ? [] : listed;
-    const parameters = apiParameters(filters);
-    parameters.set("limit", String(PAGE_TASKS));
-    parameters.set("offset", String(before.length));
     changed();
     try {
-      const page = await readPage(parameters, own.signal);
-      for (const task of page.tasks) known.set(task.sessionID, toListed(task));
-      // An event may have listed a task of the page in the meantime.
-      const base = isFirst ? [] : listed;
-      listed = [...new Set([...base, ...page.tasks.map(({ sessionID }) => sessionID)])];
-      total = Math.max(page.total, listed.length);
+      if (isFirst) await readAnew(own.signal);
+      else {
+        const page = await readFrom(listed.length, own.signal);
+        // An event may have listed a task of the page in the meantime.
+        listed = [...new Set([...listed, ...page.ids])];
+        total = page.total;
+      }
+      total = Math.max(total, listed.length);
       problem = "";
     } catch (error) {
       if (own.signal.aborted) return;
@@ -163,8 +186,9 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     if (name === "heartbeat") return;
     const content = JSON.parse(data);
     if (name === "snapshot") {
-      // Whatever happened before it may have been missed.
-      known.clear();
+      // Whatever happened before it may have been missed. What is listed is shown until it is read again.
+      const shown = new Set(listed);
+      for (const id of known.keys()) if (!shown.has(id)) known.delete(id);
       for (const task of content.tasks as ApiTask[]) known.set(task.sessionID, toListed(task));
       stats = content.stats;
       for (const task of content.tasks as ApiTask[])

@@ -106,7 +106,7 @@ describeInChromium("the board", () => {
     await page.getByLabel("Agent").selectOption("explore");
     await page.getByRole("button", { name: "Active" }).click();
     await until(() => tasksIn(page)).toEqual(["3 Count the lines (running)"]);
-    expect(page.url()).toBe(`${url}/?status=active&agent=explore&search=COUNT+THE`);
+    await until(async () => page.url()).toBe(`${url}/?status=active&agent=explore&search=COUNT+THE`);
     // What comes to match later appears, and what no longer does goes.
     source.launch({ description: "Count the chapters", agent: "explore" });
     await until(async () => (await tasksIn(page)).length).toBe(2);
@@ -239,6 +239,33 @@ describeInChromium("the board", () => {
     onTestFinished(second.stop);
     await until(() => page.locator(".connection").textContent()).toBe("Live");
     await until(() => tasksIn(page)).toEqual(["3 goes on (cancelled)"]);
+  });
+
+  test("whoever has scrolled far keeps the place while the connection comes back", async () => {
+    const port = await occupy(0);
+    const first = await boardStage({ port });
+    const now = Date.now();
+    for (let number = 0; number < 500; number += 1) {
+      const startedAt = new Date(now - (500 - number) * 1_000).toISOString();
+      first.source.end(first.source.launch({ description: `task number ${number}`, startedAt }).sessionID);
+    }
+    const { page } = await openPage(first.url);
+    const footer = () => page.locator(".footer").textContent();
+    await until(footer).toContain("200 of 500");
+    await page.locator("#tasks").press("End");
+    await until(footer).toBe("500 tasks");
+    const top = () => page.evaluate("document.getElementById('tasks').scrollTop");
+    await page.evaluate("document.getElementById('tasks').scrollTop = 15_000");
+    await until(top).toBe(15_000);
+    await first.stop();
+    await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
+    const second = await boardStage({ port, source: first.source });
+    onTestFinished(second.stop);
+    await until(() => page.locator(".connection").textContent()).toBe("Live");
+    second.source.launch({ description: "the newest", parentSessionID: "ses_new" });
+    await until(footer).toBe("501 tasks");
+    // A conversation, its batch and its task came above.
+    await until(top).toBe(15_000 + 46 + 28 + 56);
   });
 
   test("where reading needs the token it says so and takes one, which is not in the address", async () => {

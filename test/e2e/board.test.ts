@@ -51,7 +51,9 @@ describeInChromium("the board in the real OpenCode", () => {
     return readFileSync(came, "utf8").trim();
   };
 
-  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", { timeout: 150_000 }, async () => {
+  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", {
+    timeout: 150_000,
+  }, async () => {
     const parent = await lab.session();
     const endless = hang();
     const bash = { name: "bash", args: { command: "echo clean", description: "cleans the build" } };
