@@ -55,7 +55,8 @@ scenario(
     const api = await serve(stage);
     const { status, body } = await api.get(`/v1/tasks/${id}`);
     expect(status).toBe(200);
-    expect(body).toEqual({ ...before, allowed: ["RESUME", "RESULT_READ"] });
+    const states = ["lifecycle.completed", "run.idle", "notice.none", "attention.none", "steering.none"];
+    expect(body).toEqual({ ...before, states, allowed: ["RESUME", "RESULT_READ"] });
     await api.stop();
   },
   { onDisk: true },
