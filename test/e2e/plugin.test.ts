@@ -24,9 +24,9 @@ const onlyVisible = async () => {
 };
 
 test("the built plugin shows no hint indicator in production, and shows one in development", async () => {
-  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1$/);
+  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1\nResult: ".*"$/);
   await lab.restart({ env: { NODE_ENV: "development" } });
-  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1 \[hint attached\]$/);
+  expect(await onlyVisible()).toMatch(/Task Progress: 1\/1\nResult: ".*" \[hint attached\]$/);
 });
 
 test("a wrong option is said with its name and gets its default: the tools are there all the same", async () => {

@@ -28,7 +28,7 @@ test("a task goes from launch to notice", async () => {
   const notices = await told(lab, parent, [String(task)]);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.visible).toMatch(
-    /^✓ \*\*Agent "about count the files" finished in .+\.\*\*\nTask Progress: 1\/1$/,
+    /^✓ \*\*Agent "about count the files" finished in .+\.\*\*\nTask Progress: 1\/1\nResult: "There are 12 files\."$/,
   );
   expect(notices[0]?.hidden).toContain("There are 12 files.");
   const launched = (await lab.messages(parent)).flatMap(({ parts }) =>

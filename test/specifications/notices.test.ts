@@ -23,7 +23,7 @@ scenario(WITH_NOTICES, FORMAT, "Task completion notification format", async (sta
   stage.host.finish(id, "It is in a.ts.");
   await settled();
   const { visible, hidden } = onlyNotice(stage);
-  expect(visible).toBe('✓ **Agent "find the bug" finished in 1m 5s.**\nTask Progress: 1/2');
+  expect(visible).toBe('✓ **Agent "find the bug" finished in 1m 5s.**\nTask Progress: 1/2\nResult: "It is in a.ts."');
   expect(hidden).toContain(`${prefix}_output(task_id="${id}")`);
   expect(hidden).toContain("It is in a.ts.");
 });
@@ -34,7 +34,9 @@ scenario(WITH_NOTICES, FORMAT, "Task failure notification format", async (stage,
   stage.host.fail(id, { name: "APIError", message: "invalid api key" });
   await settled();
   const { visible, hidden } = onlyNotice(stage);
-  expect(visible).toBe('✗ **Agent "find the bug" failed in 1.5s.**\nTask Progress: 1/1');
+  expect(visible).toBe(
+    '✗ **Agent "find the bug" failed in 1.5s.**\nTask Progress: 1/1\nError: "APIError: invalid api key"',
+  );
   expect(hidden).toContain("APIError: invalid api key");
   expect(hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
 });

@@ -130,7 +130,9 @@ scenario(WITH_NOTICES, FORMAT, "Resume completion notification format", async (s
   stage.host.finish(id, "13");
   await settled();
   expect(stage.notices().at(-1)).toHaveLength(2);
-  expect(newest(stage).visible).toBe("✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1");
+  expect(newest(stage).visible).toBe(
+    '✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Result: "13"',
+  );
   expect(newest(stage).hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
 });
 
@@ -140,6 +142,8 @@ scenario(WITH_NOTICES, FORMAT, "Resume failure notification format", async (stag
   await stage.clock.advance(2_500);
   stage.host.fail(id, { name: "APIError", message: "out of credit" });
   await settled();
-  expect(newest(stage).visible).toBe("✗ **Resume #1 failed in 2.5s.**\nTask Progress: 1/1");
+  expect(newest(stage).visible).toBe(
+    '✗ **Resume #1 failed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Error: "APIError: out of credit"',
+  );
   expect(newest(stage).hidden).toContain("APIError: out of credit");
 });

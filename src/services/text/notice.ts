@@ -2,7 +2,7 @@ import prettyMilliseconds from "pretty-ms";
 import type { RunResult } from "../../machines/task/events.ts";
 import { runningCount, type TaskCounts, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
-import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
+import { join, LINE_END, lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
 import { wentOn } from "./refused-models.ts";
 import { formatUsageWithin } from "./usage.ts";
 
@@ -158,9 +158,38 @@ const costOf = ({ told, batch, session }: NoticeCost): OwnText | undefined => {
   return cost && own`Cost: ${cost}.`;
 };
 
+/** Characters of an error or of a result that the user is shown at once: about a line of a wide terminal. */
+const GIST_CHARS = 120;
+
+/** Which task was resumed, which the headline does not say. */
+const resumed = ({ run, outcome, description }: RunResult): OwnText | undefined =>
+  run > 0 && outcome !== "cancelled" ? own`Agent ${quoteLine(description)}.` : undefined;
+
+const reason = ({ error }: RunResult): OwnText | undefined => error && own`Error: ${quoteError(error, GIST_CHARS)}`;
+
+const beginning = ({ outcome, result: text = "" }: RunResult): OwnText | undefined => {
+  const [firstLine = ""] = text.trim().split(LINE_END);
+  return outcome === "completed" && text !== "" ? own`Result: ${quoteLine(firstLine, GIST_CHARS)}` : undefined;
+};
+
 const visibleText = ({ end, batch }: EndedRun, { development }: NoticeStyle): OwnText => {
-  const text = own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**\nTask Progress: ${batch.ended}/${batch.total}`;
+  const text = lines(
+    own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**`,
+    own`Task Progress: ${batch.ended}/${batch.total}`,
+    join([resumed(end), reason(end) ?? beginning(end)], " "),
+  );
   return development ? own`${text} [hint attached]` : text;
+};
+
+/** Says that nothing has to be fetched, after the sentences that name the tool which reads results. */
+const whatFollows = (ends: EndedRun[], { maxResultChars }: NoticeStyle): OwnText => {
+  const results = ends.flatMap(({ end: { result: text } }) => text || []);
+  if (results.length === 0) return own``;
+  if (results.some((text) => text.length > maxResultChars))
+    return own`What follows here need not be fetched. A result that is cut says so.`;
+  return ends.length === 1
+    ? own`The result follows here, whole: there is nothing to fetch.`
+    : own`The results of these tasks follow here, whole: there is nothing to fetch.`;
 };
 
 /**
@@ -177,6 +206,7 @@ export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeSty
       ...ends.map(({ end }) => outcomeOf(end)),
       cost && costOf(cost),
       advice(ends, session, style.tools.output),
+      whatFollows(ends, style),
       ...ends.map(({ end }) => result(end, style)),
     ),
   };
@@ -191,11 +221,11 @@ const ENDED_AS = { completed: "finished", error: "failed", cancelled: "cancelled
 export const worstOutcome = (ends: readonly RunResult[]): RunResult["outcome"] =>
   (["error", "cancelled"] as const).find((outcome) => count(ends, outcome) > 0) ?? "completed";
 
-/** Writes the toast that accompanies a notice. */
+/** Writes the toast that accompanies a notice: shorter, since it is soon gone. */
 export const toastOf = (ends: readonly RunResult[]): OwnText => {
   const [first, ...others] = ends;
   const icon = OUTCOME_ICONS[worstOutcome(ends)];
-  if (first && others.length === 0) return own`${icon} ${headline(first)}`;
+  if (first && others.length === 0) return join([own`${icon} ${headline(first)}`, resumed(first), reason(first)], " ");
   const counts = (["completed", "error", "cancelled"] as const)
     .filter((outcome) => count(ends, outcome) > 0)
     .map((outcome) => own`${count(ends, outcome)} ${ENDED_AS[outcome]}`);

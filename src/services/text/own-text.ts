@@ -57,7 +57,7 @@ export const nameOf = (text: string): OwnText =>
   /^[\w./:@-][\w./:@#-]{0,99}$/.test(text) ? (text as OwnText) : quoteLine(text, 100);
 
 /** Everything that any program treats as the end of a line. */
-const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
+export const LINE_END = /\r\n|[\n\r\v\f\x85\u2028\u2029]/;
 
 /**
  * Quotes foreign words as a block, each line after `> `. Control characters and lone surrogates are replaced by `�`,

@@ -77,6 +77,6 @@ export const requestMessage = (
   lines(
     requestLine(request, own`✋ Agent ${quoteLine(description)} (${nameOf(agent)})`),
     ...requestDetails(request),
-    "It is waiting for you. Answer in a terminal:",
+    "The task goes on once this is answered. To answer it, in a terminal:",
     answerLine(command, request),
   );

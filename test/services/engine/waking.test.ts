@@ -50,7 +50,7 @@ describe("with `all`", () => {
     expect(told(stage)).toEqual([[ids[2], ids[0], ids[3], ids[1]]]);
     const texts = stage.notices()[0]?.map(({ text }) => text) ?? [];
     expect(texts).toHaveLength(5);
-    expect(texts.slice(0, 4).every((text) => text.endsWith("Task Progress: 4/4"))).toBe(true);
+    expect(texts.slice(0, 4).every((text) => text.includes("\nTask Progress: 4/4\n"))).toBe(true);
     expect(atRest(stage)).toBe(true);
   });
 
