@@ -59,6 +59,13 @@ export const Options = z.strictObject({
     .describe(
       "Tools that agents get. `tasks`: tools that run tasks in the background. `elisha`: tools that answer in JSON and wait for the result unless called with `async: true`. `subtasks`: one tool per subagent, which waits for the result.",
     ),
+  permission: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*$/, "must be the name of a permission: lower-case letters, digits and _")
+    .default("task")
+    .describe(
+      'The permission that a launch needs, with the name of the agent as its pattern. `task` is the one of OpenCode\'s own tool: who turns that tool off, as with `"tools": { "task": false }`, forbids these launches, too. With another name, such as `asyncagents_task`, they have rules of their own.',
+    ),
   subtasks: z
     .strictObject({
       onParentCancel: z

@@ -78,7 +78,7 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
     inspect: recording?.inspect,
   });
   const removeDirectory = openDirectories.add({ engine, store, host });
-  const toolDeps = { engine, clock, prefix: options.prefix, isHeadless };
+  const toolDeps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless };
   const tools = createPluginTools(options, toolDeps, configuredAgents, log);
 
   const serve = async (): Promise<StatusServer | undefined> => {

@@ -9,6 +9,7 @@ test("without options every one has its default", () => {
     fork,
     prefix: "asyncagents",
     toolsets: ["tasks"],
+    permission: "task",
     subtasks: { onParentCancel: "cancel" },
     maxDepth: 3,
     timeouts: { stale: 600_000 },
@@ -58,7 +59,10 @@ describe.each(Object.entries(WRONG_VALUES))("%s", (path, values) => {
 
 test.each([
   [{ notice: { maxChars: 1 } }, /option "notice\.maxChars": there is no such option/],
-  [{ maxdepth: 1 }, /option "maxdepth": there is no such option.*Known options: prefix, toolsets, subtasks, maxDepth/],
+  [
+    { maxdepth: 1 },
+    /option "maxdepth": there is no such option.*Known options: prefix, toolsets, permission, subtasks, maxDepth/,
+  ],
   [{ concurrency: { total: 3 } }, /option "concurrency\.total": there is no such option/],
   [{ budget: null }, /option "budget": .*expected object, received null; the default is used/],
   [{ maxDepth: 0, prefix: "" }, /option "prefix".*option "maxDepth"/],

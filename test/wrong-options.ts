@@ -28,6 +28,11 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
     [["task"], /toolsets\.0": .*"tasks"\|"elisha"\|"subtasks"/],
     ["tasks", /expected array, received string/],
   ],
+  permission: [
+    ["asyncagents task", /must be the name of a permission/],
+    ["", /must be the name of a permission/],
+    [false, /expected string, received boolean/],
+  ],
   "subtasks.onParentCancel": [["ignore", /"cancel"\|"detach"/]],
   maxDepth: [...wholeFrom(1), [11, /expected number to be <=10/]],
   "timeouts.stale": wholeFrom(1_000),

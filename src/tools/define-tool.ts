@@ -11,6 +11,8 @@ export interface ToolDeps {
   clock: Clock;
   /** Prefix of the tool names in the toolset `tasks`. */
   prefix: string;
+  /** The name of the permission that a launch needs. */
+  permission: string;
   /** True in `opencode run`, which ends with its agent's first answer. */
   isHeadless: boolean;
 }

@@ -1,4 +1,4 @@
-// ADR-036 in docs/decisions.md
+// ADR-036, ADR-185 in docs/decisions.md
 import type { Launched, LaunchRequest } from "../services/engine.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";
@@ -22,10 +22,15 @@ const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | und
  * `general`, which could write files for it. A user who names an agent in a prompt has thereby allowed it.
  * @throws Error in the host's words if the agent may not be used.
  */
-export const requirePermission = async (context: CallContext, agent: string, description: string): Promise<void> => {
+export const requirePermission = async (
+  { permission }: Pick<ToolDeps, "permission">,
+  context: CallContext,
+  agent: string,
+  description: string,
+): Promise<void> => {
   if (context.extra?.bypassAgentCheck) return;
   const metadata = { description: shortDescription(description), subagent_type: agent };
-  await context.ask({ permission: "task", patterns: [agent], always: ["*"], metadata });
+  await context.ask({ permission, patterns: [agent], always: ["*"], metadata });
 };
 
 /**
@@ -35,7 +40,7 @@ export const requirePermission = async (context: CallContext, agent: string, des
  */
 export const launchForCaller = async (
   context: CallContext,
-  engine: ToolDeps["engine"],
+  deps: Pick<ToolDeps, "engine" | "permission">,
   wanted: CallerRequest,
 ): Promise<Outcome<Launched> | undefined> => {
   const request: LaunchRequest = {
@@ -49,13 +54,13 @@ export const launchForCaller = async (
     parentMessageID: context.messageID,
     parentAgent: context.agent,
     directory: context.directory,
-    permit: () => requirePermission(context, wanted.agent, wanted.description),
+    permit: () => requirePermission(deps, context, wanted.agent, wanted.description),
     signal: context.abort,
   };
-  const launch = engine.launch(request);
+  const launch = deps.engine.launch(request);
   const launched = await untilAborted(context.abort, launch);
   if (launched) return launched;
   // An aborted launch undoes itself, unless it had just succeeded: then its task is cancelled here.
-  launch.then((late) => late.ok && engine.cancelSilently(late.value.task.sessionID)).catch(() => undefined);
+  launch.then((late) => late.ok && deps.engine.cancelSilently(late.value.task.sessionID)).catch(() => undefined);
   return undefined;
 };

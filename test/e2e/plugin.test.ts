@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames } from "./lab/model-request.ts";
-import { launchFrom, told } from "./telling.ts";
+import { calls, text } from "./lab/reply.ts";
+import { launchFrom, launching, told } from "./telling.ts";
 
 const built = new URL("../../dist/index.js", import.meta.url).href;
 
@@ -46,6 +47,23 @@ test("a wrong option is said with its name and gets its default: the tools are t
   await lab.until(isSaid, { what: "the log names the options" });
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
   expect(request && toolNames(request)).toContain("asyncagents_task");
+});
+
+test("with a permission of its own, the plugin launches tasks though OpenCode's own task tool is turned off", async () => {
+  const tools = { task: false };
+  await lab.restart({ config: { tools, plugin: [[built, { permission: "asyncagents_task" }]] } });
+  const parent = await lab.session();
+  const [task] = await launchFrom(lab, parent, ["work without the other tool"]);
+  expect(await told(lab, parent, [String(task)])).toHaveLength(1);
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+  expect(request && toolNames(request)).toContain("asyncagents_task");
+  expect(request && toolNames(request)).not.toContain("task");
+
+  await lab.restart({ config: { tools, plugin: [built] } });
+  const refused = await lab.session();
+  lab.model.when("launch it all the same", [calls([launching("be refused")]), text("it was refused")]);
+  await lab.ask(refused, "launch it all the same");
+  expect((await lab.texts(refused)).join("\n")).toContain("The user has specified a rule which prevents you");
 });
 
 const LATER = `export default { id: "later", server: async () => ({

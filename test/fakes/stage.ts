@@ -60,6 +60,7 @@ export interface Stage {
 
 export interface StageOptions {
   prefix?: string;
+  permission?: string;
   toolsets?: Toolset[];
   /** The agents in the configuration. */
   configured?: Record<string, unknown>;
@@ -92,6 +93,7 @@ export interface StageOptions {
 
 export const createStage = ({
   prefix = "asyncagents",
+  permission = "task",
   toolsets = ["tasks"],
   configured = {},
   onParentCancel = "cancel",
@@ -151,7 +153,7 @@ export const createStage = ({
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {
-      const parts = { engine, clock, prefix, isHeadless };
+      const parts = { engine, clock, prefix, permission, isHeadless };
       const subtasks = toolsets.includes("subtasks")
         ? subtasksToolset(parts, subagentsOf(configured).subagents, onParentCancel)
         : {};

@@ -92,6 +92,17 @@ describe.each(["asyncagents_task", "elisha_task", "create_subtask_general"])("%s
   });
 });
 
+test.each(["task", "create_subtask_general", "elisha_task"])(
+  "%s asks for the permission that the option names",
+  async (tool) => {
+    const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"], permission: "asyncagents_task" });
+    const asked: string[] = [];
+    void stage.call(tool, ARGS, { ask: async ({ permission }) => void asked.push(permission) });
+    await settled();
+    expect(asked).toEqual(["asyncagents_task"]);
+  },
+);
+
 test("a resume asks for the task's own agent, and sends nothing where it may not be used", async () => {
   const stage = createStage();
   const id = await stage.complete("12");

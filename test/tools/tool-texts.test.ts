@@ -9,6 +9,7 @@ test("what the tools' texts say of defaults and required arguments is what the c
     engine: stage.engine,
     clock: stage.clock,
     prefix: "asyncagents",
+    permission: "task",
     isHeadless: false,
   });
   const required = (args: Record<string, unknown> = {}) =>

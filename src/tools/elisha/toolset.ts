@@ -35,8 +35,8 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
     refuse: refusal,
     ignoresUnknown: true,
     execute: async ({ title, agent, prompt, async = false }, context) => {
-      const launched = await launchForCaller(context, deps.engine, { description: title, prompt, agent }).catch(
-        (error) => fail(errorMessage(error)),
+      const launched = await launchForCaller(context, deps, { description: title, prompt, agent }).catch((error) =>
+        fail(errorMessage(error)),
       );
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
       if (!launched.ok)

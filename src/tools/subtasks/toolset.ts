@@ -77,11 +77,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
  * Creates `create_subtask_<agent>`: launches a subtask and waits until it has ended, even while the subtask waits for the
  * user.
  */
-const subtaskTool = (
-  { engine }: ToolDeps,
-  { name, description }: Subagent,
-  onParentCancel: OnParentCancel,
-): ToolDefinition =>
+const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCancel: OnParentCancel): ToolDefinition =>
   defineTool({
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
@@ -98,10 +94,11 @@ const subtaskTool = (
     },
     ignoresUnknown: true,
     execute: async ({ title, intent, artifactRefs = [], priority: urgency = 0 }, context) => {
+      const { engine } = deps;
       const { sessionID, callID, abort } = context;
       const priority = typeof urgency === "number" ? urgency : PRIORITIES[urgency];
       const prompt = promptOf(title, intent, artifactRefs);
-      const launched = await launchForCaller(context, engine, { description: title, prompt, agent: name, priority });
+      const launched = await launchForCaller(context, deps, { description: title, prompt, agent: name, priority });
       if (!launched)
         return toToolOutput(title, abortedResult(name, "The calling turn was aborted; no subtask was launched."));
       const { task } = orThrow(launched);

@@ -23,11 +23,11 @@ const queueNote = (task: Task): OwnText => {
   return queued === undefined ? own`` : own` It is ${queued}. It starts by itself.`;
 };
 
-const steerTask = async ({ engine }: ToolDeps, id: string, prompt: string, context: CallContext) => {
+const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: CallContext) => {
   const parentSessionID = context.sessionID;
-  const { sessionID: taskId, agent, description } = orThrow(engine.find(parentSessionID, id));
-  await requirePermission(context, agent, description);
-  orThrow(engine.steer({ parentSessionID, taskId, prompt, from: "agent" }));
+  const { sessionID: taskId, agent, description } = orThrow(deps.engine.find(parentSessionID, id));
+  await requirePermission(deps, context, agent, description);
+  orThrow(deps.engine.steer({ parentSessionID, taskId, prompt, from: "agent" }));
   return {
     title: description,
     output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be told when the task ends.`,
@@ -67,7 +67,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       }
       if (taskId !== undefined) {
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
-        const mayUse = (task: Task) => requirePermission(context, task.agent, task.description);
+        const mayUse = (task: Task) => requirePermission(deps, context, task.agent, task.description);
         const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));
         return {
           title: task.description,
@@ -84,7 +84,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
         model,
         fork,
       };
-      const launched = await launchForCaller(context, deps.engine, wanted);
+      const launched = await launchForCaller(context, deps, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
       const { task, forkRefusal } = orThrow(launched);
       const asText =

@@ -568,7 +568,7 @@ describe("a person's answer", () => {
 
 test("no tool of any toolset answers for the person: none takes an answer, and none is given the means", async () => {
   const { engine, clock } = createStage();
-  const parts = { engine, clock, prefix: "asyncagents", isHeadless: false };
+  const parts = { engine, clock, prefix: "asyncagents", permission: "task", isHeadless: false };
   const { subagents } = subagentsOf({});
   const tools = { ...fixedTools(["tasks", "elisha"], parts), ...subtasksToolset(parts, subagents, "cancel") };
   const names = Object.entries(tools).flatMap(([name, { args }]) => [name, ...Object.keys(args)]);
