@@ -38,8 +38,7 @@ const ended = (taskId: string | undefined) =>
 const requestsOf = (sessionID: string) =>
   lab.model.requests.filter((request) => request.sessionID === sessionID).length;
 
-const progress = async (parent: string) =>
-  (await noticesIn(lab, parent)).map(({ visible }) => visible.split("\n")[1]);
+const progress = async (parent: string) => (await noticesIn(lab, parent)).map(({ visible }) => visible.split("\n")[1]);
 
 test("four tasks that end at different times wake the agent once, in one turn, with all four results", async () => {
   const { parent, held, tasks } = await launchHeld(["find one", "find two", "find three", "find four"]);
