@@ -203,6 +203,20 @@ const owedForNothing = ({ stage: { store } }: Simulation, stored: Task[]): strin
       : [],
   );
 
+/** A run goes on with each other model at most once. */
+const triedTwice = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID }) => {
+    let tried: string[] = [];
+    return store.journal(sessionID).flatMap((event) => {
+      if (event.type === "RESUME") tried = [];
+      if (event.type !== "MODEL_CHANGED") return [];
+      const { modelID } = event.model;
+      const isAgain = tried.includes(modelID);
+      tried.push(modelID);
+      return isAgain ? `a run of ${sessionID} went on with ${modelID} twice` : [];
+    });
+  });
+
 /** A run that has ended holds no slot, and waits for none. */
 const slotsLeft = ({ storage, slotWatch }: Simulation): string[] => [
   ...slotWatch.open().map((id) => `${id} still holds a slot, or waits for one`),
@@ -266,6 +280,7 @@ export const checkEnd = (world: Simulation): void => {
     ...unanswered(world, stored),
     ...removed(world, stored),
     ...uninformed(world, stored),
+    ...triedTwice(world, stored),
     ...slotsLeft(world),
     ...leaks(world),
   ];

@@ -20,6 +20,8 @@ export interface TaskObservations {
   wasDeleted(sessionID: string): boolean;
   /** Records that the task may be resumed. */
   mayResume(taskId: string): void;
+  /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
+  mayLeaveModel(sessionID: string): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
   /** Compares all stored tasks with what was seen. */
@@ -45,6 +47,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
   const deleted = new Set<string>();
   const resumptions = new Map<string, number>();
   const aborted = new Set<string>();
+  const refused = new Set<string>();
   const gone = new Set<string>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
@@ -127,6 +130,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
     },
     wasDeleted: (sessionID) => deleted.has(sessionID),
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    mayLeaveModel: (sessionID) => void refused.add(sessionID),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {
       for (const task of stored) see(task);
@@ -138,7 +142,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
       }
       for (const id of aborted) {
         const task = tasks.get(id);
-        if (task && !failed(task) && !wasToEnd(id))
+        if (task && !failed(task) && !wasToEnd(id) && !refused.has(id))
           fault(`the session of ${id} was aborted though nobody asked for it`);
       }
       aborted.clear();

@@ -37,6 +37,8 @@ export type Step =
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
+  | { do: "refuseModel"; session: number }
+  | { do: "refuseForNow"; session: number; ms: number }
   | { do: "ask"; task: number; kind: "permission" | "question"; lasts: number }
   | { do: "reply"; task: number }
   | { do: "callTools"; task: number; times: number; same: boolean }
@@ -175,6 +177,8 @@ const step: fc.Arbitrary<Step> = weighted([
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
+  [3, one("refuseModel", { session: which })],
+  [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],

@@ -22,6 +22,12 @@ import { createToolCallCounts, REPEAT, TOOL_CALLS, type ToolCallCounts } from ".
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
+/** What tasks go on with when their model refuses. */
+const OTHER_MODELS = [
+  { providerID: "fake", modelID: "small" },
+  { providerID: "router", modelID: "anthropic/claude" },
+];
+
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
   clock: VirtualClock;
@@ -131,6 +137,7 @@ export const createSimulation = ({
     budget: { toolCalls: TOOL_CALLS },
     loop: { repeat: REPEAT },
     concurrency: { default: slots },
+    fallback: { agents: { general: OTHER_MODELS }, after: 10_000 },
   });
   let said = 0;
   let isQuitting = false;

@@ -32,22 +32,37 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
 const isAhead = (first: SlotRequest, second: SlotRequest): boolean =>
   first.priority > second.priority || (first.priority === second.priority && first.since < second.since);
 
-/** Watches that no run starts at or above the limit, none before one that is ahead of it, and none waits for nothing. */
+/** When the host asks the task's provider again, which refuses for now. */
+const retriesAtOf = ({ snapshot: { value, context } }: TaskRecord): number | undefined =>
+  value.run === "retrying" ? context.retry?.until : undefined;
+
+/**
+ * Watches that no run starts at or above the limit, none before one that is ahead of it, none on a provider that refuses
+ * another one for now, and none waits for nothing.
+ */
 export const createSlotWatch = (limit: number, now: () => number, fault: (words: string) => void): SlotWatch => {
-  const tasks = new Map<string, { state: State; request: SlotRequest }>();
+  const tasks = new Map<string, { state: State; request: SlotRequest; retriesAt?: number | undefined }>();
   /** Since when a slot is free and a run waits for one; undefined where that is not so. */
   let idleSince: number | undefined;
 
   const inState = (state: State) => [...tasks.values()].filter((task) => task.state === state);
 
+  /** Until when the provider of that run refuses another one; 0 where it does not. */
+  const refusedUntil = ({ provider }: SlotRequest): number =>
+    Math.max(0, ...inState("held").map((held) => (held.request.provider === provider ? (held.retriesAt ?? 0) : 0)));
+
   const noteIdle = () => {
-    const isIdle = inState("waiting").length > 0 && inState("held").length < limit;
-    idleSince = isIdle ? (idleSince ?? now()) : undefined;
+    const waiting = inState("waiting");
+    const isIdle = waiting.length > 0 && inState("held").length < limit;
+    const mayStartAt = Math.min(...waiting.map(({ request }) => refusedUntil(request)));
+    idleSince = isIdle ? Math.max(idleSince ?? now(), mayStartAt) : undefined;
   };
 
   const started = (request: SlotRequest) => {
     const held = inState("held").length;
     if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
+    if (refusedUntil(request) > now())
+      fault(`${request.taskId} starts though its provider refuses another task for now`);
     const first = inState("waiting").find(({ request: other }) => isAhead(other, request));
     if (first) fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
   };
@@ -60,7 +75,7 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);
-    if (state !== "none") tasks.set(sessionID, { state, request });
+    if (state !== "none") tasks.set(sessionID, { state, request, retriesAt: retriesAtOf(record) });
     noteIdle();
   };
 

@@ -242,6 +242,19 @@ export const stepActions: StepActions = {
     world.agents.abort(sessionID);
     world.host.fail(sessionID, { name: "APIError", message: "401" });
   },
+  refuseModel: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.tracks.mayLeaveModel(sessionID);
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "APIError", message: "no credit", refusal: "quota" });
+  },
+  refuseForNow: (world, { session, ms }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.tracks.mayLeaveModel(sessionID);
+    world.host.refuseForNow(sessionID, ms);
+  },
   ask: (world, { task, kind, lasts }) => {
     const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
     const sessionID = pick(working, task)?.sessionID;

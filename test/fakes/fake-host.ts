@@ -34,6 +34,8 @@ interface FakeSession extends HostSession {
   prompts: Prompt[];
   busy: boolean;
   habits: Habit[];
+  /** The message whose request the provider refused last, and how often. */
+  refusal: { request: string | undefined; attempt: number } | undefined;
   created: NewSession | undefined;
   /** The session from which this one was forked. */
   forkOf: string | undefined;
@@ -84,6 +86,11 @@ export interface FakeHost extends Host {
   finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean; unseen?: boolean }): void;
   /** The child finishes a step and continues with the next one. */
   step(sessionID: string): void;
+  /**
+   * The provider refuses the request of a busy session: as in the real host, it is made again after `ms`, and a request that
+   * is refused again counts on.
+   */
+  refuseForNow(sessionID: string, ms: number): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
   /**
@@ -219,6 +226,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
       prompts: [],
       busy: false,
       habits: ["work"],
+      refusal: undefined,
       created: undefined,
       forkOf: undefined,
       title: "a session",
@@ -316,13 +324,26 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     goIdle(found);
   };
 
+  const refuseForNow = (id: string, ms: number) => {
+    const found = session(id);
+    const request = found.messages.at(-1)?.id;
+    const attempt = found.refusal && found.refusal.request === request ? found.refusal.attempt + 1 : 1;
+    found.refusal = { request, attempt };
+    emit({ type: "retrying", sessionID: id, attempt, message: "slow down", until: clock.now() + ms });
+    clock.after(ms, () => {
+      const isSame = found.refusal?.request === request && found.refusal?.attempt === attempt;
+      if (isSame && sessions.get(id) === found && found.busy) emit({ type: "busy", sessionID: id });
+    });
+  };
+
   const take = (found: FakeSession, { messageID, parts, noReply, agent }: Prompt) => {
     const stored = found.messages.find(({ id }) => id === messageID);
     // Only the newest answer keeps a message from being answered again, as in the real host.
     const newest = found.messages.findLast(({ role }) => role === "assistant");
     const answered = newest?.promptID === messageID && newest.finish !== undefined && newest.finish !== "tool-calls";
     const habit = (found.habits.length > 1 ? found.habits.shift() : found.habits[0]) ?? "work";
-    if (habit === "lose") return;
+    // A message that is only stored is confirmed once it is stored: it cannot be lost after that.
+    if (habit === "lose" && !noReply) return;
     const hasAgent = agent === undefined || agentList.some(({ name }) => name === agent);
     if (habit === "reject" || !hasAgent) {
       const error = { name: "UnknownError", message: "agent not found" };
@@ -384,6 +405,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     emitSession,
     finish,
     step,
+    refuseForNow,
     fail,
     beginStep: (id, messageID) => {
       const found = session(id);
