@@ -227,6 +227,23 @@ rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wai
   expect(call.value).toMatchObject({ status: "running", error: `Still running after 10ms. ${words}`, code: "TIMEOUT" });
 });
 
+rule(
+  PARAMETERS,
+  "a task in the queue says its place and what it waits for: at launch, to a read, and after a timeout",
+  async () => {
+    const stage = elisha({ concurrency: { default: 1 } });
+    await background(stage);
+    const launched = await answered(stage, "elisha_task", { title: "b", agent: "general", prompt: "B.", async: true });
+    const words = "It is queued: 1st, waits for a slot (1 of 1 in use)";
+    expect(launched).toMatchObject({ status: "running", error: words });
+    const task_id = String(launched.task_id);
+    expect(await answered(stage, "elisha_task_output", { task_id })).toMatchObject({ status: "running", error: words });
+    const call = pending(stage, "elisha_task_output", { task_id, wait: true, timeout: 10 });
+    await stage.clock.advance(10);
+    expect(call.value).toMatchObject({ error: `Still running after 10ms. ${words}`, code: "TIMEOUT" });
+  },
+);
+
 rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () => {
   const stage = elisha();
   const id = await background(stage);

@@ -355,6 +355,15 @@ rule(CONTRACT, "what was cut of an answer is read on with read_subtask, piece by
   }
 });
 
+rule(CONTRACT, "read_subtask says of a subtask in the queue its place and what it waits for", async () => {
+  const stage = subtasks({ concurrency: { default: 1 } });
+  await begin(stage);
+  const { id } = await begin(stage);
+  await expect(stage.call("read_subtask", { taskId: id })).rejects.toThrow(
+    `Subtask ${id} has not ended yet (queued: 1st, waits for a slot (1 of 1 in use)); you get a notice`,
+  );
+});
+
 rule(
   CONTRACT,
   "read_subtask shows no task of another session, none that runs, and nothing beyond the end",

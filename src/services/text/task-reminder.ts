@@ -1,6 +1,7 @@
 import { hasEnded, type ListedTask } from "../../task.ts";
 import type { ToolNames } from "./notice.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { queueSummary } from "./queue.ts";
 import { attentionSummary } from "./user-request.ts";
 
 /** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */
@@ -10,11 +11,12 @@ const MAX_ENDED = 20;
 const SHOWN_CHARS = 100;
 
 /** What a reminder shows of a task. */
-type RemindedTask = Pick<ListedTask, "sessionID" | "description" | "agent" | "status" | "attention">;
+type RemindedTask = Pick<ListedTask, "sessionID" | "description" | "agent" | "status" | "attention" | "queue">;
 
 const line = (task: RemindedTask): OwnText => {
   const { sessionID, description, agent, status } = task;
-  const waits = attentionSummary(task) === undefined ? "" : ", waiting for the user";
+  const queued = queueSummary(task);
+  const waits = attentionSummary(task) ? own`, waiting for the user` : queued ? own`, ${queued}` : own``;
   const what = quoteLine(description.replaceAll(/<(?=\s*\/?\s*task-context)/gi, "‹"), SHOWN_CHARS);
   return own`- ${nameOf(sessionID)} ${what} (${nameOf(agent)}): ${status}${waits}`;
 };

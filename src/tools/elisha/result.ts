@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { duration, quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
+import { queueSummary } from "../../services/text/queue.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { type CallContext, shutdownError, type ToolDeps } from "../define-tool.ts";
@@ -36,7 +37,7 @@ const STATUS: Record<TaskStatus, z.infer<typeof Status>> = {
 };
 
 const waitingFor = (task: Task): OwnText | undefined => {
-  const summary = attentionSummary(task);
+  const summary = attentionSummary(task) ?? queueSummary(task);
   return summary && own`It is ${summary}`;
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { queueSummary } from "../../services/text/queue.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
@@ -25,6 +26,12 @@ type EndedTask = Task & { status: keyof typeof STATUS };
 
 /** True for a task without a run under way. */
 export const isEnded = (task: Task): task is EndedTask => hasEnded(task);
+
+/** Says that a subtask has no result yet, and where in the queue it is. */
+export const notEnded = (task: Task): string => {
+  const queued = queueSummary(task);
+  return `Subtask ${task.sessionID} has not ended yet${queued ? ` (${queued})` : ""}; you get a notice when it does.`;
+};
 
 /** For a subtask that was cancelled while this call waited for it: the caller itself did not cancel it. */
 const CANCELLED_BY_OTHERS = "The subtask was cancelled by a person, or by another call.";

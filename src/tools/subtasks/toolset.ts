@@ -5,7 +5,7 @@ import { own, quoteLine } from "../../services/text/own-text.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
 import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
-import { abortedResult, endedResult, isEnded, toToolOutput } from "./result.ts";
+import { abortedResult, endedResult, isEnded, notEnded, toToolOutput } from "./result.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
 
 /**
@@ -126,8 +126,7 @@ const readTool = ({ engine }: ToolDeps): ToolDefinition =>
     },
     execute: async ({ taskId, offset }, { sessionID }) => {
       const task = orThrow(engine.find(sessionID, taskId));
-      if (!isEnded(task))
-        throw new Error(`Subtask ${task.sessionID} has not ended yet; you get a notice when it does.`);
+      if (!isEnded(task)) throw new Error(notEnded(task));
       engine.markRetrieved(task);
       return toToolOutput(task.description, await endedResult(task, engine), offset);
     },

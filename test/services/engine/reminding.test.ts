@@ -42,6 +42,15 @@ asyncagents_list() lists all tasks.
   expect(stage.host.at(PARENT).busy).toBe(busyBefore);
 });
 
+rule(HOOKS, "a task in the queue is listed with its place and what it waits for", async () => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  await stage.launch();
+  await stage.launch({ description: "count lines" });
+  expect(stage.engine.reminderFor(PARENT)).toMatch(
+    /"count lines" \(general\): running, queued: 1st, waits for a slot \(1 of 1 in use\)$/m,
+  );
+});
+
 rule(HOOKS, "where nothing runs, or nothing has ended, there is no heading for it", async () => {
   const stage = createStage();
   const id = await stage.launch();
