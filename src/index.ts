@@ -36,7 +36,7 @@ const server: Plugin = async (input, given) => {
   let config: Config | undefined;
   let plugin: PluginHooks | undefined;
   let isClosed = false;
-  /** What OpenCode told before the code was loaded. */
+  /** What OpenCode reported before the code was loaded. */
   const missedEvents: Parameters<PluginHooks["event"]>[0][] = [];
 
   const reportFailure = (error: unknown) => {
@@ -47,7 +47,7 @@ const server: Plugin = async (input, given) => {
     input.client.tui.showToast({ body: { message, variant: "error" } }).catch(() => undefined);
   };
 
-  /** Returns the started plugin; undefined if it cannot be started, which a person is told once. */
+  /** Returns the started plugin; undefined if it cannot be started, of which a person is notified once. */
   const started = (): PluginHooks | undefined => {
     if (plugin || isClosed) return plugin;
     cancelTimer();

@@ -244,7 +244,7 @@ export const shortDescription = (text: string): string => truncateLine(text, DES
 
 /**
  * When the ends of tasks wake their parent's agent. `each`: every end does, at once. `all`: the last one of the batch does,
- * and one in `error`; ends before that are told with it.
+ * and one in `error`; ends before that are delivered with it.
  */
 export const Wake = z.enum(["each", "all"]);
 export type Wake = z.infer<typeof Wake>;

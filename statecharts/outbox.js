@@ -48,7 +48,7 @@ export const outbox = createMachine({
             {
               "guard": "wakesParent",
               "target": "gathering",
-              "description": "The parent is to be told."
+              "description": "The parent is to be notified."
             },
             {
               "guard": "hasQueued",
@@ -86,7 +86,7 @@ export const outbox = createMachine({
             {
               "guard": "wakesParent",
               "target": "gathering",
-              "description": "The parent is to be told."
+              "description": "The parent is to be notified."
             },
             {
               "guard": "not hasQueued",
@@ -279,7 +279,7 @@ export const outbox = createMachine({
               {
                 "guard": "isCurrentPrompt",
                 "target": "idle",
-                "description": "The host refused the prompt. It was refused too often: the person is told.",
+                "description": "The host refused the prompt. It was refused too often: the person is notified.",
                 "actions": "enqueueActions"
               }
             ]
@@ -374,7 +374,7 @@ export const outbox = createMachine({
               {
                 "guard": "isCurrentPrompt and refused",
                 "target": "idle",
-                "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is told.",
+                "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
                 "actions": "enqueueActions"
               },
               {

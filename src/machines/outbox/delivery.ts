@@ -36,7 +36,7 @@ const onError = {
     actions: recordRefusal,
   },
 } as const;
-const wakes = { guard: "wakesParent", target: "gathering", description: "The parent is to be told." } as const;
+const wakes = { guard: "wakesParent", target: "gathering", description: "The parent is to be notified." } as const;
 const nothingOwed = { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." } as const;
 const found = [
   { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
@@ -44,7 +44,7 @@ const found = [
 ] as const;
 const givenUp = {
   target: "idle",
-  description: "It was refused too often: the person is told.",
+  description: "It was refused too often: the person is notified.",
   actions: giveUp,
 } as const;
 

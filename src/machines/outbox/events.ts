@@ -46,7 +46,7 @@ export type OutboxEffect =
   | { type: "noticeComposed"; parentSessionID: string; runs: NoticePrompt["runs"] }
   /** The host has accepted the prompt: show the toasts. */
   | { type: "showToasts"; parentSessionID: string; toasts: NoticePrompt["toasts"] }
-  /** The host refused the prompt for good: tell the person that these notices were not delivered, and why. */
+  /** The host refused the prompt for good: notify the person that these notices were not delivered, and why. */
   | { type: "noticeRejected"; parentSessionID: string; runs: NoticePrompt["runs"]; reason: string }
   /** The notices of these runs cannot be delivered: the parent is gone, or accepts no prompt. */
   | { type: "noticeDropped"; parentSessionID: string; runs: NoticePrompt["runs"] }

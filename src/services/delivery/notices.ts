@@ -38,10 +38,10 @@ export const composeNotice = (
   const ends = results.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []) }));
   const usageOf = usageReader.usageOf(siblings);
   const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));
-  const told = new Set(results.map(({ taskId }) => taskId));
+  const delivered = new Set(results.map(({ taskId }) => taskId));
   const [batchId = "", ...otherBatches] = new Set(results.map((end) => end.batchId));
   const cost = {
-    told: sumOf(siblings.filter(({ sessionID }) => told.has(sessionID))),
+    delivered: sumOf(siblings.filter(({ sessionID }) => delivered.has(sessionID))),
     batch: otherBatches.length === 0 ? sumOf(batches.get(batchId) ?? []) : undefined,
     session: sumOf(siblings),
   };

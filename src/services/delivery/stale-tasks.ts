@@ -26,15 +26,15 @@ export interface StaleTasksDeps {
  */
 export const tellOfStaleTasks = (deps: StaleTasksDeps): (() => void) => {
   const { runtime, host, notes, clock, log, tools, staleAfter } = deps;
-  /** Since when each stale task is stale, as it was told. */
-  const told = new Map<string, string>();
+  /** Since when each stale task is stale, as the person and the agent were notified. */
+  const notified = new Map<string, string>();
 
   const tell = async (task: Task, since: string): Promise<void> => {
     const { sessionID, parentSessionID } = task;
     const shown = await host.toast({ message: staleToast(task, staleAfter), variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
     const note = () =>
-      told.get(sessionID) === since
+      notified.get(sessionID) === since
         ? ({ text: staleNote(task, clock.now() - Date.parse(since) + staleAfter, tools), synthetic: true } as const)
         : undefined;
     await notes.postWhenIdle(parentSessionID, note);
@@ -42,11 +42,11 @@ export const tellOfStaleTasks = (deps: StaleTasksDeps): (() => void) => {
 
   return runtime.subscribe((task) => {
     const { sessionID, attention } = task;
-    if (attention?.kind !== "stale" || hasEnded(task)) return void told.delete(sessionID);
-    if (told.has(sessionID)) return;
-    told.set(sessionID, attention.since);
+    if (attention?.kind !== "stale" || hasEnded(task)) return void notified.delete(sessionID);
+    if (notified.has(sessionID)) return;
+    notified.set(sessionID, attention.since);
     tell(task, attention.since).catch((error) =>
-      log.error("nobody could be told that a task is stale", { sessionID, reason: errorMessage(error) }),
+      log.error("nobody could be notified that a task is stale", { sessionID, reason: errorMessage(error) }),
     );
   });
 };

@@ -12,7 +12,7 @@ export interface SteerRequest {
   /** The task's id or a unique prefix of it. */
   taskId: string;
   prompt: string;
-  /** Who gives it: the child is told. */
+  /** Who gives it: the child learns it. */
   from: InstructionSource;
 }
 

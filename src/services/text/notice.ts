@@ -37,8 +37,8 @@ export interface EndedRun {
 
 /** What tasks have used when a notice is written, each with the tasks below it. */
 export interface NoticeCost {
-  /** The tasks that it tells of. */
-  told: Usage;
+  /** The tasks whose ends it delivers. */
+  delivered: Usage;
   /** The batch that all of them belong to; undefined if they belong to several. */
   batch: Usage | undefined;
   /** All tasks of the parent. */
@@ -149,12 +149,12 @@ const outcomeOf = (end: RunResult): OwnText => {
   );
 };
 
-const costOf = ({ told, batch, session }: NoticeCost): OwnText | undefined => {
+const costOf = ({ delivered, batch, session }: NoticeCost): OwnText | undefined => {
   const wholes = [
     ...(batch ? [{ name: "this batch", usage: batch } as const] : []),
     { name: "all tasks", usage: session } as const,
   ];
-  const cost = formatUsageWithin(told, wholes);
+  const cost = formatUsageWithin(delivered, wholes);
   return cost && own`Cost: ${cost}.`;
 };
 

@@ -77,7 +77,7 @@ export const createOutboxEffects = ({
     { parentSessionID, wasRefused }: EffectOf<"readParent">,
     charts: Charts,
   ): Promise<OutboxEvent> => {
-    // The host answers a call after most of what ends at that moment, so that one notice tells it all.
+    // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = charts.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
     if (parent.ok) {

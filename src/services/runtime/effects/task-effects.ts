@@ -64,9 +64,9 @@ export interface TaskEffectDeps {
   clock: Clock;
   log: Log;
   observedAnswers: Pick<ObservedAnswers, "answerOf">;
-  /** Takes a slot for a run. False when none is free: then the run is told when it has one. */
+  /** Takes a slot for a run. False when none is free: then the run gets `SLOT_GRANTED` when it has one. */
   takeSlot(request: SlotRequest): boolean;
-  /** Is told of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
+  /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
   expectInstruction(instruction: Prompt): void;
 }
 
