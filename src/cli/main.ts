@@ -3,6 +3,8 @@ import { errorMessage } from "../services/platform/log.ts";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./run-command.ts";
+import { runWith, sqliteRuntime } from "./sqlite-runtime.ts";
+import { NoSqliteError } from "./task-database.ts";
 import { openTerminal } from "./terminal.ts";
 
 // Node warns that its SQLite is experimental. The user of a command cannot act on that.
@@ -17,11 +19,18 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+const args = process.argv.slice(2);
 try {
-  process.exitCode = await runCommand(process.argv.slice(2), openTerminal(process));
+  process.exitCode = await runCommand(args, openTerminal(process));
 } catch (error) {
+  const other = error instanceof NoSqliteError ? sqliteRuntime() : undefined;
+  process.exitCode = other ? runWith(other, args) : report(error);
+}
+
+/** Says why a command failed, and returns the exit code for that. */
+function report(error: unknown): number {
   const isExpected = error instanceof CommandError;
-  process.exitCode = isExpected ? error.code : EXIT.failed;
   const reason = isExpected ? error.message : `Internal error in opencode-taskchart: ${errorMessage(error)}`;
   process.stderr.write(`${escapeUnprintable(reason)}\n`);
+  return isExpected ? error.code : EXIT.failed;
 }

@@ -3,21 +3,26 @@ import manifest from "../../package.json" with { type: "json" };
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
 import { answerCommand } from "./commands/answer.ts";
+import { cancelCommand } from "./commands/cancel.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { exportCommand } from "./commands/export.ts";
 import { listCommand } from "./commands/list.ts";
+import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { resumeCommand } from "./commands/resume.ts";
 import { showCommand } from "./commands/show.ts";
 import { steerCommand } from "./commands/steer.ts";
+import { watchCommand } from "./commands/watch.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
 import { whyCommand } from "./commands/why.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The commands, in the groups of the help text. */
 const COMMANDS = {
-  "See what goes on:": [listCommand, showCommand, whyCommand, openCommand],
-  "Step in:": [answerCommand, steerCommand],
-  "Understand it:": [replayCommand, exportCommand, whatIfCommand],
+  "See what goes on:": [listCommand, watchCommand, showCommand, logsCommand, whyCommand, openCommand],
+  "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand],
+  "Understand it:": [replayCommand, exportCommand, whatIfCommand, doctorCommand],
 } as const;
 
 const EXIT_CODES = `

@@ -13,12 +13,17 @@ import { dateTime } from "./terminal.ts";
 /** Tasks that are listed when an id matches none or several. */
 const MAX_LISTED = 10;
 
-const load = async (): Promise<OpenDatabase> => {
+/** Thrown where this runtime has no SQLite. Another one may have it, see `sqliteRuntime`. */
+export class NoSqliteError extends CommandError {
+  override name = "NoSqliteError";
+}
+
+const load = (): OpenDatabase => {
   try {
     return loadSqlite({ readonly: true });
   } catch (error) {
-    throw new CommandError(
-      `This runtime has no SQLite (${errorMessage(error)}). Use Bun, or Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,
+    throw new NoSqliteError(
+      `This runtime has no SQLite (${errorMessage(error)}), and neither bun nor opencode is in the PATH. Use Node 22.13 or newer; from 22.5 on with --experimental-sqlite.`,
     );
   }
 };
@@ -39,7 +44,7 @@ export const hasTaskDatabase = (folder: string | undefined): boolean => existsSy
  * @throws CommandError that names the file if it cannot be read.
  */
 export const withJournals = async <T>(folder: string | undefined, read: (journals: JournalReader) => T): Promise<T> => {
-  const openDatabase = await load();
+  const openDatabase = load();
   const path = pathIn(folder);
   let journals: JournalReader | undefined;
   try {

@@ -12,10 +12,10 @@ import type { Terminal } from "./terminal.ts";
 const COLUMNS: readonly Column[] = [
   { title: "TASK" },
   { title: "STATE" },
-  { title: "AGENT", drop: 1 },
-  { title: "TIME", align: "right", drop: 2 },
-  { title: "TOKENS", align: "right", drop: 3 },
-  { title: "COST", align: "right", drop: 4 },
+  { title: "AGENT", drop: 3 },
+  { title: "TIME", align: "right", drop: 1 },
+  { title: "TOKENS", align: "right", drop: 4 },
+  { title: "COST", align: "right", drop: 2 },
   { title: "ABOUT" },
 ];
 

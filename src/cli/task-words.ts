@@ -9,22 +9,19 @@ const SHORTEST = 6;
 /** Returns an id without the beginning that all have. */
 const bare = (id: string): string => id.replace(/^ses_/, "");
 
-/** Returns the short ids of some tasks: for each id the shortest beginning that no other of them has, like git. */
+/**
+ * Returns the short ids of some tasks: beginnings, all of one length, of which no two are the same. As with git, they may be
+ * given in place of the ids.
+ */
 export const shortIds = (ids: readonly string[]): ReadonlyMap<string, string> => {
   const sorted = [...new Set(ids)].sort();
-  const shared = (one: string, other: string | undefined): number => {
-    let same = 0;
-    while (other !== undefined && same < one.length && one[same] === other[same]) same += 1;
-    return same;
-  };
-  return new Map(
-    sorted.map((id, index) => {
-      const alike = Math.max(
-        ...[sorted[index - 1], sorted[index + 1]].map((other) => shared(bare(id), other && bare(other))),
-      );
-      return [id, bare(id).slice(0, Math.max(SHORTEST, alike + 1))];
-    }),
-  );
+  const sharedWithNext = sorted.map((id, index) => {
+    const next = bare(sorted[index + 1] ?? "");
+    const differs = [...bare(id)].findIndex((character, place) => character !== next[place]);
+    return differs < 0 ? bare(id).length : differs;
+  });
+  const length = Math.max(SHORTEST, ...sharedWithNext.map((shared) => shared + 1));
+  return new Map(sorted.map((id) => [id, bare(id).slice(0, length)]));
 };
 
 const UNITS = [

@@ -1,5 +1,7 @@
+import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
+import { openScreen, type Screen, type ScreenEvents, type ScreenStreams } from "./screen.ts";
 
 /** A style as `styleText` of `node:util` names it, such as `"bold"`. */
 export type Style = Parameters<typeof styleText>[0];
@@ -18,6 +20,10 @@ export interface Terminal {
   print(...lines: string[]): void;
   /** Writes a line beside the output, to standard error. */
   note(line: string): void;
+  /** Asks a person, and resolves to whether the answer is yes. */
+  confirm(question: string): Promise<boolean>;
+  /** Shows a screen of its own until that is closed. */
+  openScreen(events: ScreenEvents): Screen;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -27,10 +33,8 @@ const DEFAULT_ROWS = 24;
 const SEQUENCE = new RegExp(`(${String.fromCharCode(0x1b)}\\[[0-9;]+m)`);
 
 /** The streams and the environment of a process, as far as its terminal depends on them. */
-export interface TerminalStreams {
-  stdin: Pick<NodeJS.ReadStream, "isTTY">;
-  stdout: NodeJS.WriteStream;
-  stderr: Pick<NodeJS.WriteStream, "write">;
+export interface TerminalStreams extends ScreenStreams {
+  stderr: NodeJS.WritableStream;
   env: NodeJS.ProcessEnv;
 }
 
@@ -64,6 +68,19 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
     style: (style, text) => (showsStyles ? styled(style, text) : text),
     print: (...lines) => void stdout.write(`${lines.map(printable).join("\n")}\n`),
     note: (line) => void stderr.write(`${escapeUnprintable(line)}\n`),
+    confirm: async (question) => {
+      const asking = createInterface({ input: stdin, output: stderr });
+      try {
+        return /^y(es)?$/i.test((await asking.question(question)).trim());
+      } catch (error) {
+        // Ctrl+C and ctrl+d are no.
+        if (error instanceof Error && error.name === "AbortError") return false;
+        throw error;
+      } finally {
+        asking.close();
+      }
+    },
+    openScreen: (events) => openScreen({ stdin, stdout }, printable, events),
   };
 };
 

@@ -16,7 +16,10 @@ export interface Ended {
 }
 
 /** Does what a command line asks for, in this process: as `opencode-taskchart` does, but sooner. */
-export const commandHere = async (args: string[], size: { columns?: number } = {}): Promise<Ended> => {
+export const commandHere = async (
+  args: string[],
+  size: Parameters<typeof scriptedTerminal>[0] = {},
+): Promise<Ended> => {
   const terminal = scriptedTerminal(size);
   const ended = (code: number, error: string) => ({
     code,

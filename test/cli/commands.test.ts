@@ -5,7 +5,7 @@ import { commandHere, opencodeTaskchart } from "./command-line.ts";
 test.each([[[]], [["--help"]], [["help"]]])("%j lists the commands in their groups", async (args) => {
   const { code, out, error } = await commandHere(args, { columns: 80 });
   expect(out).toMatch(/^Usage: opencode-taskchart <command> \[options\]\n\nSee, steer, stop/);
-  expect(out).toMatch(/\nSee what goes on:\n {2}list {2,}list tasks.*\n {2}show {2,}/);
+  expect(out).toMatch(/\nSee what goes on:\n {2}list {2,}list tasks.*\n {2}watch {2,}/);
   expect(out).toMatch(/\nUnderstand it:\n {2}replay {2,}/);
   expect({ code, error }).toEqual({ code: 0, error: "" });
   for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);

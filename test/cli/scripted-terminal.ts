@@ -1,15 +1,24 @@
+import { PassThrough } from "node:stream";
 import type { Terminal, TerminalStreams } from "../../src/cli/terminal.ts";
 
 /** A terminal whose lines a test reads. */
 export interface ScriptedTerminal extends Terminal {
   lines: string[];
   notes: string[];
+  /** The screen that a command opened: what it shows, and how to press a key there. */
+  screen: { frame: string[]; isClosed: boolean; press(key: string): void };
 }
 
-/** Creates a terminal of that size that shows no styles and asks nobody. */
-export const scriptedTerminal = ({ columns = 100, rows = 24, isInteractive = false } = {}): ScriptedTerminal => {
+/** Creates a terminal of that size that shows no styles; a person there would give this answer. */
+export const scriptedTerminal = ({
+  columns = 100,
+  rows = 24,
+  isInteractive = false,
+  answer = false,
+} = {}): ScriptedTerminal => {
   const lines: string[] = [];
   const notes: string[] = [];
+  const screen: ScriptedTerminal["screen"] = { frame: [], isClosed: false, press: () => undefined };
   return {
     columns,
     rows,
@@ -17,15 +26,31 @@ export const scriptedTerminal = ({ columns = 100, rows = 24, isInteractive = fal
     style: (_, text) => text,
     print: (...more) => void lines.push(...more),
     note: (line) => void notes.push(line),
+    confirm: async (question) => {
+      lines.push(question);
+      return answer;
+    },
+    openScreen: (events) => {
+      screen.press = events.onKey;
+      return {
+        draw: (drawn) => {
+          screen.frame = [...drawn];
+        },
+        close: () => {
+          screen.isClosed = true;
+        },
+      };
+    },
     lines,
     notes,
+    screen,
   };
 };
 
 /** Returns the streams of a process whose output is `stdout`. */
 export const streams = (stdout: object, env: NodeJS.ProcessEnv = {}): TerminalStreams => ({
-  stdin: { isTTY: true },
+  stdin: { isTTY: true } as NodeJS.ReadStream,
   stdout: stdout as NodeJS.WriteStream,
-  stderr: { write: () => true },
+  stderr: new PassThrough(),
   env,
 });

@@ -37,9 +37,12 @@ test("a line below a row is indented to its second column and cut", () => {
   ]);
 });
 
-test("a short id is the shortest beginning that no other has, of six characters at least", () => {
-  const ids = shortIds(["ses_abcdefgh1", "ses_abcdefgh2", "ses_xyz", "ses_abcdef"]);
-  expect([...ids.values()]).toEqual(["abcdef", "abcdefgh1", "abcdefgh2", "xyz"]);
+test("short ids have one length, of six characters at least, at which no two are the same", () => {
+  const short = (...ids: string[]) => [...shortIds(ids).values()];
+  expect(short("ses_abcdefgh", "ses_xyzxyzxyz")).toEqual(["abcdef", "xyzxyz"]);
+  expect(short("ses_abcdefgh1", "ses_xyz", "ses_abcdefgh2")).toEqual(["abcdefgh1", "abcdefgh2", "xyz"]);
+  expect(short("ses_abcdefgh", "ses_abcdefghi")).toEqual(["abcdefgh", "abcdefghi"]);
+  expect(short()).toEqual([]);
 });
 
 test.each([

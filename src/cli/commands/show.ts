@@ -8,7 +8,7 @@ import { readStoredTask } from "../stored-tasks.ts";
 import { readTasks } from "../task-source.ts";
 import { runTime, shortTime, standing } from "../task-words.ts";
 import { dateTime, type Terminal, wrap } from "../terminal.ts";
-import { whyLines } from "./why.ts";
+import { answerLines, whyLine } from "./why.ts";
 
 /** Lines of a text that are shown; `--full` shows all. */
 const SHOWN_LINES = 8;
@@ -57,8 +57,11 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     value === undefined || value === "" ? [] : [{ label, lines: textLines(value, columns, isFull) }];
   const line = (label: string, values: string[]): Field[] =>
     values.length === 0 ? [] : [{ label, lines: values.flatMap((value) => wrap(toSingleLine(value), columns)) }];
+  const plain = (label: string, lines: string[]): Field[] => (lines.length === 0 ? [] : [{ label, lines }]);
   return [
-    ...(isLive && !hasEnded(task) ? line("why", whyLines(task, Date.now())) : []),
+    ...(isLive && !hasEnded(task)
+      ? [...line("why", [whyLine(task, Date.now())]), ...plain("answer", answerLines(task))]
+      : []),
     ...text("error", task.error && `${task.error.kind}: ${task.error.message}`),
     ...line("agent", [
       `${task.agent}${task.model ? `, ${modelName(task.model)}` : ""}${task.isForked ? ", a fork" : ""}`,
@@ -84,14 +87,16 @@ const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Termina
     `${toSingleLine(task.sessionID)}  ${terminal.style(style, text)}`,
     "",
     ...fieldsOf(task, isLive, isFull, columns).flatMap(({ label, lines }) =>
-      lines.map((line, index) => `${terminal.style("dim", (index === 0 ? label : "").padEnd(LABEL))}  ${line}`),
+      lines.map((line, index) =>
+        index > 0 && line === "" ? "" : `${terminal.style("dim", (index === 0 ? label : "").padEnd(LABEL))}  ${line}`,
+      ),
     ),
   );
 };
 
 /** `opencode-taskchart show`: shows one task. */
 export const showCommand = ({ terminal }: CommandContext) =>
-  command("show", "show a task: how it stands, what it used, its prompt and its result")
+  command("show", "show how a task stands, what it used, its prompt and its result")
     .argument("<task-id>", TASK_ID)
     .option("--full", "show prompt and result whole")
     .addHelpText(

@@ -21,25 +21,27 @@ const reasonOf = ({ sessionID, status, state, waiting, queue, attention, why, er
   error,
 });
 
-/** Says in sentences what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
-export const whyLines = (task: ApiTask, now: number): string[] => {
-  if (task.error) return [`It ended in an error: ${toSingleLine(task.error.message)}`];
-  if (hasEnded(task)) return [`It waits for nothing: it is ${toSingleLine(task.status)}.`];
+/** Says in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
+export const whyLine = (task: ApiTask, now: number): string => {
+  if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
+  if (hasEnded(task)) return `It waits for nothing: it is ${toSingleLine(task.status)}.`;
   const reason = waitText(task, now) ?? task.why;
-  if (reason === undefined) return ["OpenCode does not say what it waits for: no process supervises it at the moment."];
-  const requests = task.attention?.requests ?? [];
-  return [
-    `Waits for ${toSingleLine(reason)}.`,
-    ...requests.map((request) => `Answer with: ${answerLine(CALLED_AS, request)}`),
-  ];
+  if (reason === undefined)
+    return "No process supervises it at the moment: it goes on when its project is opened in OpenCode.";
+  return `Waits for ${toSingleLine(reason)}.`;
 };
+
+/** Returns the command lines that answer what a task asks. They are not wrapped, so that they can be copied. */
+export const answerLines = ({ attention }: ApiTask): string[] =>
+  (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
 
 const show = (tasks: readonly ApiTask[], terminal: Terminal) => {
   const now = Date.now();
   for (const task of tasks.toSorted(byUrgency)) {
     terminal.print(
       terminal.style("bold", named(task)),
-      ...whyLines(task, now).flatMap((line) => wrap(line, terminal.columns - 2).map((part) => `  ${part}`)),
+      ...wrap(whyLine(task, now), terminal.columns - 2).map((line) => `  ${line}`),
+      ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
     );
   }
 };

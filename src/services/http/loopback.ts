@@ -1,6 +1,9 @@
 /** The address that the server is bound to: only programs of this machine can reach it. */
 export const LOOPBACK = "127.0.0.1";
 
+/** The first port that a server tries, unless the environment names another one. */
+export const DEFAULT_PORT = 5_165;
+
 const HOST = "(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?";
 const LOOPBACK_HOST = new RegExp(`^${HOST}$`, "i");
 const LOOPBACK_ORIGIN = new RegExp(`^https?://${HOST}$`, "i");

@@ -1,6 +1,7 @@
 // ADR-121 in docs/decisions.md
 import type { Log } from "../../platform/log.ts";
 import type { RequestHandler } from "../access/request-handling.ts";
+import { DEFAULT_PORT } from "../loopback.ts";
 
 /** A server that accepts connections. */
 export interface Listener {
@@ -34,7 +35,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** False when the environment switches the server off. */
 export const isEnabled = (env: Environment): boolean => env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
 
-const DEFAULT_PORT = 5_165;
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 10;
 

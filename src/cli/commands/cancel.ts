@@ -1,0 +1,63 @@
+import type { ApiTask } from "../../client/api-types.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { hasEnded } from "../../task.ts";
+import {
+  type CommandContext,
+  CommandError,
+  command,
+  EXIT,
+  examples,
+  named,
+  printJson,
+  TASK_ID,
+  taskIdOf,
+} from "../command.ts";
+import { liveTasks } from "../live-tasks.ts";
+import { openClient, received } from "../status-api.ts";
+import { cut } from "../table.ts";
+import { runTime, shortTime, standing } from "../task-words.ts";
+import { wrap } from "../terminal.ts";
+
+/** Returns the tasks below a task among these, the nearest first. */
+export const tasksBelow = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
+  const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
+  return [...children, ...children.flatMap(({ sessionID }) => tasksBelow(sessionID, tasks))];
+};
+
+const line = (task: ApiTask): string =>
+  `${named(task)} (${toSingleLine(task.agent)}, ${standing(task).text} for ${shortTime(runTime(task, Date.now()))})`;
+
+/** `opencode-taskchart cancel`: stops a task. */
+export const cancelCommand = ({ terminal, end }: CommandContext) =>
+  command("cancel", "stop a task, and the tasks that it launched")
+    .argument("<task-id>", TASK_ID)
+    .option("-y, --yes", "do not ask")
+    .addHelpText(
+      "after",
+      `
+Says what else stops, and asks, unless the input or the output is not a terminal. OpenCode must be running.
+${examples(["cancel 4f5c9a", "stop a task"])}`,
+    )
+    .action(async (given, { yes = false, json, data }) => {
+      const client = openClient(data);
+      const task = received(await client.task(taskIdOf(given)));
+      if (hasEnded(task)) {
+        throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
+      }
+      const below = tasksBelow(task.sessionID, await liveTasks(client));
+      if (!yes && !json && terminal.isInteractive) {
+        const stops = `This stops ${line(task)}${below.length > 0 ? ", and the tasks below it:" : "."}`;
+        terminal.print(
+          ...wrap(stops, terminal.columns),
+          ...below.map((each) => cut(`  ${line(each)}`, terminal.columns)),
+        );
+        if (!(await terminal.confirm("Stop it? [y/N] "))) {
+          terminal.print("Nothing was stopped.");
+          return end(EXIT.failed);
+        }
+      }
+      const stopped = received(await client.cancel(task.sessionID));
+      if (json) return printJson(terminal, stopped);
+      const others = below.length === 0 ? "" : `, and with it ${below.length} below it`;
+      terminal.print(`Task ${named(stopped)} is ${toSingleLine(stopped.status)}${others}.`);
+    });

@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { errorMessage } from "../../services/platform/log.ts";
+import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
+import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
+import { databaseError, type OpenDatabase } from "../../services/store/sqlite/database.ts";
+import { type FileReport, readFileReport } from "../../services/store/sqlite/file-report.ts";
+import { shortTime } from "../task-words.ts";
+import type { Check, Examined } from "./check.ts";
+import { processesWithFile } from "./open-files.ts";
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** Formats a number of bytes, such as `1.2 MB`. */
+export const formatBytes = (bytes: number): string => {
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
+  const value = bytes / 1_000 ** power;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[power]}`;
+};
+
+/** Bytes that are to be free: a busy day of tasks takes some ten megabytes. */
+const LEAST_FREE = 100_000_000;
+
+/** Bits of a mode that give others access. */
+const OTHERS = 0o077;
+
+/** Looks at the data folder: whether it is there, is private, and has room. */
+export const checkFolder = ({ folder }: Examined): Check => {
+  const about = "folder";
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (!stats)
+    return { about, state: "note", found: [`${folder} does not exist yet: OpenCode makes it when it starts`] };
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const found = [folder, `${formatBytes(free)} free`];
+  if (free < LEAST_FREE)
+    return { about, state: "wrong", found, advice: "Free some space: soon nothing can be stored." };
+  if (process.platform !== "win32" && (stats.mode & OTHERS) !== 0) {
+    const advice = `Conversations are in it: chmod 700 ${folder}. OpenCode does so when it starts.`;
+    return { about, state: "wrong", found: [...found, "others of this machine have access"], advice };
+  }
+  return { about, state: "ok", found };
+};
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+const problemIn = ({ schema, damage }: FileReport): { found: string; advice: string } | undefined => {
+  if (damage.length > 0) {
+    const advice = "Close OpenCode and open it again: it sets the file aside, and goes on with what can be read.";
+    return { found: `damaged: ${damage.join("; ")}`, advice };
+  }
+  if (schema.file > schema.known) {
+    const advice = "Update this command, or OpenCode's plugin, until both are the same version.";
+    return { found: `a newer version wrote it: this one reads version ${schema.known}`, advice };
+  }
+  return undefined;
+};
+
+/** Looks at the task database. `openDatabase` is undefined where this runtime has no SQLite. */
+export const checkDatabase = (
+  { folder }: Examined,
+  openDatabase: OpenDatabase | undefined,
+): { check: Check; owners: KnownOwner[] } => {
+  const about = "database";
+  const path = join(folder, "tasks.db");
+  const nothing = (state: Check["state"], ...found: string[]) => ({
+    check: { about, state, found } as Check,
+    owners: [],
+  });
+  if (!existsSync(path)) return nothing("note", "tasks.db does not exist yet: OpenCode makes it with the first task");
+  const size = `tasks.db ${formatBytes(sizeOf(path))}, its log ${formatBytes(sizeOf(`${path}-wal`))}`;
+  if (!openDatabase) return nothing("unknown", size, "this runtime has no SQLite to look into it");
+  let report: FileReport;
+  try {
+    report = readFileReport(path, openDatabase);
+  } catch (error) {
+    const advice = "See OpenCode's log for what it does about it.";
+    return { check: { about, state: "wrong", found: [size, databaseError(error).message], advice }, owners: [] };
+  }
+  const { schema, tasks, owners } = report;
+  const counts = tasks === undefined ? [] : [`${tasks.all} tasks, ${tasks.live} of them under way`];
+  const found = [size, `version ${schema.file}`, ...counts];
+  const problem = problemIn(report);
+  if (problem)
+    return { check: { about, state: "wrong", found: [...found, problem.found], advice: problem.advice }, owners };
+  const aside = readdirSync(folder).filter((name) => name.startsWith("tasks.db.damaged-") && !/-(wal|shm)$/.test(name));
+  if (aside.length > 0) {
+    const advice = "Remove it when you need it no more.";
+    return {
+      check: { about, state: "note", found: [...found, "undamaged", `set aside: ${aside.join(", ")}`], advice },
+      owners,
+    };
+  }
+  if (schema.file < schema.known) {
+    return {
+      check: { about, state: "note", found: [...found, `OpenCode brings it to version ${schema.known}`] },
+      owners,
+    };
+  }
+  return { check: { about, state: "ok", found: [...found, "undamaged"] }, owners };
+};
+
+/** Looks at the processes that supervise tasks, and at those that have the task database open. */
+export const checkProcesses = ({ folder }: Examined, owners: readonly KnownOwner[], now: number): Check => {
+  const about = "processes";
+  const here = owners.filter(({ machine }) => machine === thisProcessIdentity.machine);
+  const alive = here.filter(isRunning);
+  const silent = alive.filter(({ heartbeatAt }) => now - heartbeatAt > LEASE_MS + HEARTBEAT_MS);
+  let holders: ReturnType<typeof processesWithFile>;
+  try {
+    holders = processesWithFile(join(folder, "tasks.db"));
+  } catch (error) {
+    return { about, state: "unknown", found: [errorMessage(error)] };
+  }
+  const others = holders.filter(({ pid }) => !alive.some((owner) => owner.pid === pid));
+  const found = [
+    ...alive.map(
+      ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, heard of ${shortTime(now - heartbeatAt)} ago`,
+    ),
+    ...others.map(({ pid, name }) => `${pid} (${name}) has tasks.db open`),
+  ];
+  if (silent.length > 0) {
+    const pids = silent.map(({ pid }) => pid).join(", ");
+    const advice = `Process ${pids} is stopped or stuck. Another OpenCode takes its tasks over; end it if it does not recover.`;
+    return { about, state: "wrong", found, advice };
+  }
+  return {
+    about,
+    state: found.length > 0 ? "ok" : "note",
+    found: found.length > 0 ? found : ["none has tasks.db open"],
+  };
+};

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { type Served, serve } from "../../services/http/served.ts";
+import { commandHere } from "../command-line.ts";
+
+/** A task with one below it and one below that, and one beside it. */
+const family = async () => {
+  const served = await serve();
+  const { source } = served;
+  source.launch({ sessionID: "ses_top11111", description: "the top" });
+  source.launch({ sessionID: "ses_mid22222", description: "the middle", parentTaskId: "ses_top11111" });
+  source.launch({ sessionID: "ses_low33333", description: "the bottom", parentTaskId: "ses_mid22222" });
+  source.launch({ sessionID: "ses_beside44", description: "beside them" });
+  return served;
+};
+
+const run = ({ folder }: Served, args: string[], size = {}) => commandHere([...args, "--data", folder], size);
+
+describe("cancel", () => {
+  test("says what else stops, and asks; a no stops nothing", async () => {
+    const served = await family();
+    const { code, out } = await run(served, ["cancel", "top"], { isInteractive: true, columns: 200 });
+    expect(code).toBe(2);
+    expect(out.replaceAll(/for \w+( \w+)?\)/g, "for 1s)")).toBe(
+      [
+        'This stops ses_top11111 "the top" (general, running for 1s), and the tasks below it:',
+        '  ses_mid22222 "the middle" (general, running for 1s)',
+        '  ses_low33333 "the bottom" (general, running for 1s)',
+        "Stop it? [y/N] ",
+        "Nothing was stopped.",
+        "",
+      ].join("\n"),
+    );
+    expect(served.source.asked).toEqual([]);
+  });
+
+  test.each([
+    ["a yes", [], { isInteractive: true, answer: true }],
+    ["--yes", ["--yes"], { isInteractive: true }],
+    ["no terminal", [], {}],
+  ])("with %s it stops the task", async (_, args, size) => {
+    const served = await family();
+    const { code, out } = await run(served, ["cancel", "top", ...args], size);
+    expect(code).toBe(0);
+    expect(out).toContain('Task ses_top11111 "the top" is running, and with it 2 below it.');
+    expect(served.source.asked).toEqual(["cancel ses_top11111"]);
+  });
+
+  test("a task that has ended is told, and nobody is asked", async () => {
+    const served = await family();
+    served.source.end("ses_beside44");
+    const { code, error } = await run(served, ["cancel", "beside"], { isInteractive: true });
+    expect({ code, error }).toEqual({
+      code: 2,
+      error: 'Task ses_beside44 "beside them" has already ended: it is completed.\n',
+    });
+  });
+
+  test("as JSON it is the task, as the API has it", async () => {
+    const served = await family();
+    const { out } = await run(served, ["cancel", "low", "--json"]);
+    expect(JSON.parse(out)).toEqual(await served.json("/v1/tasks/ses_low33333"));
+  });
+});
+
+test("resume sends the words after the id, and a refusal is told in its words", async () => {
+  const served = await family();
+  expect(await commandHere(["resume", "--data", served.folder, "top", "and", "now", "--", "-v"])).toMatchObject({
+    code: 0,
+    out: 'Task ses_top11111 "the top" goes on with that prompt: it is running.\n',
+  });
+  expect(served.source.asked).toEqual(['resume with "and now -v" ses_top11111']);
+  served.source.refusal = "It is running.";
+  expect(await run(served, ["resume", "top", "more"])).toEqual({ code: 2, out: "", error: "It is running.\n" });
+});
+
+test("an id that several have is refused with the candidates", async () => {
+  const served = await family();
+  served.source.launch({ sessionID: "ses_top99999" });
+  const { code, error } = await run(served, ["cancel", "top"]);
+  expect(code).toBe(2);
+  expect(error).toContain("begins the ids of several tasks: ses_top11111, ses_top99999");
+});
