@@ -1,4 +1,3 @@
-import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type CommandContext, command, examples, named, printJson, promptOf, TASK_ID, taskIdOf } from "../command.ts";
 import { openClient, received } from "../status-api.ts";
 
@@ -16,5 +15,5 @@ ${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
     .action(async (id, words, { json, data }) => {
       const task = received(await openClient(data).resume(taskIdOf(id), promptOf(words, "prompt")));
       if (json) return printJson(terminal, task);
-      terminal.print(`Task ${named(task)} goes on with that prompt: it is ${toSingleLine(task.status)}.`);
+      terminal.print(`Task ${named(task)} goes on with that prompt.`);
     });

@@ -66,7 +66,7 @@ test("resume sends the words after the id, and a refusal is told in its words", 
   const served = await family();
   expect(await commandHere(["resume", "--data", served.folder, "top", "and", "now", "--", "-v"])).toMatchObject({
     code: 0,
-    out: 'Task ses_top11111 "the top" goes on with that prompt: it is running.\n',
+    out: 'Task ses_top11111 "the top" goes on with that prompt.\n',
   });
   expect(served.source.asked).toEqual(['resume with "and now -v" ses_top11111']);
   served.source.refusal = "It is running.";
