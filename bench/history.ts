@@ -16,7 +16,7 @@ import { serve } from "../test/fakes/served.ts";
 import { createStage } from "../test/fakes/stage.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, median, percentile, report, timed } from "./figures.ts";
-import { fill, storyOf } from "./stored-tasks.ts";
+import { fill, storyOf, taskIdOf } from "./stored-tasks.ts";
 
 const ROUNDS = 40;
 
@@ -75,7 +75,7 @@ const PATHS = [
   `/v1/tasks?search=the&status=completed&agent=general&directory=/home/somebody/projects/3&offset=${Math.floor(tasks / 60)}`,
   "/v1/stats",
   "/v1/health",
-  `/v1/tasks/ses_${tasks / 2}`,
+  `/v1/tasks/${taskIdOf(tasks / 2)}`,
   "/v1/task-groups/batch_9",
 ];
 
@@ -107,7 +107,7 @@ const measure = (store: Store, other: Store): Figure[] => {
   const changes: number[] = [];
   const change = (round: number) => {
     const counted = (index: number) =>
-      new Map([[`ses_${tasks + index}`, { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: round }]]);
+      new Map([[taskIdOf(tasks + index), { ...noProgress("2026-01-01T00:00:00.000Z"), toolCalls: round }]]);
     other.storeProgress(counted((2 * round) % 20));
     changes.push(timed(() => store.storeProgress(counted((2 * round + 1) % 20))));
   };
@@ -121,7 +121,7 @@ const measure = (store: Store, other: Store): Figure[] => {
   };
   const rest: Record<string, () => void> = {
     tallies: () => void store.stats(),
-    "one task": () => void store.get(`ses_${tasks / 2}`),
+    "one task": () => void store.get(taskIdOf(tasks / 2)),
     "the tasks of a batch": () => void store.batch("batch_9"),
     "the live tasks": () => void store.live(),
     "the newest change": () => void store.latestChange(),

@@ -17,7 +17,7 @@ import { createMemory } from "../test/fakes/disk.ts";
 import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, memory, percentile, report, timed } from "./figures.ts";
-import { ended, fill, RESULT, storyOf, TASKS_OF_A_PARENT } from "./stored-tasks.ts";
+import { ended, fill, parentIdOf, RESULT, storyOf, TASKS_OF_A_PARENT, taskIdOf } from "./stored-tasks.ts";
 
 const CHANGES = 3_000;
 const ENDED = 10_000;
@@ -100,7 +100,7 @@ const start = async (name: string): Promise<number> => {
   const since = performance.now();
   const store = await onDisk(name, "start");
   store.adopt(Date.now(), () => true);
-  store.list({ parentSessionID: "ses_parent_1" });
+  store.list({ parentSessionID: parentIdOf(TASKS_OF_A_PARENT) });
   const took = performance.now() - since;
   store.close();
   return took;
@@ -119,9 +119,9 @@ const measureStart = async (tasks: number): Promise<Figure[]> => {
   fill(store, tasks);
   // What a process that was killed leaves behind.
   for (let index = 0; index < 5; index += 1) store.commit(storyOf(tasks + index).launch());
-  const parent = { parentSessionID: `ses_parent_${Math.floor(tasks / TASKS_OF_A_PARENT / 2)}` };
+  const parent = { parentSessionID: parentIdOf(tasks / 2) };
   const reads = Array.from({ length: 500 }, () => ({
-    get: timed(() => void store.get(`ses_${tasks / 2}`)),
+    get: timed(() => void store.get(taskIdOf(tasks / 2))),
     list: timed(() => void store.list(parent)),
   }));
   store.close();
@@ -158,7 +158,7 @@ const held = (store: Store): number => {
   for (let index = 0; index < ENDED; index += 1) store.commit(ended(index));
   const taken = memory() - before;
   // Read, so that the store is in use until here.
-  if (!store.get("ses_0")) throw new Error("the first task is not there");
+  if (!store.get(taskIdOf(0))) throw new Error("the first task is not there");
   store.close();
   return taken;
 };

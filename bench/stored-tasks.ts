@@ -16,13 +16,22 @@ export const one = (of: readonly string[], index: number): string => of[index % 
 /** A text that shares no memory with another's. */
 const own = (text: string, index: number): string => Buffer.from(`${index} ${text}`).toString();
 
+/** An id as long as OpenCode's. */
+const idOf = (kind: "ses" | "batch", index: number): string => `${kind}_${String(index).padStart(26, "0")}`;
+
+/** The id of a task's session. */
+export const taskIdOf = (index: number): string => idOf("ses", index);
+
+/** The id of the session that launched a task. */
+export const parentIdOf = (index: number): string => idOf("ses", 1e9 + Math.floor(index / TASKS_OF_A_PARENT));
+
 /** A task like those that people have: prompts have 1 kB, agents, projects and descriptions vary. */
 export const storyOf = (index: number): ScriptedTask =>
-  scriptTask(`ses_${index}`, {
+  scriptTask(taskIdOf(index), {
     after: index,
     prompt: own(PROMPT, index),
-    parentSessionID: `ses_parent_${Math.floor(index / TASKS_OF_A_PARENT)}`,
-    batchId: `batch_${Math.floor(index / 5)}`,
+    parentSessionID: parentIdOf(index),
+    batchId: idOf("batch", Math.floor(index / 5)),
     agent: one(AGENTS, index),
     directory: `/home/somebody/projects/${index % 10}`,
     description: `${one(VERBS, index)} ${one(THINGS, index)} (${index})`,

@@ -65,8 +65,8 @@ export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: In
   return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
 };
 
-/** Collects what the notice of a run will say. */
-const runResult = (
+/** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */
+export const runResult = (
   { facts, run, completedAt, result, error, limitError, model, refusedModels }: TaskContext,
   outcome: RunResult["outcome"],
 ): RunResult => ({

@@ -8,7 +8,7 @@ import { usageWith } from "../task-usage.ts";
 
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, refuseNewer, versionOf } from "./migrations.ts";
-import { parsePacked, parseStored } from "./rows.ts";
+import { parsePacked, parseSnapshot, parseStored } from "./rows.ts";
 import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
 import { createTasksBelow } from "./tasks-below.ts";
 import { createTextReader } from "./text-table.ts";
@@ -67,7 +67,7 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
   const row = database.prepare<TaskRow>("SELECT seq, snapshot, origin FROM task WHERE id = ?").get(taskId);
   if (!row) return undefined;
   const textOf = createTextReader(database)(row.seq);
-  const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textOf);
+  const snapshot = parseSnapshot(row.snapshot, textOf);
   const events = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
   return {
     taskId,
@@ -91,7 +91,7 @@ const readTask = (database: Database, taskId: string): StoredTask | undefined =>
   const usage = readUsage(database, taskId);
   if (!row || !usage) return undefined;
   return {
-    snapshot: parsePacked<StoredSnapshot>(row.snapshot, createTextReader(database)(row.seq)),
+    snapshot: parseSnapshot(row.snapshot, createTextReader(database)(row.seq)),
     progress: parseStored<Progress>(row.progress),
     usage,
     childTaskIds: createTasksBelow(database)([taskId]).flatMap(({ sessionID, parentTaskId }) =>

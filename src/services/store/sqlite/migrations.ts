@@ -137,6 +137,12 @@ const addSteering = `
 `;
 
 /**
+ * From here on the result of a run may be stored as its outcome, see `stored-snapshot.ts`, which earlier versions could not
+ * read. Results that they stored whole stay as they are.
+ */
+const shortenRunResults: Migration = () => undefined;
+
+/**
  * All migrations, oldest first. A released one is never changed: when tables, or the JSON in them, take a new shape, a new
  * migration is added.
  */
@@ -155,6 +161,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(addSteering),
   addUsage,
   (database) => database.exec(addRetries),
+  shortenRunResults,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

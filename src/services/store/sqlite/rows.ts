@@ -5,6 +5,7 @@ import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../store.ts";
 import { DatabaseError } from "./database.ts";
 import { unpack } from "./packed-json.ts";
+import { type SnapshotInFile, toSnapshot } from "./stored-snapshot.ts";
 import { joinedTexts, TEXTS_OF_SNAPSHOT, type TextOf } from "./text-table.ts";
 
 /** The columns that a record is read from. The task itself is not stored: it is derived from these. */
@@ -53,9 +54,13 @@ export const parseStored = <T>(json: string): T => intact(() => JSON.parse(json)
 /** Parses packed JSON. Throws `DatabaseError` of kind `damaged` when it is not JSON, or a text of it is damaged. */
 export const parsePacked = <T>(json: string, textOf: TextOf): T => intact(() => unpack(json, textOf));
 
+/** Parses a packed snapshot. Throws `DatabaseError` of kind `damaged`. */
+export const parseSnapshot = (json: string, textOf: TextOf): StoredSnapshot =>
+  intact(() => toSnapshot(unpack(json, textOf) as SnapshotInFile));
+
 /** Parses the snapshot of a row. Throws `DatabaseError` of kind `damaged`. */
 export const snapshotIn = ({ snapshot, texts }: Pick<RecordRow, "snapshot" | "texts">): StoredSnapshot =>
-  intact(() => unpack(snapshot, joinedTexts(texts)));
+  intact(() => parseSnapshot(snapshot, joinedTexts(texts)));
 
 /** Treats a damaged row as damage of the whole file: throws `DatabaseError` of kind `damaged`. */
 export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {

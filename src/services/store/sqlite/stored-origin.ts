@@ -7,7 +7,8 @@ import type { StoredSnapshot } from "../../../machines/task/machine.ts";
  */
 export type StoredOrigin = Partial<TaskInput>;
 
-const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+/** True for equal JSON values. */
+export const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Returns what to store of an origin. */
 export const toStoredOrigin = ({ facts, run }: TaskInput, { context }: StoredSnapshot): StoredOrigin => ({

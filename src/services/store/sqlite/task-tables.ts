@@ -7,6 +7,7 @@ import type { Database, Value } from "./database.ts";
 import { pack } from "./packed-json.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
 import { toStoredOrigin } from "./stored-origin.ts";
+import { toSnapshotInFile } from "./stored-snapshot.ts";
 import { createTextReader, NEXT_TEXT, type TextTable, type TextWriter } from "./text-table.ts";
 
 const DAY = 86_400_000;
@@ -80,7 +81,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
     me.directory,
     me.database,
     JSON.stringify(task.progress),
-    packed(snapshot, writer),
+    packed(toSnapshotInFile(snapshot), writer),
     writer.rows(),
   ];
 
