@@ -63,8 +63,12 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
     if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
     if (refusedUntil(request) > now())
       fault(`${request.taskId} starts though its provider refuses another task for now`);
-    const first = inState("waiting").find(({ request: other }) => isAhead(other, request));
-    if (first) fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
+    // Those that waited for a provider, and can start now, keep their room until they are asked for again.
+    const ahead = inState("waiting").filter(({ request: other }) => isAhead(other, request));
+    const [first] = ahead;
+    if (first && held + ahead.length >= limit) {
+      fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
+    }
   };
 
   const note = (record: TaskRecord) => {
