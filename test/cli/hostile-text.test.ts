@@ -22,7 +22,13 @@ const withHostileTask = (): string => {
 
 test("no command prints a character that a terminal obeys, whatever a task is called and has said", async () => {
   const data = withHostileTask();
-  const commands = [["replay", "ses_counting", "--data", data], ["replay", HOSTILE, "--data", data], [HOSTILE]];
+  const commands = [
+    ["list", "--data", data],
+    ["show", "counting", "--data", data],
+    ["replay", "ses_counting", "--data", data],
+    ["replay", HOSTILE, "--data", data],
+    [HOSTILE],
+  ];
   for (const { out, error } of await Promise.all(commands.map((args) => opencodeTaskchart(args)))) {
     expect(out + error).toMatch(/a(?: |\\u001b)\[2Jb/);
     expect(out + error).not.toMatch(UNPRINTABLE);

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { widthOf } from "../../../src/cli/table.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
@@ -36,6 +36,9 @@ const scene = async () => {
 };
 
 test("what waits for a person comes first, with what it asks; then what runs; then what has ended; and the sums", async () => {
+  // The time of a run is shown: it stands still.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-23T10:00:00.000Z") });
+  onTestFinished(() => void vi.useRealTimers());
   const { code, out, error } = await list(await scene(), [], { columns: 80 });
   expect({ code, error: error.replace(/^OpenCode runs version .*\n/, "") }).toEqual({ code: 0, error: "" });
   expect(out.split("\n")).toEqual([
