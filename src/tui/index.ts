@@ -3,6 +3,7 @@ import { createStatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
 import { readPanelOptions } from "./options.ts";
 import { createActions } from "./screen/act.ts";
+import { announceOngoing } from "./screen/announce.ts";
 import { registerCommands, shownKey } from "./screen/commands.ts";
 import { createDialogs } from "./screen/dialogs.ts";
 import { createGuard } from "./screen/guard.ts";
@@ -10,6 +11,7 @@ import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
 import { createNavigation } from "./screen/navigation.ts";
 import { registerSlots } from "./screen/slots.ts";
+import { whyUnreachable } from "./screen/where.ts";
 
 const ID = "opencode-taskchart";
 
@@ -20,12 +22,14 @@ const tui: TuiPlugin = async (api, given) => {
   for (const message of faults) api.ui.toast({ variant: "warning", title: "tui.json: opencode-taskchart", message });
 
   const client = createStatusApiClient(dataFolder());
-  const known = followKnown(api, client, guard);
+  const unreachable = guard("the server's address could not be read", () => whyUnreachable(api), undefined);
+  const known = followKnown({ api, client, guard, unreachable });
   const navigation = createNavigation(api);
   const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api), guard });
   const openList = createList({ api, known, guard, navigation, act });
   const keys = { list: options.key, back: options.backKey };
   registerCommands({ api, guard, keys, openList, back: navigation.back });
+  announceOngoing(api, known, guard);
   registerSlots({ api, known, guard, key: options.key && shownKey(options.key, api), open: navigation.open });
 };
 

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
+import type { ModelRequest } from "./lab/model-request.ts";
+import { startOpenCode } from "./lab/opencode.ts";
+import { startProxy } from "./lab/proxy.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { noTerminal, openTerminal, type Terminal, type TerminalOptions } from "./lab/terminal.ts";
@@ -9,6 +12,9 @@ import { inChild, launching } from "./telling.ts";
 const TOKENS = { tokens: { input: 12_000, output: 340 } };
 /** For what takes several steps of several agents, on a machine that is busy with other tests. */
 const PATIENCE = { timeoutMs: 40_000 };
+
+/** For a test that starts OpenCode several times. */
+const STARTS = { timeout: 180_000 };
 
 const COMMAND = "sqlite3 copy.db .schema";
 
@@ -80,8 +86,8 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     const places = inOrder.map((words) => screen.indexOf(words));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places).not.toContain(-1);
-    expect(screen).toMatch(/general · glob +12\.3k \$0\.04/);
     expect(screen).toMatch(/general · waits for its tasks/);
+    await terminal.shows(/general · glob +12\.3k \$0\.04/);
   });
 
   test("has one line beside the prompt, and at the bottom of a screen that is too narrow for that", async () => {
@@ -98,6 +104,13 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.press("C-x");
     await terminal.press("k");
     await terminal.shows("esc close");
+  };
+
+  /** Closes the list, once it is shown again after what was done from it. */
+  const closeList = async () => {
+    await terminal.shows("esc close");
+    await terminal.press("Escape");
+    await terminal.hides("esc close");
   };
 
   /** Searches in the list, and leaves the keys to the first task that is found. */
@@ -133,7 +146,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.shows("Allow always");
     await terminal.press("Enter");
     await terminal.shows("Answered the permission");
-    await terminal.press("Escape");
+    await closeList();
     await terminal.shows(/✓ Try it on a copy/, PATIENCE);
   });
 
@@ -148,8 +161,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.shows("Nothing else stops with it.");
     await terminal.press("Enter");
     await terminal.shows(/⊘ Find the tests/);
-    await terminal.press("Escape");
-    await terminal.hides("esc close");
+    await closeList();
   });
 
   test("says why an action makes no sense, and resumes a task with a prompt", async () => {
@@ -164,13 +176,14 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.press("Enter");
     await terminal.shows('Resumed "Count the files"');
     await model.waitFor(inChild("once more"));
-    await terminal.press("Escape");
-    await terminal.hides("esc close");
+    await closeList();
   });
 
   test("steers a task at work", async () => {
-    const working = hang();
-    model.when(inChild("keep at it"), working);
+    // It is asked again when OpenCode has been restarted, and is at work until the end.
+    const isOfTask = ({ parentSessionID, messages }: ModelRequest) =>
+      parentSessionID !== undefined && /keep (at it|on)/.test(JSON.stringify(messages));
+    model.when(isOfTask, hang());
     model.when("start one more", [calls([launching("keep at it", { description: "Keep at it" })]), text("started")]);
     await terminal.submit("start one more");
     await model.waitFor(inChild("keep at it"), PATIENCE);
@@ -182,8 +195,50 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.type("look at the tests, too");
     await terminal.press("Enter");
     await terminal.shows('Told "Keep at it"');
-    await terminal.press("Escape");
-    await terminal.hides("esc close");
+    await closeList();
+  });
+
+  /** Opens the interface with other arguments, in place of the one that is open. */
+  const reopen = async (args: string[], env: TerminalOptions["env"] = {}) => {
+    await terminal.quit();
+    terminal = await openTerminal({ ...options, env, args: [...args, "--continue"], ready: "Build · M1" });
+  };
+
+  test("tells after a restart that tasks of the conversation go on", STARTS, async () => {
+    await reopen([]);
+    await terminal.shows(/1 task of this (conversation|directory) goes on/, PATIENCE);
+    await terminal.shows(/Scripted +1 running/, PATIENCE);
+    await terminal.shows(/● Keep at it/);
+  });
+
+  test("works in an interface that is attached, and finds a server that was restarted", STARTS, async () => {
+    const first = await startOpenCode(options);
+    onTestFinished(() => first.stop());
+    const { port } = new URL(first.url);
+    await reopen(["attach", first.url]);
+    // A task of its own: one whose OpenCode has ended too often is not begun again.
+    model.when("start the last", [calls([launching("keep on", { description: "Keep on" })]), text("started")]);
+    await terminal.submit("start the last");
+    await terminal.shows(/● Keep on/, PATIENCE);
+    await first.kill();
+    await terminal.shows("As last heard.", PATIENCE);
+    const second = await startOpenCode({ ...options, port: Number(port) });
+    onTestFinished(() => second.stop());
+    await second.client.session.list();
+    await terminal.hides("As last heard.");
+    await terminal.shows(/tasks? of this conversation goe?s? on/, PATIENCE);
+    await terminal.shows(/● Keep on/);
+  });
+
+  test("says that it does not reach tasks that run on another machine", STARTS, async () => {
+    const server = await startOpenCode(options);
+    onTestFinished(() => server.stop());
+    const proxy = await startProxy(server.url);
+    onTestFinished(() => proxy.stop());
+    const env = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, NO_PROXY: undefined, no_proxy: undefined };
+    await reopen(["attach", "http://build.example:4096"], env);
+    await terminal.shows("Tasks run on another machine", PATIENCE);
+    await terminal.shows("On build.example,");
   });
 });
 

@@ -37,6 +37,17 @@ export const cut = (text: string, columns: number): string => {
   return columns < 1 ? "" : `${kept.trimEnd()}…`;
 };
 
+/** Breaks a text between words into lines of at most that many columns; a longer word is cut. */
+export const wrapped = (text: string, columns: number): string[] => {
+  const lines: string[] = [];
+  for (const word of toSingleLine(text).split(" ")) {
+    const joined = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && columnsOf(joined) <= columns) lines[lines.length - 1] = joined;
+    else lines.push(cut(word, columns));
+  }
+  return lines;
+};
+
 const widthOf = (segments: readonly Segment[]): number => segments.reduce((sum, { text }) => sum + columnsOf(text), 0);
 
 /**

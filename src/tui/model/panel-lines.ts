@@ -1,7 +1,7 @@
 import { dollars } from "../../services/text/dollars.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded, type Usage } from "../../task.ts";
-import { columnsOf, cut, type Line, type Segment, spread } from "./line.ts";
+import { columnsOf, cut, type Line, type Segment, spread, wrapped } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { countSegments } from "./status-line.ts";
@@ -25,6 +25,10 @@ export interface PanelLayout {
   now: number;
   /** The key that opens the list, as the user presses it; undefined if there is none. */
   key?: string | undefined;
+  /** Why nothing new is heard; absent while all is well. */
+  lost?: string | undefined;
+  /** Why tasks cannot be shown at all; absent where they can. */
+  unreachable?: string | undefined;
 }
 
 const muted = (text: string): Segment => ({ text, tone: "muted" });
@@ -75,18 +79,24 @@ const more = (hidden: number, what: string): Line[] =>
 
 /** Writes the panel for the tasks of a conversation. Nothing when it has none. */
 export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Line[] => {
+  const { columns, key, lost, unreachable } = layout;
+  const title: Segment = { text: "Tasks", tone: "text", bold: true };
+  if (unreachable !== undefined) {
+    return [{ segments: [title] }, ...wrapped(unreachable, columns).map((text) => ({ segments: [muted(text)] }))];
+  }
   if (tasks.length === 0) return [];
-  const { columns, key } = layout;
   const summary = summarize(tasks);
   const rows = rowsOf(tasks);
   const live = rows.filter(({ task }) => !hasEnded(task));
   const ended = rows.filter(({ task }) => hasEnded(task));
   const counts = countSegments(summary);
   const used = formatUsage(summary.usage);
-  const title: Segment = { text: "Tasks", tone: "text", bold: true };
   return [
     { segments: spread([], title, key === undefined ? [] : [muted(key)], columns) },
     ...(isActive(summary) ? [{ segments: counts }] : []),
+    ...(lost === undefined
+      ? []
+      : [{ segments: [{ text: cut(`As last heard. ${lost}`, columns), tone: "warning" as const }] }]),
     ...live.slice(0, MAX_LIVE).flatMap((row) => [headline(row, layout), detail(row, layout)]),
     ...more(live.length - MAX_LIVE, "not ended"),
     ...ended.slice(0, MAX_ENDED).flatMap((row) => endedLines(row, layout)),

@@ -12,9 +12,9 @@ export interface Standing {
   words: string;
 }
 
-/** Formats milliseconds in at most two units, without fractions: `45s`, `1m 12s`, `2h 5m`. */
+/** Formats milliseconds in at most two units, without fractions and from one second on: `45s`, `1m 12s`, `2h 5m`. */
 export const elapsed = (ms: number): string =>
-  prettyMilliseconds(Math.max(0, Math.floor(ms / 1_000) * 1_000), { unitCount: 2 });
+  prettyMilliseconds(Math.max(1, Math.floor(ms / 1_000)) * 1_000, { unitCount: 2 });
 
 /** Returns how long the newest run has taken, or took, in milliseconds. `now` is epoch milliseconds. */
 export const runTime = ({ runStartedAt, completedAt }: PanelTask, now: number): number =>

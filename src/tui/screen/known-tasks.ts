@@ -10,6 +10,12 @@ export interface Known {
   live(): LiveTasks;
   /** Epoch milliseconds; changes each second while a task has not ended, and with each change of a task. */
   now(): number;
+  /** When the tasks of the server that is followed were first heard of, in epoch milliseconds. */
+  since(): number;
+  /** Why what is known may be out of date or incomplete, in a sentence; undefined where it is neither. */
+  problem(): string | undefined;
+  /** Why no task can be known here; it never changes. */
+  unreachable: string | undefined;
   /** The size of the screen. */
   columns(): number;
   rows(): number;
@@ -18,10 +24,20 @@ export interface Known {
 /** Milliseconds between two readings of the clock. */
 const TICK_MS = 1_000;
 
+/** How tasks are followed. */
+export interface KnownDeps {
+  api: TuiPluginApi;
+  client: StatusApiClient;
+  guard: Guard;
+  /** Why they cannot be: then nothing is asked of this machine, whose tasks would be others. */
+  unreachable: string | undefined;
+}
+
 /** Follows the tasks until the plugin is disposed of. */
-export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: Guard): Known => {
+export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Known => {
   const [live, setLive] = createSignal<LiveTasks>(NO_TASKS);
   const [now, setNow] = createSignal(Date.now());
+  const [since, setSince] = createSignal(0);
   const [columns, setColumns] = createSignal(api.renderer.width);
   const [rows, setRows] = createSignal(api.renderer.height);
 
@@ -32,12 +48,17 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
   api.renderer.on("resize", resized);
 
   const follow = async () => {
+    let followed = "";
     for await (const event of client.follow(api.lifecycle.signal)) {
+      const server = event.type === "snapshot" ? `${event.server.pid} ${event.server.startedAt}` : followed;
+      // A restarted OpenCode is another server: what it has at first is from before.
+      if (server !== followed) setSince(Date.now());
+      followed = server;
       setNow(Date.now());
       setLive((known) => afterEvent(known, event));
     }
   };
-  guard.start("the tasks could not be followed", follow);
+  if (unreachable === undefined) guard.start("the tasks could not be followed", follow);
 
   const stopTicking = createRoot((dispose) => {
     createEffect(() => {
@@ -52,5 +73,6 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     api.renderer.off("resize", resized);
     stopTicking();
   });
-  return { live, now, columns, rows };
+  const problem = () => unreachable ?? live().lost?.reason ?? live().server?.versionDifference;
+  return { live, now, since, problem, unreachable, columns, rows };
 };

@@ -83,7 +83,7 @@ export const createList = ({ api, known, guard, navigation, act }: ListDeps): ((
           columns: columns(),
           rows: rowsFor(known.rows()),
           now: known.now(),
-          lost: known.live().lost?.reason,
+          lost: known.problem(),
         };
         return listLines(rows(), state(), layout);
       }, []),

@@ -57,7 +57,14 @@ export const registerSlots = ({ api, known, guard, key, open }: SlotDeps): void 
     const lines = createMemo(() =>
       guard(
         "the panel could not be drawn",
-        () => panelLines(tasksAround(sessionID()), { columns: SIDEBAR_COLUMNS, now: known.now(), key }),
+        () =>
+          panelLines(tasksAround(sessionID()), {
+            columns: SIDEBAR_COLUMNS,
+            now: known.now(),
+            key,
+            lost: known.live().lost?.reason,
+            unreachable: known.unreachable,
+          }),
         [],
       ),
     );

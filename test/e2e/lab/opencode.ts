@@ -23,10 +23,11 @@ export type OpenCode = {
 /** Milliseconds until a server that has not said where it listens is given up; 1.5 to 2 s is usual, all of it computing. */
 const startTimeoutMs = 30_000;
 
-/** Starts `opencode serve` on a free port of 127.0.0.1. An error that it throws ends with the tail of the log. */
-export async function startOpenCode(options: OpenCodeOptions): Promise<OpenCode> {
+/** Starts `opencode serve` on a port of 127.0.0.1, by default a free one. An error that it throws ends with the tail of the log. */
+export async function startOpenCode(options: OpenCodeOptions & { port?: number }): Promise<OpenCode> {
   const home = await prepareHome(options);
-  const server = spawnOpenCode(["serve", "--port", String(await freePort()), "--hostname", "127.0.0.1"], home);
+  const port = options.port ?? (await freePort());
+  const server = spawnOpenCode(["serve", "--port", String(port), "--hostname", "127.0.0.1"], home);
   try {
     const url = await listening(server);
     return {

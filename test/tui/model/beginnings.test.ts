@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { announcementOf } from "../../../src/tui/model/announcement.ts";
+import { plain, wrapped } from "../../../src/tui/model/line.ts";
+import { panelLines } from "../../../src/tui/model/panel-lines.ts";
+import { otherMachine, otherMachineText } from "../../../src/tui/model/place.ts";
+import { ago, ended, NOW, panelTask } from "./panel-tasks.ts";
+
+describe("what goes on from before", () => {
+  const since = NOW - 30_000;
+  const before = panelTask("before", { startedAt: ago(60) });
+  const later = panelTask("later", { startedAt: ago(5) });
+
+  test("is told with the number of tasks that were launched before", () => {
+    const other = panelTask("other", { startedAt: ago(90) });
+    const tasks = [before, other, later, ended(panelTask("done", { startedAt: ago(90) }), "completed")];
+    expect(announcementOf({ tasks, isConversation: true, since })).toBe(
+      "2 tasks of this conversation go on. /tasks lists them.",
+    );
+    expect(announcementOf({ tasks: [before], isConversation: false, since })).toBe(
+      "1 task of this directory goes on. /tasks lists it.",
+    );
+  });
+
+  test("is not told where there is none, or only what was launched since", () => {
+    expect(announcementOf({ tasks: [], isConversation: true, since })).toBeUndefined();
+    expect(announcementOf({ tasks: [later], isConversation: true, since })).toBeUndefined();
+  });
+});
+
+describe("the machine that tasks run on", () => {
+  const own = new Set(["workstation", "192.168.1.7", "fd00::7"]);
+
+  test.each([
+    "http://opencode.internal",
+    "http://localhost:4096",
+    "http://127.0.0.1:4096",
+    "http://[::1]:4096",
+    "http://Workstation:4096",
+    "http://192.168.1.7:4096",
+    "http://[fd00::7]:4096",
+    "no address",
+    undefined,
+  ])("is this one at %s", (url) => {
+    expect(otherMachine(url, own)).toBeUndefined();
+  });
+
+  test.each([
+    ["https://build.example:4096", "build.example"],
+    ["http://192.168.1.8", "192.168.1.8"],
+  ])("is another one at %s", (url, name) => {
+    expect(otherMachine(url, own)).toBe(name);
+  });
+});
+
+describe("a panel without news", () => {
+  const layout = { columns: 37, now: NOW };
+
+  test("says so above the tasks as they were last heard of", () => {
+    const lines = panelLines([panelTask("a")], { ...layout, lost: "OpenCode does not answer: it is stopped or busy." });
+    expect(lines[2]?.segments[0]).toMatchObject({ text: "As last heard. OpenCode does not ans…", tone: "warning" });
+    expect(lines.map(plain)).toContain("● about a                          1m");
+  });
+
+  test("says that tasks run on another machine, and shows none of this one", () => {
+    const unreachable = otherMachineText("build.example");
+    expect(panelLines([panelTask("a")], { ...layout, unreachable }).map(plain)).toEqual([
+      "Tasks",
+      "Tasks run on another machine; the",
+      "panel on this one does not reach",
+      "them. On build.example,",
+      "opencode-taskchart list shows them.",
+    ]);
+  });
+
+  test("breaks lines between words, and cuts a word that is longer", () => {
+    expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+    expect(wrapped("incomprehensibilities are", 6)).toEqual(["incom…", "are"]);
+  });
+});
