@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { seed } from "../seed.ts";
 import { runRandomSchedules } from "./chaos.ts";
 
-/** Bun and Node run different schedules, together 750. `npm run chaos` runs new ones each time. */
-const { schedules, RUNS } = process.versions.bun ? { schedules: seed + 1, RUNS: 250 } : { schedules: seed, RUNS: 500 };
+/** Bun and Node run different schedules, together 450. `npm run chaos` runs new ones each time. */
+const { schedules, RUNS } = process.versions.bun ? { schedules: seed + 1, RUNS: 150 } : { schedules: seed, RUNS: 300 };
 
 test(`whatever happens, in whatever order, the engine keeps what it promises (seed ${schedules})`, {
   timeout: 180_000,

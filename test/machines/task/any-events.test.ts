@@ -287,7 +287,7 @@ describe.each([
   test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {
     fc.assert(
       fc.property(walks, (walk) => void walkThrough(machine, walk)),
-      { numRuns: pureRuns(300) },
+      { numRuns: pureRuns(150) },
     );
   });
 

@@ -54,7 +54,7 @@ describe("an export without text", () => {
         expect(SIGNS.filter((sign) => text.includes(sign))).toEqual([]);
         expect(isExact(readBack(text))).toBe(true);
       }),
-      { numRuns: pureRuns(300) },
+      { numRuns: pureRuns(150) },
     );
   });
 
@@ -68,7 +68,7 @@ describe("an export without text", () => {
       fc.property(picks, words, (chosen, said) => {
         expect(isExact(readBack(exported(toJson(journalFrom(chosen, said)), false)))).toBe(true);
       }),
-      { numRuns: pureRuns(200) },
+      { numRuns: pureRuns(100) },
     );
   });
 
