@@ -117,7 +117,10 @@ const call = fc.constantFrom<CallFault["call"]>(
   "toast",
 );
 
-/** A call whose outcome is unknown counts as not stored, and its result is delivered again; so that query is retried. */
+/**
+ * Two calls fail only in some ways. A tool call whose outcome is unknown counts as not stored, and its result is delivered
+ * again; so that query is retried. A request that is not found twice counts as answered; so the host errs only once.
+ */
 const strike = fc
   .record({
     do: fc.constant("strike" as const),
@@ -126,7 +129,10 @@ const strike = fc
     ms: pause,
     times: fc.integer({ min: 1, max: 3 }),
   })
-  .map((step) => (step.call === "toolCall" ? { ...step, is: "unavailable" as const } : step));
+  .map((step) => {
+    if (step.call === "toolCall") return { ...step, is: "unavailable" as const };
+    return step.call === "rejectUserRequest" && step.is === "missing" ? { ...step, times: 1 } : step;
+  });
 
 /** A session is created but the call seems to fail; the session may appear only after the engine has given up on it. */
 const madeUnheard = fc.record({

@@ -23,15 +23,18 @@ interface Played {
   runs: RecordedRun[];
 }
 
-/** The steps after which journals do not say all: the process was away, or tasks were removed with what they had used. */
+/**
+ * The steps after which journals do not say all: the process was away, tasks were removed with what they had used, or a
+ * provider refused, which holds up others than the task whose journal has it.
+ */
 const DISTURBING: ReadonlySet<Step["do"]> = new Set([
   ...(["crash", "dieSoon", "close", "quit", "pause"] as const),
   ...(["clear", "clearAll", "deleteChild", "deleteParent"] as const),
+  ...(["refuseForNow", "refuseModel"] as const),
 ]);
 
-/** True where a run began and ended within one millisecond: journals do not say what came first in it. */
-const isInstant = ({ stretches: [first, ...more] }: RecordedRun): boolean =>
-  first !== undefined && more.length === 0 && first.from === first.to;
+/** True where a run worked for less than a millisecond at a time: journals do not say what else came first in it. */
+const isInstant = ({ stretches }: RecordedRun): boolean => stretches.some(({ from, to }) => from === to);
 
 /** True where two asked for a slot in the same millisecond, one of them to come first. */
 const mayBeSwapped = (runs: RecordedRun[]): boolean =>
