@@ -144,7 +144,7 @@ test("once stopped, the engine asks the host for nothing: what was being made is
   stage.host.failNext("createSession", unavailable);
   const plain = watched(stage.launch());
   await stage.clock.advance(1_500);
-  stage.host.childHabits("lose");
+  stage.host.failNext("storeMessage", unavailable, 10);
   const forked = watched(stage.launch({ fork: true }));
   await stage.clock.advance(100);
   stage.engine.stop();

@@ -38,7 +38,7 @@ test("notices, their hidden part and the list count the same, and speak of no ot
     await stage.clock.advance(2_000);
     const [visible, hidden] = stage.notices().at(-1) ?? [];
     told.push({
-      progress: visible?.text.split("\n").at(-1),
+      progress: visible?.text.split("\n")[1],
       counts: hidden?.text.split("\n").filter((line) => /running|All \d|this batch|other batches/.test(line)) ?? [],
       list: (await stage.call("list")).split("\n")[0]?.split(": ")[1],
     });
