@@ -53,6 +53,10 @@ export type TaskStatus = z.infer<typeof TaskStatus>;
 export const ModelRef = z.object({ providerID: z.string(), modelID: z.string(), variant: z.string().optional() });
 export type ModelRef = z.infer<typeof ModelRef>;
 
+/** True for the same model, whatever its variant: a provider refuses a model, not its reasoning effort. */
+export const isSameModel = (one: ModelRef | undefined, other: ModelRef | undefined): boolean =>
+  one?.providerID === other?.providerID && one?.modelID === other?.modelID;
+
 /**
  * Why a provider refuses a model, so that another model may do:
  * - `auth`: the provider does not accept the key, or not for this model
@@ -172,6 +176,7 @@ export const Waiting = z.object({
     .optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
+
 /** A limit whose slots are in use. */
 export const UsedUpLimit = z.object({
   kind: z.enum(["model", "agent", "provider", "total"]),

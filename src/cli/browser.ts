@@ -4,8 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isOwnConnection } from "../services/http/access/socket-owner.ts";
-
-const LOOPBACK = "127.0.0.1";
+import { LOOPBACK } from "../services/http/loopback.ts";
 
 /** Milliseconds that a browser gets to start and to ask for the page. */
 const BROWSER_TIMEOUT_MS = 30_000;

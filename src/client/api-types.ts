@@ -40,35 +40,37 @@ export interface TaskQuery {
   offset?: number;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+/** True for any object, such as statecharts by name. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
 
 const isUsage = (value: unknown): boolean =>
-  isObject(value) && typeof value.tokens === "number" && typeof value.cost === "number";
+  isRecord(value) && typeof value.tokens === "number" && typeof value.cost === "number";
 
 const TEXTS = ["sessionID", "parentSessionID", "status", "agent", "description", "startedAt", "runStartedAt"] as const;
 
 /** True when a value has the fields of a task that every reader relies on: one of another version may lack others. */
 export const isTask = (value: unknown): value is ApiTask =>
-  isObject(value) &&
+  isRecord(value) &&
   TEXTS.every((name) => typeof value[name] === "string") &&
   isUsage(value.progress) &&
   isUsage(value.usage);
 
 /** True for a page of tasks, whatever version the tasks on it are of. */
 export const isPage = (value: unknown): value is Omit<TaskPage, "tasks"> & { tasks: unknown[] } =>
-  isObject(value) && Array.isArray(value.tasks) && typeof value.total === "number";
+  isRecord(value) && Array.isArray(value.tasks) && typeof value.total === "number";
 
 /** True for a batch with tasks that readers understand. */
 export const isGroup = (value: unknown): value is Group =>
-  isObject(value) && Array.isArray(value.tasks) && value.tasks.every(isTask) && isUsage(value.usage);
+  isRecord(value) && Array.isArray(value.tasks) && value.tasks.every(isTask) && isUsage(value.usage);
 
 /** True for counts of tasks. */
 export const isStats = (value: unknown): value is Stats =>
-  isObject(value) && isObject(value.byStatus) && typeof value.totalTasks === "number" && isUsage(value.usage);
+  isRecord(value) && isRecord(value.byStatus) && typeof value.totalTasks === "number" && isUsage(value.usage);
 
 /** True for the answer of `/v1/health`. Another program at the server's port gives another one. */
 export const isHealth = (value: unknown): value is Health =>
-  isObject(value) &&
+  isRecord(value) &&
   typeof value.pid === "number" &&
   typeof value.startedAt === "string" &&
   typeof value.version === "string";
@@ -76,10 +78,7 @@ export const isHealth = (value: unknown): value is Health =>
 /** True for a journal. */
 export const isJournal = (value: unknown): value is Journal =>
   Array.isArray(value) &&
-  value.every((event) => isObject(event) && typeof event.type === "string" && typeof event.at === "number");
+  value.every((event) => isRecord(event) && typeof event.type === "string" && typeof event.at === "number");
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);
-
-/** True for any object, such as statecharts by name. */
-export const isRecord = isObject;

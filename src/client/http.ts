@@ -1,7 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
-
-/** The address that the server is bound to. The URL in `server.json` is not followed: it could name another machine. */
-const LOOPBACK = "127.0.0.1";
+import { LOOPBACK } from "../services/http/loopback.ts";
 
 /** Where a request goes, and with which right. */
 export interface Destination {
@@ -31,6 +29,7 @@ const open = ({ port, token }: Destination, { method, path, body }: ApiRequest):
       ? {}
       : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
   };
+  // The URL in `server.json` is not followed: it could name another machine.
   // Without an agent the connection is closed after the answer, and keeps no process alive.
   const opened = request({ host: LOOPBACK, port, method, path, headers, agent: false });
   opened.end(text);

@@ -88,9 +88,9 @@ export async function* followTasks(
         failure = await refusal(stream.status, stream.parts);
       } else {
         for await (const event of readServerSentEvents(stream.parts)) {
-          const told = toFeedEvent(event, found.value);
-          if (told?.type === "snapshot") nextRetryMs = retryMs;
-          if (told) yield told;
+          const read = toFeedEvent(event, found.value);
+          if (read?.type === "snapshot") nextRetryMs = retryMs;
+          if (read) yield read;
         }
       }
       finder.forget();

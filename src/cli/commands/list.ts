@@ -17,7 +17,7 @@ export const readLimit = (given: string): number => {
   throw new CommandError(`--limit takes a whole number above 0, not "${given}".`);
 };
 
-/** Adds the options that select tasks. */
+/** Reads the tasks that match: all that have not ended, and the newest others, `most` in all. */
 const listTasks = async (client: StatusApiClient, query: Omit<TaskQuery, "limit">, most: number) => {
   const newest = await client.allTasks(query, most);
   if (!newest.ok || query.status !== undefined) return newest;

@@ -1,6 +1,5 @@
 // ADR-182 in docs/decisions.md
-import { createServerFinder } from "../../client/find-server.ts";
-import { dataFolder } from "../../services/platform/data-folder.ts";
+import { LOOPBACK } from "../../services/http/loopback.ts";
 import { openInBrowser } from "../browser.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
 import { openClient, received } from "../status-api.ts";
@@ -18,15 +17,17 @@ running. Where no browser can be opened, the address is printed: who has it can 
 ${examples(["open", "all tasks"], ["open 4f5c9a", "one task"])}`,
     )
     .action(async (id, { json, data, print }) => {
-      const { port, token } = received(await createServerFinder(data ?? dataFolder()).find());
+      const client = openClient(data);
+      const { port, token } = received(await client.server());
       if (token === undefined) {
         throw new CommandError("server.json has no token: OpenCode runs an older version of the plugin. Update it.");
       }
-      const task = id === undefined ? undefined : received(await openClient(data).task(taskIdOf(id)));
+      const task = id === undefined ? undefined : received(await client.task(taskIdOf(id)));
       const query = task === undefined ? "" : `?task=${encodeURIComponent(task.sessionID)}`;
-      const url = `http://127.0.0.1:${port}/${query}#token=${token}`;
+      const board = `http://${LOOPBACK}:${port}/${query}`;
+      const url = `${board}#token=${token}`;
       if (json) return printJson(terminal, { url });
       if (print) return terminal.print(url);
-      if (await openInBrowser(url)) return terminal.print(`The board is open at http://127.0.0.1:${port}/${query}.`);
+      if (await openInBrowser(url)) return terminal.print(`The board is open at ${board}.`);
       terminal.print("No browser could be opened. Open this address, which lets whoever has it act:", url);
     });

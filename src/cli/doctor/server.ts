@@ -1,5 +1,5 @@
 import { createStatusApiClient } from "../../client/status-api-client.ts";
-import { DEFAULT_PORT } from "../../services/http/loopback.ts";
+import { DEFAULT_PORT, LOOPBACK } from "../../services/http/loopback.ts";
 import { shortTime } from "../task-words.ts";
 import type { Check, Examined } from "./check.ts";
 import { listenerAt, type NamedProcess } from "./open-files.ts";
@@ -17,7 +17,7 @@ export const checkServer = async ({ folder, env }: Examined, now: number): Promi
   const { port, pid, startedAt, version, versionDifference } = found.value;
   const stats = await client.stats();
   const words = [
-    `http://127.0.0.1:${port}, process ${pid}, for ${shortTime(now - Date.parse(startedAt))}`,
+    `http://${LOOPBACK}:${port}, process ${pid}, for ${shortTime(now - Date.parse(startedAt))}`,
     `version ${version}`,
   ];
   const server: Check = !stats.ok

@@ -1,5 +1,5 @@
 // ADR-160, ADR-161 in docs/decisions.md
-import type { ModelRef, RefusedModel } from "../../task.ts";
+import { isSameModel, type ModelRef, type RefusedModel } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 
 /** What is known of the models of a run. */
@@ -9,20 +9,16 @@ type Models = Pick<TaskContext, "facts" | "model" | "refusedModels">;
 export const modelOf = ({ facts, model }: Pick<TaskContext, "facts" | "model">): ModelRef | undefined =>
   model ?? facts.model;
 
-/** Whatever its variant: a provider refuses a model, not its reasoning effort. */
-const isSame = (one: ModelRef | undefined, other: ModelRef | undefined): boolean =>
-  one?.providerID === other?.providerID && one?.modelID === other?.modelID;
-
 /** Returns the first model of the task's fallback that this run has not been refused by; undefined where none is left. */
 export const nextModel = (models: Models): ModelRef | undefined => {
   const tried = [modelOf(models), ...(models.refusedModels ?? []).map(({ model }) => model)];
-  return models.facts.fallback?.models.find((model) => !tried.some((other) => isSame(model, other)));
+  return models.facts.fallback?.models.find((model) => !tried.some((other) => isSameModel(model, other)));
 };
 
 /** Adds the model that the run works with to those that refused it. After a crash it may refuse the run once more. */
 export const refusedModelsWith = (models: Models, reason: string): RefusedModel[] => {
   const model = modelOf(models);
-  const others = (models.refusedModels ?? []).filter((refused) => !isSame(refused.model, model));
+  const others = (models.refusedModels ?? []).filter((refused) => !isSameModel(refused.model, model));
   return [...others, { ...(model ? { model } : {}), reason }];
 };
 

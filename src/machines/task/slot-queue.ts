@@ -1,4 +1,4 @@
-import type { QueuePlace } from "../../task.ts";
+import type { QueuePlace, UsedUpLimit } from "../../task.ts";
 import type { SlotRequest } from "./events.ts";
 
 /** What a limit counts: all tasks, or those of one provider, model or agent. The narrowest is named first. */
@@ -75,15 +75,8 @@ export const createCounts = () => {
 /** How many runs there are of each that a limit may concern. */
 export type Counts = ReturnType<typeof createCounts>;
 
-/** A limit that keeps a run waiting: as many runs as it allows are counted already. */
-interface UsedUpLimit {
-  kind: LimitKind;
-  name: string;
-  limit: number;
-}
-
 /** Returns the narrowest limit of a run that is used up; undefined where it can start. */
-export const usedUpLimit = (request: LimitedRequest, counts: Counts): UsedUpLimit | undefined => {
+export const usedUpLimit = (request: LimitedRequest, counts: Counts): Omit<UsedUpLimit, "used"> | undefined => {
   for (const kind of LIMIT_KINDS) {
     const limit = request.limits[kind];
     if (limit === undefined) continue;

@@ -1,13 +1,11 @@
 // ADR-160 in docs/decisions.md
 import type { HostError } from "../../machines/task/events.ts";
 import type { ModelRefusal } from "../../task.ts";
-import { readError } from "./sdk-client.ts";
+import { isRecord, readError } from "./sdk-client.ts";
 
 const NO_MONEY = /credit|quota|billing|insufficient (?:balance|funds)/i;
 const UNKNOWN_MODEL = /^(?:ProviderModelNotFoundError: )?Model not found\b/;
 const NO_SUCH_MODEL = /\bmodel\b.*(?:not found|does not exist|not supported|unknown|invalid)/i;
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** Why an answer with that HTTP status refused the model. Some providers report a lack of money or an unknown model as 400. */
 const refusalOfStatus = (status: number | undefined, message: string): ModelRefusal | undefined => {

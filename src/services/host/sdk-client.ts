@@ -28,7 +28,9 @@ interface SdkResponse<T> {
   response?: { status: number } | undefined;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+/** True for any object, with fields of any kind. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
 
 const firstText = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === "string" && value !== "");

@@ -2,7 +2,7 @@ import type { Task, UsedUpLimit } from "../../task.ts";
 import { nameOf, type OwnText, own } from "./own-text.ts";
 
 const SUFFIXES = { one: "st", two: "nd", few: "rd", other: "th" } as const;
-export const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
+const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
 
 /** Writes a place, such as `1st` or `12th`. */
 export const ordinal = (place: number): OwnText => {

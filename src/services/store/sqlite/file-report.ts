@@ -1,6 +1,7 @@
 import type { KnownOwner } from "../ownership.ts";
 import { DatabaseError, type OpenDatabase } from "./database.ts";
 import { migrations, versionOf } from "./migrations.ts";
+import { type OwnerRow, toKnownOwner } from "./ownership-tables.ts";
 
 /** How a task database is, for somebody who looks for what is wrong. */
 export interface FileReport {
@@ -16,15 +17,6 @@ export interface FileReport {
 
 /** Pieces of damage that are named at most. */
 const MAX_DAMAGE = 5;
-
-interface OwnerRow {
-  id: string;
-  pid: number;
-  machine: string;
-  started_at: number;
-  directory: string;
-  beat_at: number;
-}
 
 /**
  * Reads how a file is. Changes nothing; `openDatabase` must open it read-only. Reads all of the file, some 100 MB a second.
@@ -49,11 +41,7 @@ export const readFileReport = (path: string, openDatabase: OpenDatabase): FileRe
     return {
       ...report,
       tasks: { all: counted?.total ?? 0, live: counted?.live ?? 0 },
-      owners: owners.map(({ started_at, beat_at, ...row }) => ({
-        ...row,
-        startedAt: started_at,
-        heartbeatAt: beat_at,
-      })),
+      owners: owners.map(toKnownOwner),
     };
   } catch (error) {
     // A page that cannot be read ends the check itself.

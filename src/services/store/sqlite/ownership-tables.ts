@@ -4,7 +4,8 @@ import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
 
-interface OwnerRow {
+/** A row of the table `owner`. */
+export interface OwnerRow {
   id: string;
   pid: number;
   machine: string;
@@ -21,7 +22,8 @@ interface LaunchRow {
   fork: number;
 }
 
-const toKnownOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
+/** Returns an owner in the form of the store's port. */
+export const toKnownOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
   ...row,
   startedAt: started_at,
   heartbeatAt: beat_at,
