@@ -1,4 +1,6 @@
 import prettyMilliseconds from "pretty-ms";
+import { dollars } from "../src/services/text/dollars.ts";
+import { compactNumber } from "../src/services/text/usage.ts";
 
 /** Formats milliseconds to the second, such as `1m 5s`; below one second to the millisecond. */
 export const duration = (ms: number): string =>
@@ -6,14 +8,11 @@ export const duration = (ms: number): string =>
     ...(ms >= 3_600_000 ? { unitCount: 2 } : {}),
   });
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-
 /** Formats a number of tokens, such as `12.3k`; empty for none, which the host reports where it does not know. */
-export const tokens = (count: number): string => (count === 0 ? "" : compact.format(count).replace("K", "k"));
+export const tokens = (count: number): string => (count === 0 ? "" : compactNumber(count));
 
 /** Formats US dollars; empty for none. */
-export const cost = (dollars: number): string =>
-  dollars === 0 ? "" : dollars < 0.01 ? "< $0.01" : `$${dollars.toFixed(2)}`;
+export const cost = (amount: number): string => (amount === 0 ? "" : dollars(amount));
 
 /** Formats what was used: `12.3k tokens · $0.42`; empty where the host reported nothing. */
 export const usage = (used: { tokens: number; cost: number }): string =>
