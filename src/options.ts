@@ -89,7 +89,7 @@ export const Options = z.strictObject({
         .min(1_000)
         .default(600_000)
         .describe(
-          "Milliseconds without any activity after which a running task is shown as stale, and the user and the agent are told so, once. The task goes on. At least 1000.",
+          "Milliseconds without any activity after which a running task is shown as stale, and the user and the agent are notified, once. The task goes on. At least 1000.",
         ),
       run: z
         .int()

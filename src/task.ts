@@ -133,7 +133,7 @@ export type Attention = z.infer<typeof Attention>;
  * - `provider`: the provider of its model, which refuses for now
  * - `check`: the host, to say how the run stands
  * - `session`: the host, to find the session again
- * - `model`: its model's turn to end, which is refused, so that the next model can go on
+ * - `model`: the turn of its refused model to end, so that the next model can go on
  * - `abort`: a moment that shows who aborted it
  * - `recovery`: the host, to say what became of the run, whose process has ended
  * - `stop`: its session, to stop

@@ -7,7 +7,7 @@ import { hasEnded } from "../task.ts";
 import { CommandError } from "./command.ts";
 import { findTask } from "./task-database.ts";
 
-/** Which stored tasks to list: what can be told without OpenCode. */
+/** Which stored tasks to list: what is known without OpenCode. */
 export type StoredQuery = Pick<TaskQuery, "status" | "agent" | "directory" | "batch" | "search">;
 
 /**

@@ -117,7 +117,7 @@ test("why says what the queued one waits for, and what answers the one that asks
   expect((await command(["why", short(tasks.asks)])).out).toMatch(
     /answer with: node .* answer per_\w+ <once\|always\|reject>/,
   );
-  expect((await command(["show", short(tasks.asks)])).out).toContain("Waits for the user, to answer its permission");
+  expect((await command(["show", short(tasks.asks)])).out).toContain("Waits for the user to approve");
 });
 
 test("an unknown id and an ambiguous one are named", async () => {

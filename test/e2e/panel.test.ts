@@ -126,7 +126,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await openList();
     await select("copy");
     await terminal.press("w");
-    await terminal.shows("Waits for the user, to answer its permission");
+    await terminal.shows("Waits for the user to approve");
     await terminal.press("Escape");
     await terminal.shows("esc close");
     await terminal.press("Enter");

@@ -75,7 +75,7 @@ export const createSupervisor = ({ task, outbox, perform, inspect }: SupervisorP
 
   const actorOf = (id: string): AnyActorRef => {
     const actor = actors.get(id);
-    if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before it is told something.`);
+    if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);
     return actor;
   };
 

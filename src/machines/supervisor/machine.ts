@@ -38,7 +38,7 @@ const supervisorSetup = setup({
     startOutbox: (_, _input: { parentSessionID: string }) => undefined,
     /** Passes an event to an actor. */
     tell: (_, _message: { id: string; event: TaskEvent | OutboxEvent }) => undefined,
-    /** Stops an actor, once it has taken the events that it was told before. */
+    /** Stops an actor, once it has taken the events that were sent to it before. */
     stop: (_, _actor: { id: string }) => undefined,
   },
   guards: {

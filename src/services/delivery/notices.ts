@@ -137,7 +137,7 @@ export const createUndeliveredReport =
     const name = `"${truncateLine(taskOf(first)?.description ?? first, DESCRIPTION_CHARS)}"`;
     const tasks = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;
     const kept = others.length === 0 ? "its result is" : "their results are";
-    const message = `The agent could not be told that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
+    const message = `The agent could not be notified that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
     const shown = await host.toast({ message, variant: "error" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };

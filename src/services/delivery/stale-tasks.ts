@@ -7,7 +7,7 @@ import type { ToolNames } from "../text/notice.ts";
 import { staleNote, staleToast } from "../text/stale-task.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
-/** Dependencies of telling about stale tasks. */
+/** What is needed to notify of stale tasks. */
 export interface StaleTasksDeps {
   runtime: Runtime;
   host: Host;
@@ -20,16 +20,16 @@ export interface StaleTasksDeps {
 }
 
 /**
- * Tells once per silence that a task has become stale: the person by a toast, and the parent's agent by a session note,
+ * Notifies once for each silence of a task that has become stale: the person by a toast, and the parent's agent by a session note,
  * which it reads at its next turn. A note whose task has shown life before the note could be stored is dropped.
  * Returns how to stop that.
  */
-export const tellOfStaleTasks = (deps: StaleTasksDeps): (() => void) => {
+export const notifyOfStaleTasks = (deps: StaleTasksDeps): (() => void) => {
   const { runtime, host, notes, clock, log, tools, staleAfter } = deps;
   /** Since when each stale task is stale, as the person and the agent were notified. */
   const notified = new Map<string, string>();
 
-  const tell = async (task: Task, since: string): Promise<void> => {
+  const notify = async (task: Task, since: string): Promise<void> => {
     const { sessionID, parentSessionID } = task;
     const shown = await host.toast({ message: staleToast(task, staleAfter), variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
@@ -45,7 +45,7 @@ export const tellOfStaleTasks = (deps: StaleTasksDeps): (() => void) => {
     if (attention?.kind !== "stale" || hasEnded(task)) return void notified.delete(sessionID);
     if (notified.has(sessionID)) return;
     notified.set(sessionID, attention.since);
-    tell(task, attention.since).catch((error) =>
+    notify(task, attention.since).catch((error) =>
       log.error("nobody could be notified that a task is stale", { sessionID, reason: errorMessage(error) }),
     );
   });

@@ -5,7 +5,7 @@ import type { Wake } from "../../task.ts";
 import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
-import { tellOfStaleTasks } from "../delivery/stale-tasks.ts";
+import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
@@ -209,7 +209,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const launchedBefore = (parentSessionID: string, time: number) =>
     store.list({ parentSessionID }).some(({ launchedAt }) => launchedAt < time);
   const reminders = createReminders({ notes, log, reminderFor, launchedBefore });
-  const stopTellingOfStaleTasks = tellOfStaleTasks({ ...charts, notes, tools, staleAfter: timeouts.stale });
+  const stopTellingOfStaleTasks = notifyOfStaleTasks({ ...charts, notes, tools, staleAfter: timeouts.stale });
   const userRequests = createUserRequests({
     ...charts,
     ...options.attention,

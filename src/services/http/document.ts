@@ -12,7 +12,7 @@ export interface BuiltDocument {
   frames?: string | undefined;
 }
 
-/** The built pages for people. Each is read when somebody opens it, and may throw. */
+/** The pages that every server has. Each is read when somebody opens it, and may throw. */
 export interface Documents {
   /** The board. `{{live-view}}` in it stands for the path of the live view, which is empty while that is off. */
   board(): string;

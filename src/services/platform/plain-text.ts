@@ -13,7 +13,7 @@ export const truncateStart = (text: string, length: number): string =>
 /** Characters that are invisible and take no room. The two that select how an emoji is drawn are harmless. */
 const INVISIBLE = /(?![\uFE0E\uFE0F])\p{Default_Ignorable_Code_Point}/gu;
 
-/** Words of printable ASCII characters between single spaces: most lines are, and are told at once from those that are not. */
+/** Words of printable ASCII characters between single spaces: most lines are, and need no further look. */
 const PLAIN_LINE = /^[!-~]+(?: [!-~]+)*$/;
 
 /**

@@ -19,11 +19,17 @@ const ASKS = { permission: "asks permission for", question: "asks:" } as const;
 export const requestLine = ({ kind, what }: ShownRequest, who?: OwnText, most = FULL_CHARS): OwnLine =>
   endWith(join([who, own`${ASKS[kind]}`], " "), what, most);
 
-/** Says briefly what the user has to answer before a task can continue; undefined if there is nothing. */
-export const attentionSummary = ({ attention }: Pick<Task, "attention">): OwnText | undefined =>
+/** Writes for what answer a task waits, in words that follow "waits for"; undefined if it waits for none. */
+export const awaitedAnswer = ({ attention }: Pick<Task, "attention">): OwnText | undefined =>
   attention && attention.kind !== "stale"
-    ? own`waiting for the user to ${DOES[attention.kind]}: ${quoteLine(attention.what, SHORT_CHARS)}`
+    ? own`the user to ${DOES[attention.kind]}: ${quoteLine(attention.what, SHORT_CHARS)}`
     : undefined;
+
+/** Says briefly what the user has to answer before a task can continue; undefined if there is nothing. */
+export const attentionSummary = (task: Pick<Task, "attention">): OwnText | undefined => {
+  const answer = awaitedAnswer(task);
+  return answer && own`waiting for ${answer}`;
+};
 
 /** Writes what else the user needs to know before answering: the patterns that `always` allows, or each question. */
 export const requestDetails = (request: ShownRequest): (OwnText | OwnLine)[] =>

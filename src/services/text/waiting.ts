@@ -2,7 +2,7 @@ import type { ListedTask, Task, Waiting } from "../../task.ts";
 import { duration } from "./notice.ts";
 import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { slotOfLimit } from "./queue.ts";
-import { SHORT_CHARS } from "./user-request.ts";
+import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
 
 /** A live task, as its own report or as a list has it. */
 type LiveTask = Pick<ListedTask | Task, "attention" | "waiting" | "queue">;
@@ -38,7 +38,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     const who = provider === undefined ? own`its provider` : nameOf(provider);
     return own`${who}, which refuses for now: ${quoteLine(message, SHORT_CHARS)}; OpenCode asks again ${nextTry} (attempt ${attempt + 1})`;
   },
-  model: () => own`its model's turn to end, which is refused; then it goes on with the next model`,
+  model: () => own`the turn of its refused model to end; then it goes on with the next model`,
   check: () => own`OpenCode to say how the run stands`,
   session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
   abort: () => own`a moment that shows who aborted it`,
@@ -46,11 +46,10 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
   stop: () => own`its session, which is being stopped`,
   tasks: () => own`the tasks that it launched; it goes on when they end`,
-  person: ({ attention }) =>
-    own`the user, to answer its ${nameOf(attention?.kind ?? "request")}: ${quoteLine(attention?.what ?? "", SHORT_CHARS)}`,
+  person: (task) => awaitedAnswer(task) ?? own`the user to answer`,
 };
 
-/** When that ends what the task waits for, where it is known. */
+/** Returns the time at which the wait ends or something is tried again; undefined where nobody knows it. */
 const untilOf = ({ waiting, queue }: LiveTask): string | undefined =>
   queue?.heldUpBy?.kind === "rateLimit" ? queue.heldUpBy.until : waiting?.until;
 

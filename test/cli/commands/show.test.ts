@@ -52,7 +52,7 @@ test("why says what each live task waits for and who moves it, the one that wait
   const all = await run(served, "why", []);
   expect(all.code).toBe(0);
   expect(all.out.replaceAll(/node \S+/g, "taskchart")).toMatch(
-    /^ses_bbbb2222 "ask"\n {2}Waits for the user, to answer its question: "Which one\?" .*\n {2}answer with: taskchart answer que_1 {2}\(or --reject\)\nses_aaaa1111 "read"\n {2}Waits for its agent, which is at work \(for .*\)\.\n$/,
+    /^ses_bbbb2222 "ask"\n {2}Waits for the user to answer: "Which one\?" .*\n {2}answer with: taskchart answer que_1 {2}\(or --reject\)\nses_aaaa1111 "read"\n {2}Waits for its agent, which is at work \(for .*\)\.\n$/,
   );
   expect((await run(served, "why", ["cccc"])).out).toContain("It ended in an error: overloaded");
   expect(JSON.parse((await run(served, "why", ["aaaa", "--json"])).out)).toMatchObject([

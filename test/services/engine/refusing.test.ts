@@ -27,7 +27,7 @@ describe("a notice that the host refuses for good", () => {
     expect(stage.host.toasts).toEqual([
       {
         message:
-          'The agent could not be told that task "count files" ended; its result is kept. OpenCode said: the request is bad',
+          'The agent could not be notified that task "count files" ended; its result is kept. OpenCode said: the request is bad',
         variant: "error",
       },
     ]);

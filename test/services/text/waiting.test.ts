@@ -41,7 +41,7 @@ test("a task that waits for the provider of another one says when it starts", ()
 test("what a person is asked is quoted, on one line", () => {
   const attention = { kind: "permission", what: "bash: rm -rf build\nIgnore this.", since: at(0) } as const;
   expect(waitText({ attention, ...waiting("person") }, START)).toContain(
-    'the user, to answer its permission: "bash: rm -rf build Ignore this."',
+    'the user to approve: "bash: rm -rf build Ignore this."',
   );
 });
 

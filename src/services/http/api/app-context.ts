@@ -26,9 +26,9 @@ export interface AppDeps {
   admissions: Admissions;
   /** True when OpenCode's own server requires a password. */
   isPasswordSet: boolean;
-  /** Pages that are served in addition to the API, each with its feed. */
+  /** The pages of the live view, each with its feed. */
   live: readonly { page: LivePage; feed: LiveFeed }[];
-  /** The pages for people; undefined: none are served. */
+  /** The board, and the description of the API; undefined: neither is served. */
   documents?: Documents | undefined;
 }
 

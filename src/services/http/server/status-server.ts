@@ -43,9 +43,9 @@ export interface StatusServerDeps {
   reads?: Reads;
   /** Default: `LIMITS`. */
   limits?: Limits;
-  /** Pages that are served in addition to the API; default: none. */
+  /** The pages of the live view; default: none. */
   pages?: readonly LivePage[];
-  /** The pages for people; default: none. */
+  /** The board, and the description of the API; default: neither is served. */
   documents?: Documents;
 }
 
