@@ -62,7 +62,9 @@ export const standing = (task: ApiTask): Cell & { rank: Rank } => {
     if (task.waiting?.for === "slot") {
       return { text: task.queue ? `queued #${task.queue.place}` : "queued", style: "cyan", rank: RANK.queued };
     }
-    if (task.waiting?.for === "retry") return { text: "retrying", style: "yellow", rank: RANK.live };
+    // OpenCode asks the provider again, or the prompt is sent again.
+    if (task.waiting?.for === "provider" || task.waiting?.for === "retry")
+      return { text: "retrying", style: "yellow", rank: RANK.live };
     if (task.waiting?.for === "stop") return { text: "stopping", style: "yellow", rank: RANK.live };
     return { text: toSingleLine(task.status), style: "blue", rank: RANK.live };
   }

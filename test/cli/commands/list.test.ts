@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { widthOf } from "../../../src/cli/table.ts";
+import { standing } from "../../../src/cli/task-words.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
@@ -52,6 +53,17 @@ test("what waits for a person comes first, with what it asks; then what runs; th
     "1 waiting for you · 1 running · 1 ended · 12.3k tokens · $0.42",
     "",
   ]);
+});
+
+test.each([
+  ["provider", "retrying"],
+  ["retry", "retrying"],
+  ["stop", "stopping"],
+  ["agent", "running"],
+] as const)("a task that waits for %s is called %s", async (what, word) => {
+  const { source } = await serve();
+  const task = source.launch({ sessionID: "ses_aaaa1111" });
+  expect(standing({ ...task, waiting: { for: what, since: task.runStartedAt } }).text).toBe(word);
 });
 
 test.each([30, 40, 60, 80, 120])(
