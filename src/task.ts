@@ -13,6 +13,9 @@ import { OpenUserRequest } from "./user-request.ts";
  * - run: one prompt to the child session and the answer to it. Run 0 is the launch, run n is resume n.
  * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
  * - slot: permission for a run to be worked on. A queued run waits for one; all processes share them.
+ * - limit: what the options allow: runs at work at once, what a task uses, repeated calls, time.
+ * - queue: the runs of all processes that wait for a slot, in the order in which they get one: by priority, then by
+ *   age.
  * - turn: the steps in which an agent answers one user message, which may be a notice.
  * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
  * - fork: a task that begins with a copy of its parent's conversation.
@@ -22,6 +25,11 @@ import { OpenUserRequest } from "./user-request.ts";
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
  * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
  * - user request: such a permission or question, open in the host until a person answers it.
+ * - refused model: one whose provider does not accept its key, quota or name, or is under load for long. Another model
+ *   may do.
+ * - fallback: the models, in order, with which a run goes on when its own is refused.
+ * - retrying: said of a run whose provider refuses a request for now (a rate limit, load). The host makes it again by
+ *   itself.
  * - session note: a message that is stored in a conversation and starts no turn.
  * - reminder: a session note that names an agent's tasks to its model.
  * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
@@ -43,6 +51,11 @@ import { OpenUserRequest } from "./user-request.ts";
  * - orphaned launch: a launch that was cut off before its task was stored, with the session that was created for it.
  * - remote command: what one process asks of the owner of a task, through the store.
  * - at rest: said of a task that has ended and whose parent is owed nothing. It has no actor.
+ * - status API: the HTTP server of the plugin, by which other programs see all tasks and change them.
+ * - board: the page of all tasks that the status API serves at `/`.
+ * - live view: the page that shows each step of the charts, where the option `inspect` is on.
+ * - panel: what the plugin shows in the terminal interface of the host: the sidebar, a line beside the prompt, a list.
+ * - command: the program `opencode-taskchart`, which shows tasks and changes them from a terminal.
  */
 
 /** The five public statuses. Each is the name of a state of the task's lifecycle; nothing else computes it. */
