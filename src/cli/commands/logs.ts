@@ -1,38 +1,52 @@
+import { type Message, type Part, readConversation } from "../../client/conversation.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { readConversation, type ShownMessage, type ShownPart } from "../conversation.ts";
 import { openClient, received } from "../status-api.ts";
 import { clockTime, type Terminal, wrap } from "../terminal.ts";
 
 const INDENT = "  ";
 
-const partLines = ({ kind, text, state }: ShownPart, terminal: Terminal): string[] => {
+/** A tool call in a line: its name, and the title that the tool gave it, or its arguments. */
+const toolLine = ({ tool, title, input }: Extract<Part, { kind: "tool" }>): string =>
+  `⚙ ${toSingleLine(`${tool} ${title || JSON.stringify(input)}`)}`;
+
+const partLines = (part: Part, terminal: Terminal): string[] => {
   const columns = Math.max(20, terminal.columns - INDENT.length);
-  if (kind === "tool") {
-    const line = `⚙ ${text}`;
-    return [
-      `${INDENT}${terminal.style("cyan", wrap(line, columns).join(`\n${INDENT}  `))}  ${terminal.style("dim", state ?? "")}`,
-    ];
+  if (part.kind === "tool") {
+    const { status, error } = part;
+    const state = error === "" ? status : toSingleLine(`${status}: ${error}`);
+    const line = wrap(toolLine(part), columns).join(`\n${INDENT}  `);
+    return [`${INDENT}${terminal.style("cyan", line)}  ${terminal.style("dim", state)}`];
   }
-  const lines = text.split("\n").flatMap((line) => wrap(line.trimEnd(), columns));
-  return lines.map((line) => (line === "" ? "" : INDENT + (kind === "reasoning" ? terminal.style("dim", line) : line)));
+  const lines = part.text
+    .trim()
+    .split("\n")
+    .flatMap((line) => wrap(line.trimEnd(), columns));
+  const paint = (line: string) => (part.kind === "reasoning" ? terminal.style("dim", line) : line);
+  return lines.map((line) => (line === "" ? "" : INDENT + paint(line)));
 };
+
+/** Who wrote a message: the user, or the agent and its model. */
+const authorOf = ({ role, agent, model }: Message): string =>
+  role === "user" ? "user" : toSingleLine([agent || "agent", model].filter(Boolean).join(", "));
 
 /** Prints the parts of a conversation that have not been printed yet, and knows which have. */
 const createPrinter = (terminal: Terminal) => {
   const printed = new Set<string>();
   let lastMessage: string | undefined;
 
-  const headline = ({ id, author, at }: ShownMessage) => {
-    if (lastMessage === id) return;
+  const headline = (message: Message) => {
+    if (lastMessage === message.id) return;
     if (lastMessage !== undefined) terminal.print("");
-    lastMessage = id;
-    terminal.print(`${terminal.style("dim", clockTime(at).slice(0, 8))}  ${terminal.style("bold", author)}`);
+    lastMessage = message.id;
+    const time = clockTime(message.at ?? 0).slice(0, 8);
+    terminal.print(`${terminal.style("dim", time)}  ${terminal.style("bold", authorOf(message))}`);
   };
 
   /** With `isWhole` parts that are still being written are printed too. */
-  return (messages: readonly ShownMessage[], { isWhole }: { isWhole: boolean }) => {
+  return (messages: readonly Message[], { isWhole }: { isWhole: boolean }) => {
     for (const message of messages) {
       for (const part of message.parts) {
         if (printed.has(part.id)) continue;
@@ -43,10 +57,10 @@ const createPrinter = (terminal: Terminal) => {
         terminal.print(...partLines(part, terminal));
       }
       const errorId = `${message.id} error`;
-      if (message.error !== undefined && !printed.has(errorId)) {
+      if (message.error !== "" && !printed.has(errorId)) {
         printed.add(errorId);
         headline(message);
-        terminal.print(`${INDENT}${terminal.style("red", message.error)}`);
+        terminal.print(`${INDENT}${terminal.style("red", toSingleLine(message.error))}`);
       }
     }
   };
