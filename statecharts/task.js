@@ -274,7 +274,7 @@ export const task = createMachine({
                 "description": "The host accepted the prompt. It reported idle or an error before that."
               },
               {
-                "guard": "isToldToWait",
+                "guard": "isRefusedForNow",
                 "target": "retrying",
                 "description": "The host accepted the prompt. The provider refuses for now."
               },
@@ -601,7 +601,7 @@ export const task = createMachine({
             },
             "CHECKED_BUSY": [
               {
-                "guard": "isCurrentCheck and isToldToWait",
+                "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
@@ -810,7 +810,7 @@ export const task = createMachine({
             },
             "CHECKED_BUSY": [
               {
-                "guard": "isCurrentCheck and isToldToWait",
+                "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
@@ -1276,7 +1276,7 @@ export const task = createMachine({
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not isToldToWait",
+              "guard": "live and not isRefusedForNow",
               "target": "stale",
               "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }

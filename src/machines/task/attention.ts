@@ -23,7 +23,7 @@ export const attention = taskSetup.createStateConfig({
       description: "Nothing holds the task up.",
       on: {
         REQUEST_ASKED: onRequestAsked,
-        BECAME_STALE: { guard: and(["live", not("isToldToWait")]), target: "stale" },
+        BECAME_STALE: { guard: and(["live", not("isRefusedForNow")]), target: "stale" },
       },
     },
     stale: {

@@ -140,7 +140,7 @@ const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenA
 
 const stillAtWork = [
   {
-    guard: and(["isCurrentCheck", "isToldToWait"]),
+    guard: and(["isCurrentCheck", "isRefusedForNow"]),
     target: "retrying",
     description: "The provider refuses for now.",
     actions: seenAtWork,
@@ -278,7 +278,7 @@ export const run = taskSetup.createStateConfig({
       on: {
         PROMPT_ACCEPTED: [
           { guard: "idleHinted", target: "verifying", description: "It reported idle or an error before that." },
-          { guard: "isToldToWait", target: "retrying", description: "The provider refuses for now." },
+          { guard: "isRefusedForNow", target: "retrying", description: "The provider refuses for now." },
           { target: "working" },
         ],
         PROMPT_REFUSED: [{ guard: and(["retryable", "sendAttemptsLeft"]), target: "backingOff" }, failAndStop],

@@ -51,7 +51,7 @@ export const interruptionsWith = (context: TaskContext, event: TaskEvent): numbe
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
 /** True until the host makes the request again that the provider refused for now. */
-const isToldToWait = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
+const isRefusedForNow = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
 
 /** True for the end of a run of that task. */
 const isAbout = (event: TaskEvent, taskId: string): boolean =>
@@ -214,7 +214,7 @@ export const taskSetup = setup({
     isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
-    isToldToWait: ({ context, event }) => isToldToWait(context, event.at),
+    isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
     isRefused: ({ context, event }) =>
       event.type === "CHECKED_FAILED" && event.error.refusal !== undefined && nextModel(context) !== undefined,
     isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
