@@ -9,20 +9,11 @@ import type { TaskStatus } from "../task.ts";
 /** A task, as the API returns it. */
 export type { ApiTask };
 
-/** A page of tasks, newest first, and how many there are in all. */
-export type TaskPage = z.infer<typeof schemas.TaskPage>;
-
 /** Counts of all tasks, and what they used. */
 export type Stats = schemas.Stats;
 
-/** The tasks of a batch, with totals. */
-export type Group = schemas.Group;
-
 /** The state of the server. */
-export type Health = z.infer<typeof schemas.Health>;
-
-/** The events that a task's chart accepted, oldest first. */
-export type Journal = z.infer<typeof schemas.Journal>;
+type Health = z.infer<typeof schemas.Health>;
 
 /** The messages of a task's conversation, as OpenCode returns them. */
 export type Logs = z.infer<typeof schemas.Logs>;
@@ -40,9 +31,7 @@ export interface TaskQuery {
   offset?: number;
 }
 
-/** True for any object, such as statecharts by name. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 const isUsage = (value: unknown): boolean =>
   isRecord(value) && typeof value.tokens === "number" && typeof value.cost === "number";
@@ -56,13 +45,9 @@ export const isTask = (value: unknown): value is ApiTask =>
   isUsage(value.progress) &&
   isUsage(value.usage);
 
-/** True for a page of tasks, whatever version the tasks on it are of. */
-export const isPage = (value: unknown): value is Omit<TaskPage, "tasks"> & { tasks: unknown[] } =>
+/** True for a page of tasks, newest first, whatever version they are of, with how many there are in all. */
+export const isPage = (value: unknown): value is { tasks: unknown[]; total: number } =>
   isRecord(value) && Array.isArray(value.tasks) && typeof value.total === "number";
-
-/** True for a batch with tasks that readers understand. */
-export const isGroup = (value: unknown): value is Group =>
-  isRecord(value) && Array.isArray(value.tasks) && value.tasks.every(isTask) && isUsage(value.usage);
 
 /** True for counts of tasks. */
 export const isStats = (value: unknown): value is Stats =>
@@ -74,11 +59,6 @@ export const isHealth = (value: unknown): value is Health =>
   typeof value.pid === "number" &&
   typeof value.startedAt === "string" &&
   typeof value.version === "string";
-
-/** True for a journal. */
-export const isJournal = (value: unknown): value is Journal =>
-  Array.isArray(value) &&
-  value.every((event) => isRecord(event) && typeof event.type === "string" && typeof event.at === "number");
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);

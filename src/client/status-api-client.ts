@@ -1,24 +1,7 @@
 // ADR-171 in docs/decisions.md
 import type { UserReply } from "../user-request.ts";
 import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
-import {
-  type ApiTask,
-  type Group,
-  type Health,
-  isGroup,
-  isHealth,
-  isJournal,
-  isLogs,
-  isPage,
-  isRecord,
-  isStats,
-  isTask,
-  type Journal,
-  type Logs,
-  type Stats,
-  type TaskPage,
-  type TaskQuery,
-} from "./api-types.ts";
+import { type ApiTask, isLogs, isPage, isStats, isTask, type Logs, type Stats, type TaskQuery } from "./api-types.ts";
 import { createServerFinder, type FoundServer } from "./find-server.ts";
 import { type ApiRequest, type NoAnswer, send } from "./http.ts";
 import { parseJson } from "./json.ts";
@@ -34,24 +17,16 @@ import { type FeedEvent, type FeedTimes, followTasks } from "./task-feed.ts";
 export interface StatusApiClient {
   /** Finds the server, without asking it for anything else. */
   server(): Promise<ApiResult<FoundServer>>;
-  health(): Promise<ApiResult<Health>>;
   stats(): Promise<ApiResult<Stats>>;
-  /** A page of tasks, newest first. Tasks of another version that cannot be shown are left out. */
-  tasks(query?: TaskQuery): Promise<ApiResult<TaskPage>>;
-  /** All tasks that match, newest first, page by page; at most `most` of them. */
+  /**
+   * All tasks that match, newest first, page by page; at most `most` of them. Tasks of another version that cannot be shown
+   * are left out.
+   */
   allTasks(query: Omit<TaskQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
   /** A task, whole. */
   task(id: string): Promise<ApiResult<ApiTask>>;
   /** The messages of a task's conversation, complete. */
   logs(id: string): Promise<ApiResult<Logs>>;
-  /** The events that a task's chart accepted. */
-  journal(id: string): Promise<ApiResult<Journal>>;
-  /** The tasks of a batch, with totals. */
-  group(batchId: string): Promise<ApiResult<Group>>;
-  /** The statecharts by name. */
-  machines(): Promise<ApiResult<Record<string, unknown>>>;
-  /** One statechart. */
-  machine(name: string): Promise<ApiResult<Record<string, unknown>>>;
   /** Stops a task. Resolves, as all calls that change one, to the task as it is after that. */
   cancel(id: string): Promise<ApiResult<ApiTask>>;
   /** Sends a completed task a follow-up prompt. */
@@ -129,41 +104,24 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
   const change = (id: string, action: string, body?: unknown) =>
     call({ method: "POST", path: pathOf(id, action), ...(body === undefined ? {} : { body }) }, isTask);
 
-  const page = async (query: TaskQuery): Promise<ApiResult<TaskPage & { read: number }>> => {
-    const result = await get(`/v1/tasks${queryOf(query)}`, isPage);
-    if (!result.ok) return result;
-    const { tasks } = result.value;
-    return { ok: true, value: { ...result.value, tasks: tasks.filter(isTask), read: tasks.length } };
-  };
-
   return {
     server: finder.find,
-    health: () => get("/v1/health", isHealth),
     stats: () => get("/v1/stats", isStats),
-    tasks: async (query = {}) => {
-      const result = await page(query);
-      if (!result.ok) return result;
-      const { read: _, ...value } = result.value;
-      return { ok: true, value };
-    },
     allTasks: async (query, most = Number.POSITIVE_INFINITY) => {
-      const tasks = new Map<string, ApiTask>();
-      for (let offset = 0; tasks.size < most; ) {
-        const result = await page({ ...query, limit: PAGE_SIZE, offset });
-        if (!result.ok) return result;
+      const found = new Map<string, ApiTask>();
+      for (let offset = 0; found.size < most; ) {
+        const page = await get(`/v1/tasks${queryOf({ ...query, limit: PAGE_SIZE, offset })}`, isPage);
+        if (!page.ok) return page;
+        const { tasks, total } = page.value;
         // A task that is launched meanwhile moves others to the next page, where they come a second time.
-        for (const task of result.value.tasks) tasks.set(task.sessionID, task);
-        offset += result.value.read;
-        if (result.value.read === 0 || offset >= result.value.total) break;
+        for (const task of tasks.filter(isTask)) found.set(task.sessionID, task);
+        offset += tasks.length;
+        if (tasks.length === 0 || offset >= total) break;
       }
-      return { ok: true, value: [...tasks.values()].slice(0, most) };
+      return { ok: true, value: [...found.values()].slice(0, most) };
     },
     task: (id) => get(pathOf(id), isTask),
     logs: (id) => get(pathOf(id, "/logs"), isLogs, changeMs),
-    journal: (id) => get(pathOf(id, "/events"), isJournal),
-    group: (batchId) => get(`/v1/task-groups/${encodeURIComponent(batchId)}`, isGroup),
-    machines: () => get("/v1/machines", isRecord),
-    machine: (name) => get(`/v1/machines/${encodeURIComponent(name)}`, isRecord),
     cancel: (id) => change(id, "/cancel"),
     resume: (id, prompt) => change(id, "/resume", { prompt }),
     steer: (id, prompt) => change(id, "/steer", { prompt }),
