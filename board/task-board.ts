@@ -12,6 +12,9 @@ const PAGE_TASKS = 200;
 /** Tasks that are listed again at most when the connection is back: ten pages. Further ones are loaded when they are scrolled to. */
 const MAX_RELOADED = 2_000;
 
+/** Milliseconds between changes of a hidden page, which has no frames, but a title. */
+const HIDDEN_MS = 250;
+
 /** Milliseconds for which changes are gathered before the counts are read again. */
 const STATS_AFTER_MS = 1_000;
 
@@ -70,17 +73,17 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
   const listeners = new Set<() => void>();
   const taskListeners = new Set<(id: string, task: ApiTask | undefined) => void>();
 
-  /** Tells once per frame, however many events come. A hidden page has no frames, but a title. */
+  /** Calls the listeners once per frame, however many events come. */
   const changed = () => {
     current = undefined;
     if (isScheduled) return;
     isScheduled = true;
-    const tell = () => {
+    const notify = () => {
       isScheduled = false;
       for (const listener of listeners) listener();
     };
-    if (document.hidden) setTimeout(tell, 250);
-    else requestAnimationFrame(tell);
+    if (document.hidden) setTimeout(notify, HIDDEN_MS);
+    else requestAnimationFrame(notify);
   };
 
   const tasksOf = (ids: readonly string[]): ListedTask[] => ids.flatMap((id) => known.get(id) ?? []);

@@ -64,7 +64,7 @@ export const Options = z.strictObject({
     .regex(/^[a-z][a-z0-9_]*$/, "must be the name of a permission: lower-case letters, digits and _")
     .default("task")
     .describe(
-      'The permission that a launch needs, with the name of the agent as its pattern. `task` is the one of OpenCode\'s own tool: who turns that tool off, as with `"tools": { "task": false }`, forbids these launches, too. With another name, such as `asyncagents_task`, they have rules of their own.',
+      'The permission that a launch needs, with the name of the agent as its pattern. `task` is the one of OpenCode\'s own tool: to turn that tool off, as with `"tools": { "task": false }`, forbids these launches, too. With another name, such as `asyncagents_task`, they have rules of their own.',
     ),
   subtasks: z
     .strictObject({
