@@ -8,7 +8,7 @@ import { CommandError } from "./command.ts";
 import { findTask } from "./task-database.ts";
 
 /** Which stored tasks to list: what is known without OpenCode. */
-export type StoredQuery = Pick<TaskQuery, "status" | "agent" | "directory" | "batch" | "search">;
+export type StoredQuery = Pick<TaskQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
 
 /**
  * Returns a stored task in the form of the API. What only the running OpenCode knows is left out: what it waits for, and
@@ -30,13 +30,14 @@ export const readStoredTask = (journals: JournalReader, id: string): ApiTask => 
   return task;
 };
 
-const matches = (task: ApiTask, { status, agent, directory, batch, search }: StoredQuery): boolean => {
+const matches = (task: ApiTask, { status, agent, directory, parent, batch, search }: StoredQuery): boolean => {
   const isGiven = (wanted: string | undefined, value: string) => wanted === undefined || wanted === value;
   const words = search?.toLowerCase();
   return (
     isGiven(status, task.status) &&
     isGiven(agent, task.agent) &&
     isGiven(directory, task.directory) &&
+    isGiven(parent, task.parentSessionID) &&
     isGiven(batch, task.batchId) &&
     (words === undefined || `${task.description}\n${task.prompt}\n${task.result ?? ""}`.toLowerCase().includes(words))
   );

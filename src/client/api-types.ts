@@ -23,6 +23,8 @@ export interface TaskQuery {
   status?: TaskStatus;
   agent?: string;
   directory?: string;
+  /** The session in which they were launched: its whole id. */
+  parent?: string;
   batch?: string;
   search?: string;
   /** Tasks on a page. Default: 50; at most 200. */

@@ -6,6 +6,7 @@ import { createActions } from "./screen/act.ts";
 import { announceOngoing } from "./screen/announce.ts";
 import { registerCommands, shownKey } from "./screen/commands.ts";
 import { createDialogs } from "./screen/dialogs.ts";
+import { askForEarlier } from "./screen/earlier-tasks.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
@@ -24,6 +25,7 @@ const tui: TuiPlugin = async (api, given) => {
   const client = createStatusApiClient(dataFolder());
   const unreachable = guard("the server's address could not be read", () => whyUnreachable(api), undefined);
   const known = followKnown({ api, client, guard, unreachable });
+  askForEarlier({ api, client, known, guard });
   const navigation = createNavigation(api);
   const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api), guard });
   const openList = createList({ api, known, guard, navigation, act });

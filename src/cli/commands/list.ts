@@ -39,6 +39,7 @@ export const listCommand = ({ terminal }: CommandContext) =>
     .addOption(new Option("--status <status>", "only those with this status").choices(TaskStatus.options))
     .option("--agent <name>", "only those of this agent")
     .option("--batch <id>", "only those of this batch")
+    .option("--parent <session>", "only those that this session launched: its whole id")
     .option("--directory <folder>", "only those of this project folder")
     .option("--search <words>", "only those with these words in their description, prompt or result")
     .option("--limit <count>", "how many ended ones at most", readLimit, DEFAULT_LIMIT)

@@ -80,6 +80,7 @@ export interface PageFilter {
   status?: TaskStatus | undefined;
   agent?: string | undefined;
   directory?: string | undefined;
+  parentSessionID?: string | undefined;
   batchId?: string | undefined;
   /** Part of the description, ignoring case in every alphabet (É matches é, not e). No character is special. */
   search?: string | undefined;

@@ -1,13 +1,19 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
-import { createEffect, createRoot, createSignal, onCleanup } from "solid-js";
+import { createEffect, createMemo, createRoot, createSignal, onCleanup } from "solid-js";
 import { afterEvent, type LiveTasks, NO_TASKS } from "../../client/live-tasks.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
+import { withEarlier } from "../model/earlier-tasks.ts";
+import type { PanelTask } from "../model/panel-task.ts";
 import type { Guard } from "./guard.ts";
 
 /** What the interface knows at the moment. Each function is reactive: what reads it is drawn again when it changes. */
 export interface Known {
   live(): LiveTasks;
+  /** How often everything was heard anew; 0 before the first time. */
+  snapshots(): number;
+  /** Adds the tasks of the conversation that is shown to those heard of, in place of the last ones that were added. */
+  setEarlier(tasks: readonly PanelTask[]): void;
   /** Epoch milliseconds; changes each second while a task has not ended, and with each change of a task. */
   now(): number;
   /** When the tasks of the server that is followed were first heard of, in epoch milliseconds. */
@@ -35,7 +41,9 @@ export interface KnownDeps {
 
 /** Follows the tasks until the plugin is disposed of. */
 export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Known => {
-  const [live, setLive] = createSignal<LiveTasks>(NO_TASKS);
+  const [heard, setHeard] = createSignal<LiveTasks>(NO_TASKS);
+  const [earlier, setEarlier] = createSignal<readonly PanelTask[]>([]);
+  const [snapshots, setSnapshots] = createSignal(0);
   const [now, setNow] = createSignal(Date.now());
   const [since, setSince] = createSignal(0);
   const [columns, setColumns] = createSignal(api.renderer.width);
@@ -47,6 +55,9 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
   };
   api.renderer.on("resize", resized);
 
+  /** Ids of the tasks that were cleared while the interface was open. */
+  const cleared = new Set<string>();
+
   const follow = async () => {
     let followed = "";
     for await (const event of client.follow(api.lifecycle.signal)) {
@@ -55,24 +66,27 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
       if (server !== followed) setSince(Date.now());
       followed = server;
       setNow(Date.now());
-      setLive((known) => afterEvent(known, event));
+      if (event.type === "removed") cleared.add(event.sessionID);
+      setHeard((known) => afterEvent(known, event));
+      if (event.type === "snapshot") setSnapshots((count) => count + 1);
     }
   };
   if (unreachable === undefined) guard.start("the tasks could not be followed", follow);
 
-  const stopTicking = createRoot((dispose) => {
+  const { live, stop } = createRoot((dispose) => {
+    const merged = createMemo(() => ({ ...heard(), tasks: withEarlier(heard().tasks, earlier(), cleared) }));
     createEffect(() => {
-      if (![...live().tasks.values()].some((task) => !hasEnded(task))) return;
+      if (![...heard().tasks.values()].some((task) => !hasEnded(task))) return;
       const timer = setInterval(() => setNow(Date.now()), TICK_MS);
       onCleanup(() => clearInterval(timer));
     });
-    return dispose;
+    return { live: merged, stop: dispose };
   });
 
   api.lifecycle.onDispose(() => {
     api.renderer.off("resize", resized);
-    stopTicking();
+    stop();
   });
   const problem = () => unreachable ?? live().lost?.reason ?? live().server?.versionDifference;
-  return { live, now, since, problem, unreachable, columns, rows };
+  return { live, snapshots, setEarlier, now, since, problem, unreachable, columns, rows };
 };

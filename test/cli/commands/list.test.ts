@@ -89,7 +89,7 @@ test("as JSON it has the tasks as the API has them", async () => {
   );
 });
 
-test("tasks are chosen by status, agent and words, and a limit leaves out what ended, never what runs", async () => {
+test("tasks are chosen by status, agent, words and parent, and a limit leaves out what ended, never what runs", async () => {
   const served = await scene();
   const ids = async (...args: string[]) =>
     (JSON.parse((await list(served, [...args, "--json"])).out) as { tasks: ApiTask[] }).tasks
@@ -99,6 +99,8 @@ test("tasks are chosen by status, agent and words, and a limit leaves out what e
   expect(await ids("--search", "read the")).toEqual(["ses_aaaa1111"]);
   expect(await ids("--agent", "nobody")).toEqual([]);
   expect(await ids("--limit", "1")).toEqual(["ses_aaaa1111", "ses_bbbb3333"]);
+  served.source.launch({ sessionID: "ses_dddd5555", parentSessionID: "ses_aaaa1111", parentTaskId: "ses_aaaa1111" });
+  expect(await ids("--parent", "ses_aaaa1111")).toEqual(["ses_dddd5555"]);
 });
 
 test.each([
@@ -114,7 +116,7 @@ describe("without a running OpenCode", () => {
   const stored = () => {
     const file = createSharedDatabase();
     const { store } = file.openAs("OpenCode");
-    const one = scriptTask("ses_one11111", { description: "count the files" });
+    const one = scriptTask("ses_one11111", { description: "count the files", parentSessionID: "ses_talk" });
     store.commit(one.launch());
     store.commit(one.answer("There are 12."));
     const two = scriptTask("ses_two22222", { description: "still at it" });
@@ -138,6 +140,9 @@ describe("without a running OpenCode", () => {
     expect((await list({ folder }, ["--status", "completed"])).out).not.toContain("still at it");
     expect((await list({ folder }, ["--search", "THERE ARE"])).out).toContain("count the files");
     expect((await list({ folder }, ["--agent", "nobody"])).out).toBe("No tasks.\n");
+    const ofTalk = (await list({ folder }, ["--parent", "ses_talk"])).out;
+    expect(ofTalk).toContain("count the files");
+    expect(ofTalk).not.toContain("still at it");
   });
 
   test("a task is shown too, by the beginning of its id, and an unknown one is named", async () => {

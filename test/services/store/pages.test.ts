@@ -37,6 +37,7 @@ interface Drawn {
   after: number;
   agent: string;
   directory: string;
+  parentSessionID: string;
   batchId: string;
   description: string;
   fate: "live" | "ended" | "resumed" | "removed";
@@ -47,6 +48,7 @@ const drawnTask: fc.Arbitrary<Drawn> = fc.record({
   after: fc.nat({ max: 12 }),
   agent: fc.constantFrom("general", "explore", "constructor"),
   directory: fc.constantFrom("/a", "/b"),
+  parentSessionID: fc.constantFrom("ses_parent", "ses_other"),
   batchId: fc.constantFrom("one", "two", "three"),
   description: text(12),
   fate: fc.constantFrom("live", "ended", "ended", "resumed", "removed"),
@@ -56,6 +58,7 @@ const drawnFilter: fc.Arbitrary<PageFilter> = fc.record({
   status: fc.option(fc.constantFrom("running", "completed", "resumed", "error"), { nil: undefined }),
   agent: fc.option(fc.constantFrom("general", "explore", "nobody"), { nil: undefined }),
   directory: fc.option(fc.constantFrom("/a", "/c"), { nil: undefined }),
+  parentSessionID: fc.option(fc.constantFrom("ses_parent", "ses_nobody"), { nil: undefined, freq: 2 }),
   batchId: fc.option(fc.constantFrom("one", "two"), { nil: undefined, freq: 2 }),
   search: fc.option(text(4), { nil: undefined }),
   offset: fc.oneof(fc.constant(0), fc.nat({ max: 40 })),

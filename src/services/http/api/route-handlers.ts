@@ -27,8 +27,8 @@ export const registerReads = (app: App, deps: AppDeps): void => {
   app.openapi(routes.stats, (c) => c.json(validated(schemas.Stats, schemas.toStats(source.stats())), 200));
 
   app.openapi(routes.tasks, (c) => {
-    const { batch, ...filter } = c.req.valid("query");
-    const { tasks, total } = source.page({ ...filter, batchId: batch });
+    const { parent, batch, ...filter } = c.req.valid("query");
+    const { tasks, total } = source.page({ ...filter, parentSessionID: parent, batchId: batch });
     const { limit, offset } = filter;
     return writeJson(c.env.connection, validated(schemas.TaskPage, { tasks, total, limit, offset }));
   });

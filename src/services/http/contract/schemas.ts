@@ -25,6 +25,10 @@ export const ListQuery = z.object({
   status: StatusFilter.optional(),
   agent: z.string().optional().describe("Only tasks of this agent."),
   directory: z.string().optional().describe("Only tasks of this project folder: its whole path."),
+  parent: z
+    .string()
+    .optional()
+    .describe("Only tasks that were launched in this session: its whole id. Those below them are not among them."),
   batch: z.string().optional().describe("Only tasks of this batch."),
   search: z
     .string()

@@ -39,12 +39,14 @@ export interface TaskQuery {
 export const byEnd = (a: FoundTask, b: FoundTask): number =>
   (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.createdChange - a.createdChange;
 
-const matcherOf = ({ status, agent, directory, batchId, search = "" }: PageFilter): ((of: TaskSummary) => boolean) => {
+const matcherOf = (filter: PageFilter): ((of: TaskSummary) => boolean) => {
+  const { status, agent, directory, parentSessionID, batchId, search = "" } = filter;
   const text = searchKey(search);
   return (summary) =>
     (status === undefined || summary.status === status) &&
     (agent === undefined || summary.agent === agent) &&
     (directory === undefined || summary.directory === directory) &&
+    (parentSessionID === undefined || summary.parentSessionID === parentSessionID) &&
     (batchId === undefined || summary.batchId === batchId) &&
     summary.text.includes(text);
 };

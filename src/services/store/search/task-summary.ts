@@ -11,6 +11,7 @@ export interface TaskSummary {
   status: TaskStatus;
   agent: string;
   directory: string;
+  parentSessionID: string;
   batchId: string;
   /** The description in the form in which it is searched, see `searchKey`. */
   text: string;
@@ -45,6 +46,7 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number)
     status: task.status,
     agent: task.agent,
     directory: task.directory,
+    parentSessionID: task.parentSessionID,
     batchId: task.batchId,
     text: searchKey(task.description),
     endedAt,

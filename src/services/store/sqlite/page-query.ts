@@ -86,6 +86,10 @@ export const createPageQuery = (
   const selectBatch = database.prepare<TextRow>(
     "SELECT id, born, started_at, description, tally FROM listed WHERE batch = ?",
   );
+  const selectOfParent = database.prepare<TextRow>(
+    `SELECT listed.id, born, listed.started_at, description, tally FROM task JOIN listed USING (id)
+     WHERE parent = ?1 AND (?2 IS NULL OR batch = ?2)`,
+  );
   const selectBlock = database.prepare<KeyRow>(
     `${KEYS} INDEXED BY listed_newest WHERE started_at >= ? AND started_at < ? ORDER BY started_at, born`,
   );
@@ -135,17 +139,22 @@ export const createPageQuery = (
     return { found, total };
   };
 
-  return ({ status, agent, directory, batchId, search: given = "", offset, limit }: PageFilter): Match =>
+  /** Returns the tasks of a parent session, of a batch, or of both; undefined when neither is asked for. */
+  const launchedTogether = ({ parentSessionID, batchId }: PageFilter): TextRow[] | undefined => {
+    if (parentSessionID !== undefined) return selectOfParent.all(parentSessionID, batchId ?? null);
+    return batchId === undefined ? undefined : selectBatch.all(batchId);
+  };
+
+  return (filter: PageFilter): Match =>
     database.snapshot(() => {
+      const { status, agent, directory, search: given = "", offset, limit } = filter;
       const text = searchKey(given);
       const range = { offset, limit };
       const isFiltered = [status, agent, directory].some((given) => given !== undefined);
       const tallies = selectTallies.all(status ?? null, agent ?? null, directory ?? null);
       const ids = new Set(tallies.map(({ id }) => id));
-      if (batchId !== undefined) {
-        const rows = selectBatch.all(batchId).filter(({ tally }) => ids.has(tally));
-        return searchRows(rows, text, range);
-      }
+      const together = launchedTogether(filter)?.filter(({ tally }) => ids.has(tally));
+      if (together) return searchRows(together, text, range);
       const total = sum(tallies);
       if (text === "") return isFiltered ? filtered(tallies, range) : { found: walk(undefined, total, range), total };
       if (isFiltered && total <= limits.searched) {

@@ -18,6 +18,7 @@ interface SummaryRow {
   status: TaskStatus;
   agent: string;
   directory: string;
+  parent: string;
   batch: string;
   description: string;
   tokens: number;
@@ -53,6 +54,7 @@ const toSummary = (row: SummaryRow): TaskSummary => ({
   status: row.status,
   agent: row.agent,
   directory: row.directory,
+  parentSessionID: row.parent,
   batchId: row.batch,
   text: searchKey(row.description),
   endedAt: row.ended_at ?? undefined,
@@ -101,7 +103,7 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     "SELECT id FROM listed WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
   );
   const selectSummaries = database.prepare<SummaryRow>(
-    "SELECT * FROM listed WHERE id IN (SELECT value FROM json_each(?))",
+    "SELECT listed.*, parent FROM listed JOIN task USING (id) WHERE id IN (SELECT value FROM json_each(?))",
   );
   const selectCounts = database.prepare<CountRow>(
     `SELECT status, agent, sum(tasks) AS tasks, sum(ended) AS ended, sum(duration) AS duration,

@@ -23,7 +23,7 @@ test("an invalid parameter is a 400 that names it and says what is wrong", async
   }
 });
 
-test("a limit above 200 counts as 200, and directory and batch are filters too", async () => {
+test("a limit above 200 counts as 200, and directory, parent and batch are filters too", async () => {
   const { json, source } = await serve();
   for (let launched = 0; launched < 210; launched += 1) source.launch();
   source.launch({ directory: "/elsewhere", batchId: "release" });
@@ -31,6 +31,11 @@ test("a limit above 200 counts as 200, and directory and batch are filters too",
   expect({ ...page, shown: (tasks as unknown[]).length }).toEqual({ total: 211, limit: 200, offset: 0, shown: 200 });
   expect(await json("/v1/tasks?directory=/elsewhere")).toMatchObject({ total: 1 });
   expect(await json("/v1/tasks?batch=release")).toMatchObject({ total: 1 });
+  const { sessionID: lead } = source.launch({ parentSessionID: "ses_talk", batchId: "talk" });
+  source.launch({ parentSessionID: lead, parentTaskId: lead, batchId: "talk" });
+  expect(await json("/v1/tasks?parent=ses_talk")).toMatchObject({ total: 1, tasks: [{ sessionID: lead }] });
+  expect(await json(`/v1/tasks?parent=${lead}&batch=talk`)).toMatchObject({ total: 1 });
+  expect(await json("/v1/tasks?parent=ses_talk&batch=release")).toMatchObject({ total: 0 });
   expect(await json("/v1/tasks?batch=release&directory=/project")).toMatchObject({ total: 0 });
 });
 

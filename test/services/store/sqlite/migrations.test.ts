@@ -128,6 +128,7 @@ test("the questions that are asked most are answered from an index", () => {
   const list = planOf("SELECT snapshot FROM task WHERE parent = 'p' ORDER BY started_at, seq");
   expect(list).toContain("task_of_parent");
   expect(list).not.toContain("TEMP B-TREE");
+  expect(planOf("SELECT born FROM task JOIN listed USING (id) WHERE parent = 'p'")).toContain("task_of_parent");
   const below = planOf("SELECT snapshot FROM task WHERE lead = 't' ORDER BY started_at, seq");
   expect(below).toContain("task_of_lead");
   expect(below).not.toContain("TEMP B-TREE");
