@@ -11,6 +11,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
 import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
+import { takeoverToast } from "../text/takeover.ts";
 import type { DirectoryOpening } from "./reopened-directories.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */
@@ -153,14 +154,26 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     if (parent.ok && parent.value.parentID) await deps.loadAncestors(parentSessionID);
   };
 
+  /** Tells a person who has OpenCode open that tasks go on here. What goes on when it is opened, the panel says. */
+  const tell = async ({ tasks }: AbandonedWork): Promise<void> => {
+    const count = tasks.filter(({ task }) => !hasEnded(task)).length;
+    if (count === 0 || isHeadless) return;
+    const shown = await host.toast({ message: takeoverToast(count), variant: "info" });
+    if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+  };
+
+  let hasAdopted = false;
   const adopt = () => {
     if (!opening.isProcessStaying()) return;
+    const isFirst = !hasAdopted;
+    hasAdopted = true;
     const adopted = new Set<string>();
     const isWanted = (parentSessionID: string) =>
       !isHeadless || sessionsHere.has(parentSessionID) || adopted.has(parentSessionID);
     for (;;) {
       const abandoned = store.adopt(clock.now(), isWanted);
       takeOver(abandoned);
+      if (!isFirst) inBackground([tell(abandoned)]);
       // The next round takes over what these tasks have launched.
       for (const { task } of abandoned.tasks) adopted.add(task.sessionID);
       if (!isHeadless || abandoned.tasks.length === 0) return;

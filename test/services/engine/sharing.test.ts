@@ -40,6 +40,29 @@ test("a toast that a process showed is not shown again by the one that takes its
   expect(stage.host.toasts).toHaveLength(1);
 });
 
+test("a process that is open already tells how many tasks it takes over from one that has ended", async () => {
+  const memory = createMemory();
+  // Only its missing heartbeats show that the process before has ended.
+  memory.keepAlive();
+  const stage = createStage({ openStore: memory.boot });
+  await stage.launch();
+  await stage.launch();
+  await stage.restart();
+  await stage.clock.advance(10_000);
+  expect(stage.host.toasts).toEqual([]);
+  await stage.clock.advance(10_000);
+  expect(stage.host.toasts).toEqual([{ message: "Took over 2 tasks of an OpenCode that has ended.", variant: "info" }]);
+});
+
+test("a process that begins with the tasks of the one before it tells nothing", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(stage.task(id).status).toBe("running");
+  expect(stage.host.toasts).toEqual([]);
+});
+
 test("a notice that was taken over is shown whole to a parent that reads it half stored", async () => {
   const { stage, prompt } = await sentAndCutOff();
   await stage.restart();
