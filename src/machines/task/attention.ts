@@ -1,4 +1,4 @@
-import { and, assign, not } from "xstate";
+import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
 const onRequestAsked = [
@@ -23,7 +23,7 @@ export const attention = taskSetup.createStateConfig({
       description: "Nothing holds the task up.",
       on: {
         REQUEST_ASKED: onRequestAsked,
-        BECAME_STALE: { guard: and(["live", not("isRefusedForNow")]), target: "stale" },
+        BECAME_STALE: { guard: and(["live", not(stateIn("#queued")), not("isRefusedForNow")]), target: "stale" },
       },
     },
     stale: {

@@ -227,8 +227,8 @@ export const run = taskSetup.createStateConfig({
       })),
     },
     HOST_RETRYING: {
-      guard: and(["live", "notStopping"]),
-      description: "Where the child is not known to be at work, this is only noted.",
+      guard: and(["live", "notStopping", not(stateIn("#changingModel"))]),
+      description: "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
       actions: "recordRetry",
     },
     CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
@@ -337,6 +337,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     changingModel: {
+      id: "changingModel",
       description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
       meta: { waitsFor: "model" },
       initial: "ending",

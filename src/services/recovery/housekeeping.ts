@@ -73,8 +73,8 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
 
   /**
    * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
-   * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one whose provider
-   * refuses for now: its silence counts from the time at which the host asks again. Where this comes late, the machine has
+   * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
+   * slot, or whose provider refuses for now: its silence counts from when it has one, or the host asks again. Where this comes late, the machine has
    * slept, and nothing could be heard: then the silence is counted from now on.
    */
   const checkStaleness = (): void => {
@@ -86,7 +86,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     for (const { context, value } of live) {
       const { sessionID } = context.facts;
       const at = clock.now();
-      const heardAt = Math.max(progress.heardAt(sessionID) ?? at, context.retry?.until ?? 0, staleness.awakeSince);
+      const { retry, queuedUntil = 0 } = context;
+      const waitedUntil = value.run === "queued" ? at : Math.max(queuedUntil, retry?.until ?? 0);
+      const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
       const isSilent = !parents.has(sessionID) && at - heardAt >= staleAfter;
       if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
       if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });

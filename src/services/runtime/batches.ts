@@ -17,13 +17,13 @@ export const createBatches = (store: Pick<Store, "list" | "get" | "isAttended">,
   const launches = new Set<Pick<TaskEntry, "parentSessionID" | "batchId">>();
 
   /**
-   * True for a task whose end will come and is worth waiting for: not for one that nobody supervises or whose record is
-   * damaged, nor for one that has been silent for too long.
+   * True for a task whose end will come by itself and is worth waiting for: not for one that nobody supervises or whose
+   * record is damaged, nor for one that waits for a person or has been silent for too long.
    */
   const isAtWork = (entry: TaskEntry): boolean => {
     if (hasEnded(entry)) return false;
     const task = store.get(entry.sessionID)?.task;
-    return task !== undefined && task.attention?.kind !== "stale" && store.isAttended(entry.sessionID);
+    return task !== undefined && task.attention === undefined && store.isAttended(entry.sessionID);
   };
 
   return {

@@ -122,9 +122,10 @@ describe("a run whose model is refused", () => {
   test("hears nothing of that turn while it is ended", () => {
     const task = workingTask();
     refuse(task);
-    for (const event of ["HOST_IDLE", "HOST_ERROR", "HOST_BUSY"] as const) expect(task.refuses(event)).toBe(true);
+    const late = ["HOST_IDLE", "HOST_ERROR", "HOST_BUSY", "HOST_RETRYING"] as const;
+    for (const event of late) expect(task.refuses(event)).toBe(true);
     task.take("MODEL_CHANGED", { model: SECOND });
-    for (const event of ["HOST_IDLE", "HOST_ERROR", "HOST_BUSY"] as const) expect(task.refuses(event)).toBe(true);
+    for (const event of late) expect(task.refuses(event)).toBe(true);
   });
 
   test.each(["ending", "settling"] as const)(

@@ -153,6 +153,21 @@ test("a task whose provider refuses for now is not stale before OpenCode asks ag
   expect(stage.task(id).state).toBe("running.working");
 });
 
+test("a task that waits for a slot is not stale: its silence counts from when it has one", async () => {
+  const stage = createStage({ concurrency: { default: 1 } });
+  const [first, second] = [await stage.launch(), await stage.launch()];
+  for (let n = 0; n < 3; n += 1) {
+    stage.host.emit({ type: "busy", sessionID: first });
+    await stage.clock.advance(0.8 * STALE);
+  }
+  expect([stage.task(second).state, stage.task(second).attention]).toEqual(["running.queued", undefined]);
+  stage.host.finish(first, "12");
+  await stage.clock.advance(0.9 * STALE);
+  expect([stage.task(second).state, stage.task(second).attention]).toEqual(["running.working", undefined]);
+  await stage.clock.advance(STALE);
+  expect(stage.task(second).attention?.kind).toBe("stale");
+});
+
 test("a note that could not be stored while the agent was at work is dropped when the task shows life", async () => {
   const stage = createStage();
   stage.host.habits(PARENT, "work");

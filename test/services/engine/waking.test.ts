@@ -209,6 +209,20 @@ describe("the last one of a batch never ends:", () => {
     expect(told(stage)).toEqual([[first], [second]]);
   });
 
+  test("it waits for a person, and the rest is delivered meanwhile", async () => {
+    const stage = createStage();
+    const [first, second, third] = await launchAll(stage, 3);
+    await finish(stage, first, second);
+    expect(told(stage)).toEqual([]);
+    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
+    stage.host.emit({ type: "asked", sessionID: third, request });
+    await recheck(stage);
+    expect(told(stage)).toEqual([[first, second]]);
+    stage.host.emit({ type: "replied", sessionID: third, requestID: "per_1" });
+    await finish(stage, third);
+    expect(told(stage)).toEqual([[first, second], [third]]);
+  });
+
   test("its record is gone from the store, and the rest is told within a while", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);

@@ -112,6 +112,21 @@ test("slots of the dead count for nothing, and go with the tasks to the process 
   expect(b.grantSlots([request(second, ONE), request(third, ONE)])).toEqual([]);
 });
 
+test("the process that takes over runs which wait goes by its own limits, be they lower or higher", async () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
+  const [first, second, third] = tasks("ses_1", "ses_2", "ses_3") as [ScriptedTask, ScriptedTask, ScriptedTask];
+  expect([first, second, third].map((task) => launch(a.store, task, TWO))).toEqual([true, true, false]);
+  a.kill();
+  await file.clock.advance(10_000);
+  b.heartbeat(file.clock.now());
+  b.adopt(file.clock.now(), () => true);
+  b.commit(first.answer());
+  expect(b.grantSlots([request(third, { total: 1 })])).toEqual([]);
+  expect(b.queue().get("ses_3")).toMatchObject({ heldUpBy: { limit: 1 } });
+  expect(b.grantSlots([request(third, { total: 3 })])).toEqual(["ses_3"]);
+});
+
 test("a process that dies between the grant and the launch's storing leaves a slot that nobody counts, and that is removed", async () => {
   const file = createSharedDatabase();
   const [a, b] = [file.openAs("a"), file.openAs("b").store];

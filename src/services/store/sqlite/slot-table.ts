@@ -69,6 +69,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
        provider = excluded.provider, model = excluded.model, limits = excluded.limits, retries_at = excluded.retries_at`,
   );
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
+  const updateLimits = database.prepare("UPDATE slot SET limits = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
   const removeMineWithoutTask = database.prepare(
@@ -89,6 +90,12 @@ export const createSlotTable = (database: Database, me: Owner) => {
 
   const read = (alive: readonly string[]): SlotRow[] => select.all(JSON.stringify(alive)).map(toSlotRow);
 
+  /** The rows, with the limits that this process has for those that ask now: a row may have those of the process before it. */
+  const readFor = (requests: readonly LimitedRequest[], alive: readonly string[]): SlotRow[] => {
+    const asking = new Map(requests.map(({ taskId, limits }) => [taskId, limits]));
+    return read(alive).map((row) => ({ ...row, limits: asking.get(row.taskId) ?? row.limits }));
+  };
+
   const held = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): string[] => {
     const ids = new Set(rows.filter(({ isHeld }) => isHeld).map(({ taskId }) => taskId));
     return requests.flatMap(({ taskId }) => (ids.has(taskId) ? taskId : []));
@@ -99,16 +106,20 @@ export const createSlotTable = (database: Database, me: Owner) => {
     /** False when `grant` would change nothing: asked first, since it would wait for the write lock. */
     maySucceed: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): boolean => {
       const rows = read(alive);
-      const known = new Set(rows.map(({ taskId }) => taskId));
+      const noted = new Map(rows.map(({ taskId, limits }) => [taskId, JSON.stringify(limits)]));
       const free = new Set(startable(rows, now));
-      return requests.some(({ taskId }) => !known.has(taskId) || free.has(taskId)) || held(rows, requests).length > 0;
+      return (
+        requests.some(({ taskId, limits }) => noted.get(taskId) !== JSON.stringify(limits) || free.has(taskId)) ||
+        held(rows, requests).length > 0
+      );
     },
     /** Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. */
     grant: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): string[] => {
-      const rows = read(alive);
+      const rows = readFor(requests, alive);
       const known = new Set(rows.map(({ taskId }) => taskId));
       for (const request of requests) {
         settled.delete(request.taskId);
+        updateLimits.run(JSON.stringify(request.limits), request.taskId);
         if (known.has(request.taskId)) continue;
         // A dead process may have left one: it says nothing of this run.
         remove.run(request.taskId);
