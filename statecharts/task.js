@@ -192,8 +192,8 @@ export const task = createMachine({
           "description": "The process that supervised the task has ended, and this one takes over."
         },
         "HOST_RETRYING": {
-          "guard": "live and notStopping",
-          "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted.",
+          "guard": "live and notStopping and not in #changingModel",
+          "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
           "actions": "recordRetry"
         },
         "CALL_BLOCKED": {
@@ -450,6 +450,7 @@ export const task = createMachine({
           }
         },
         "changingModel": {
+          "id": "changingModel",
           "description": "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
           "meta": {
             "waitsFor": "model"
@@ -1276,7 +1277,7 @@ export const task = createMachine({
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not isRefusedForNow",
+              "guard": "live and not in #queued and not isRefusedForNow",
               "target": "stale",
               "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }
