@@ -228,7 +228,8 @@ export const run = taskSetup.createStateConfig({
     },
     HOST_RETRYING: {
       guard: and(["live", "notStopping", not(stateIn("#changingModel"))]),
-      description: "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
+      description:
+        "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
       actions: "recordRetry",
     },
     CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
