@@ -130,9 +130,9 @@ describeInChromium("the live page", () => {
     const { stage, open } = await start();
     await stage.launch();
     const opened = await open();
-    for (const kind of ["task", "outbox", "supervisor"]) {
-      await opened.page.locator("#actors button", { hasText: kind }).first().click();
-      await until(() => opened.page.locator("#chart h2").textContent()).toContain(kind);
+    for (const name of ["find it", "outbox", "supervisor"]) {
+      await opened.page.locator("#actors button", { hasText: name }).first().click();
+      await until(() => opened.page.locator("#chart h2").textContent()).toContain(name);
       expect((await lit(opened)).length).toBe((await states(opened)).length);
     }
   });
