@@ -31,8 +31,8 @@ export type ScriptedModel = {
   stop(): Promise<void>;
 };
 
-/** Starts a scripted model on a free port of 127.0.0.1. */
-export async function startModel(): Promise<ScriptedModel> {
+/** Starts a scripted model on a free port of 127.0.0.1. `title` is what it calls a session. */
+export async function startModel({ title = "A scripted title" } = {}): Promise<ScriptedModel> {
   const requests = record<ModelRequest>("model request", requestInShort);
   const rules: { matches: (request: ModelRequest) => boolean; reply: (request: ModelRequest) => Reply }[] = [];
 
@@ -42,7 +42,7 @@ export async function startModel(): Promise<ScriptedModel> {
       return;
     }
     const request = await readRequest(incoming);
-    if (isTitleRequest(request.body)) return writeReply(text("A scripted title"), request, response);
+    if (isTitleRequest(request.body)) return writeReply(text(title), request, response);
     response.on("finish", () => {
       request.answeredAt = now();
     });

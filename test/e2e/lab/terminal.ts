@@ -12,7 +12,7 @@ export type Terminal = {
   pid: number;
   /** What the screen shows. */
   screen(): Promise<string>;
-  /** The same with its colours, as escape sequences. */
+  /** The same with its colours, as escape sequences, and with the spaces at the ends of lines, which may have one. */
   coloredScreen(): Promise<string>;
   /** Waits until the screen shows that, and resolves to the screen. Rejects after `timeoutMs` (default 20 000). */
   shows(what: string | RegExp, options?: { timeoutMs?: number }): Promise<string>;
@@ -153,7 +153,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   return {
     pid,
     screen,
-    coloredScreen: () => tmux("capture-pane", "-e", "-p", "-t", "opencode"),
+    coloredScreen: () => tmux("capture-pane", "-e", "-N", "-p", "-t", "opencode"),
     shows,
     hides: (what) => screenThat((shown) => !isOn(what, shown), `${what} is not shown any more`),
     press,
