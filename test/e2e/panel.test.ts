@@ -1,4 +1,7 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { START, scriptTask } from "../services/store/scripted-task.ts";
+import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
 import type { ModelRequest } from "./lab/model-request.ts";
@@ -204,12 +207,25 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     terminal = await openTerminal({ ...options, env, args: [...args, "--continue"], ready: "Build · M1" });
   };
 
-  test("tells after a restart that tasks of the conversation go on", STARTS, async () => {
-    await reopen([]);
-    await terminal.shows(/1 task of this (conversation|directory) goes on/, PATIENCE);
-    await terminal.shows(/Scripted +1 running/, PATIENCE);
-    await terminal.shows(/● Keep at it/);
-  });
+  /** Stores as many ended tasks of another conversation as the interface hears of when it starts. */
+  const endOthers = () => {
+    const { store } = createSharedDatabase(join(home, "data", "opencode-taskchart", "tasks.db")).openAs("other");
+    const after = Date.now() - START;
+    for (let number = 1; number <= 200; number += 1) store.commit(scriptTask(`ses_other_${number}`, { after }).whole());
+  };
+
+  test(
+    "tells after a restart that tasks of the conversation go on, and counts those that ended before many others",
+    STARTS,
+    async () => {
+      endOthers();
+      await reopen([]);
+      await terminal.shows(/… \d+ more ended/, PATIENCE);
+      await terminal.shows(/1 task of this (conversation|directory) goes on/, PATIENCE);
+      await terminal.shows(/Scripted +1 running/, PATIENCE);
+      await terminal.shows(/● Keep at it/);
+    },
+  );
 
   test("works in an interface that is attached, and finds a server that was restarted", STARTS, async () => {
     const first = await startOpenCode(options);
@@ -228,6 +244,20 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.hides("As last heard.");
     await terminal.shows(/tasks? of this conversation goe?s? on/, PATIENCE);
     await terminal.shows(/● Keep on/);
+  });
+
+  test("tells that it has taken over a task of another OpenCode, which has ended", STARTS, async () => {
+    await reopen([]);
+    const other = await startOpenCode(options);
+    onTestFinished(() => other.stop());
+    const launch = launching("keep on elsewhere", { description: "Keep on elsewhere" });
+    model.when("start elsewhere", [calls([launch]), text("started")]);
+    const { data: session } = await other.client.session.create({ title: "elsewhere" }, { throwOnError: true });
+    const parts = [{ type: "text" as const, text: "start elsewhere" }];
+    await other.client.session.promptAsync({ sessionID: session.id, parts }, { throwOnError: true });
+    await model.waitFor(inChild("keep on elsewhere"), PATIENCE);
+    await other.kill();
+    await terminal.shows("Took over 1 task of an OpenCode", PATIENCE);
   });
 
   test("says that it does not reach tasks that run on another machine", STARTS, async () => {
