@@ -19,9 +19,9 @@ import { runTime, shortTime, standing } from "../task-words.ts";
 import { wrap } from "../terminal.ts";
 
 /** Returns the tasks below a task among these, the nearest first. */
-export const tasksBelow = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
+export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
   const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
-  return [...children, ...children.flatMap(({ sessionID }) => tasksBelow(sessionID, tasks))];
+  return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
 };
 
 const line = (task: ApiTask): string =>
@@ -44,7 +44,7 @@ ${examples(["cancel 4f5c9a", "stop a task"])}`,
       if (hasEnded(task)) {
         throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
       }
-      const below = tasksBelow(task.sessionID, await liveTasks(client));
+      const below = descendantsOf(task.sessionID, await liveTasks(client));
       if (!yes && !json && terminal.isInteractive) {
         const stops = `This stops ${line(task)}${below.length > 0 ? ", and the tasks below it:" : "."}`;
         terminal.print(

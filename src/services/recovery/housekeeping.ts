@@ -74,8 +74,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   /**
    * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
    * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
-   * slot, or whose provider refuses for now: its silence counts from when it has one, or the host asks again. Where this comes late, the machine has
-   * slept, and nothing could be heard: then the silence is counted from now on.
+   * slot: its silence counts from when it is given one. Nor is one whose provider refuses for now: its silence counts from
+   * the time at which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
+   * then the silence is counted from now on.
    */
   const checkStaleness = (): void => {
     const now = clock.now();

@@ -119,8 +119,10 @@ export const createSlotTable = (database: Database, me: Owner) => {
       const known = new Set(rows.map(({ taskId }) => taskId));
       for (const request of requests) {
         settled.delete(request.taskId);
-        updateLimits.run(JSON.stringify(request.limits), request.taskId);
-        if (known.has(request.taskId)) continue;
+        if (known.has(request.taskId)) {
+          updateLimits.run(JSON.stringify(request.limits), request.taskId);
+          continue;
+        }
         // A dead process may have left one: it says nothing of this run.
         remove.run(request.taskId);
         write(request, false);
