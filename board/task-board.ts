@@ -60,6 +60,8 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
   const known = new Map<string, ListedTask>();
   /** Ids of the tasks that match, in the order of the API, which makes their number the offset of the next page. */
   let listed: string[] = [];
+  /** Ids of the tasks that events have named since the last reading began: what an event says is newer than what is read. */
+  const named = new Set<string>();
   let filters = initial;
   let total = 0;
   let isLoading = false;
@@ -105,22 +107,21 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     parameters.set("limit", String(PAGE_TASKS));
     parameters.set("offset", String(offset));
     const page = await readPage(parameters, signal);
-    for (const task of page.tasks) known.set(task.sessionID, toListed(task));
-    return { total: page.total, ids: page.tasks.map(({ sessionID }) => sessionID) };
+    for (const task of page.tasks) if (!named.has(task.sessionID)) known.set(task.sessionID, toListed(task));
+    // One that was cleared in the meantime is not known.
+    return { total: page.total, ids: page.tasks.map(({ sessionID }) => sessionID).filter((id) => known.has(id)) };
   };
 
-  /** Lists from the first task on as many as were listed, so that nobody loses the place. Until then the old ones are shown. */
+  /** Reads from the first task on as many as are listed, so that nobody loses the place. Until then the old ones are shown. */
   const readAnew = async (signal: AbortSignal) => {
     const wanted = Math.min(listed.length, MAX_RELOADED);
     const ids = new Set<string>();
     for (;;) {
-      const page = await readFrom(ids.size, signal);
       const before = ids.size;
+      const page = await readFrom(before, signal);
       for (const id of page.ids) ids.add(id);
-      total = page.total;
-      if (ids.size >= wanted || ids.size === before) break;
+      if (ids.size >= wanted || ids.size === before) return { total: page.total, ids: [...ids] };
     }
-    listed = [...ids];
   };
 
   const load = async (isFirst: boolean) => {
@@ -129,17 +130,19 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     else if (isLoading || isAllLoaded()) return;
     const own = new AbortController();
     loading = own;
+    named.clear();
     isLoading = true;
     changed();
     try {
-      if (isFirst) await readAnew(own.signal);
-      else {
-        const page = await readFrom(listed.length, own.signal);
-        // An event may have listed a task of the page in the meantime.
-        listed = [...new Set([...listed, ...page.ids])];
-        total = page.total;
+      const read = isFirst ? await readAnew(own.signal) : await readFrom(listed.length, own.signal);
+      listed = isFirst ? read.ids : [...new Set([...listed, ...read.ids])];
+      total = read.total;
+      for (const id of named) {
+        const task = known.get(id);
+        if (task) list(task);
       }
-      total = Math.max(total, listed.length);
+      // The server counted before the last events, or after them.
+      total = Math.max(read.total, listed.length);
       problem = "";
     } catch (error) {
       if (own.signal.aborted) return;
@@ -198,11 +201,13 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
         for (const listener of taskListeners) listener(task.sessionID, task);
       void load(true);
     } else if (name === "task.removed") {
+      named.add(content.sessionID);
       remove(content.sessionID);
       for (const listener of taskListeners) listener(content.sessionID, undefined);
       refreshStats();
     } else if (name.startsWith("task.")) {
       const task = toListed(content);
+      named.add(task.sessionID);
       known.set(task.sessionID, task);
       if (!isCompleteInSnapshot(filters)) list(task);
       for (const listener of taskListeners) listener(task.sessionID, content);

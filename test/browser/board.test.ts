@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
@@ -266,6 +266,49 @@ describeInChromium("the board", () => {
     await until(footer).toBe("501 tasks");
     // A conversation, its batch and its task came above.
     await until(top).toBe(15_000 + 46 + 28 + 56);
+  });
+
+  test("a task that is launched, changed or cleared while the list is read again is shown as it is", async () => {
+    const port = await occupy(0);
+    const first = await boardStage({ port });
+    const now = Date.now();
+    const ids = Array.from({ length: 300 }, (_, number) => {
+      const startedAt = new Date(now - (300 - number) * 1_000).toISOString();
+      const description = `task number ${number}`;
+      return first.source.launch({ description, startedAt, parentSessionID: `ses_parent_${number}` }).sessionID;
+    });
+    const { page } = await openPage(first.url);
+    const footer = () => page.locator(".footer").textContent();
+    await until(footer).toContain("200 of 300");
+    await page.locator("#tasks").press("End");
+    await until(footer).toBe("300 tasks");
+    await page.locator("#tasks").press("Home");
+    await first.stop();
+    await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
+    // The first page arrives after what happens next, though the server answered before it.
+    const isAnswered = Promise.withResolvers<void>();
+    const mayArrive = Promise.withResolvers<void>();
+    const hold = async (route: Route) => {
+      const response = await route.fetch();
+      isAnswered.resolve();
+      await mayArrive.promise;
+      await route.fulfill({ response });
+    };
+    await page.route("**/v1/tasks?*", hold, { times: 1 });
+    const { source, stop } = await boardStage({ port, source: first.source });
+    onTestFinished(stop);
+    await isAnswered.promise;
+    source.launch({ description: "the newest", parentSessionID: "ses_new" });
+    source.end(ids[299] ?? "", "cancelled");
+    source.clear(ids[298] ?? "");
+    const newest = async () => (await tasksIn(page)).slice(0, 3);
+    const asItIs = ["3 the newest (running)", "3 task number 299 (cancelled)", "3 task number 297 (running)"];
+    await until(newest).toEqual(asItIs);
+    const isReadAgain = page.waitForResponse(/offset=299/);
+    mayArrive.resolve();
+    await isReadAgain;
+    await until(newest).toEqual(asItIs);
+    await until(footer).toBe("300 tasks");
   });
 
   test("where reading needs the token it says so and takes one, which is not in the address", async () => {
