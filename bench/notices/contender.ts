@@ -25,8 +25,14 @@ export type Contender = {
 
 type Kind = Omit<Contender, "lab"> & Pick<LabOptions, "plugin">;
 
-/** The built-in has no limits, so ours are lifted. */
-const unlimited = (plugin: URL): PluginSpec => [plugin.href, { concurrency: { default: 10_000 } }];
+/** More than any round reaches. */
+const NO_LIMIT = 1_000_000;
+
+/** The built-in has no limits, so ours are lifted: those that have a default. */
+const unlimited = (plugin: URL): PluginSpec => [
+  plugin.href,
+  { concurrency: { default: NO_LIMIT }, budget: { tasksPerParent: NO_LIMIT }, loop: { repeat: NO_LIMIT } },
+];
 
 const ours: Kind = {
   name: "ours",

@@ -352,7 +352,7 @@ test("bad input is a clear error to the agent, and the turn goes on", async () =
   expect(lines.at(-1)).toBe("assistant: I see");
 });
 
-test("the five tool definitions add at most 3,200 bytes to a model request", async () => {
+test("the five tool definitions add at most 3,000 bytes to a model request", async () => {
   const parent = await lab.session();
   await lab.ask(parent, "hello");
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
@@ -360,7 +360,7 @@ test("the five tool definitions add at most 3,200 bytes to a model request", asy
   expect(tools.map((tool) => tool.function.name).toSorted()).toEqual(
     ["cancel", "clear", "list", "output", "task"].map((name) => `asyncagents_${name}`),
   );
-  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(3_200);
+  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(3_000);
 });
 
 test("opencode run ends with the result, when the agent reads it with block", async () => {
