@@ -1,83 +1,106 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
-import { type ModelRequest, toolResults } from "./lab/model-request.ts";
-import { calls, hang, text } from "./lab/reply.ts";
+import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
+import { calls, hang, type Reply, type ScriptedCall, text } from "./lab/reply.ts";
+import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
 
 const repository = new URL("../..", import.meta.url).href;
-const limitedTo = (slots: number): [string, Record<string, unknown>] => [
+
+type PluginWithOptions = [string, Record<string, unknown>];
+
+const TWO_SLOTS: PluginWithOptions = [repository, { concurrency: { default: 2 } }];
+
+/** Each limit leaves room where a narrower one does not. */
+const NARROW: PluginWithOptions = [
   repository,
-  { concurrency: { default: slots } },
+  {
+    toolsets: ["tasks", "subtasks"],
+    concurrency: { default: 4, providers: { other: 2 }, models: { "other/o1": 1 }, agents: { explore: 1 } },
+  },
 ];
 
+let model: ScriptedModel;
 let lab: Lab;
-/** A second process on the same data folder. */
-let second: Lab;
 
 beforeAll(async () => {
-  lab = await startLab({ plugin: limitedTo(2) });
-  second = await startLab({ plugin: limitedTo(2), home: lab.options.home, model: lab.model });
+  model = await startModel();
+  const options = { baseURL: model.url, apiKey: "none" };
+  const o1 = { name: "O1", tool_call: true, limit: { context: 100_000, output: 4096 } };
+  const models = { o1, o2: { ...o1, name: "O2" } };
+  const other = { npm: "@ai-sdk/openai-compatible", name: "Other", options, models };
+  lab = await startLab({ model, plugin: TWO_SLOTS, config: { provider: { other } } });
 }, 120_000);
 
 afterAll(async () => {
-  await second.stop();
   await lab.stop();
+  await model.stop();
 });
 
+/** How many of these requests the model worked on at that time. */
+const atWork = (requests: ModelRequest[], time: number): number =>
+  requests.filter(({ at, answeredAt = Number.POSITIVE_INFINITY }) => at <= time && answeredAt > time).length;
+
 /** How many of these requests the model worked on at the same time, at most. */
-const mostAtOnce = (requests: ModelRequest[]): number =>
-  Math.max(
-    ...requests.map(
-      ({ at }) =>
-        requests.filter((other) => other.at <= at && (other.answeredAt ?? Number.POSITIVE_INFINITY) > at).length,
-    ),
-  );
+const mostAtOnce = (requests: ModelRequest[]): number => Math.max(...requests.map(({ at }) => atWork(requests, at)));
+
+/** The first request of each session, in the order in which they came. */
+const starts = (requests: ModelRequest[]): ModelRequest[] =>
+  requests.filter(({ sessionID }, index) => requests.findIndex((other) => other.sessionID === sessionID) === index);
 
 const requestsOf = (parents: string[]) =>
-  lab.model.requests.filter(({ parentSessionID }) => parents.includes(parentSessionID ?? ""));
+  model.requests.filter(({ parentSessionID }) => parents.includes(parentSessionID ?? ""));
+
+const promptsOf = (requests: ModelRequest[]) => requests.map(lastUserText);
+
+/** Two that start together may ask their model in either order. */
+const expectOrder = (requests: ModelRequest[], launched: string[]) => {
+  const started = starts(requests).map(({ sessionID }) => sessionID);
+  expect(started.toSorted()).toEqual(launched.toSorted());
+  for (const [index, id] of launched.entries()) expect(Math.abs(started.indexOf(id) - index)).toBeLessThan(2);
+};
+
+/** Has an agent make these calls, the next step's when those of the one before have returned, and then say that it is done. */
+const act = async (parent: string, word: string, ...steps: ScriptedCall[][]) => {
+  model.when(word, [...steps.map((step) => calls(step)), text("done")]);
+  await lab.ask(parent, word);
+};
 
 test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", {
   timeout: 120_000,
 }, async () => {
   const parent = await lab.session();
   const held = hang();
-  lab.model.when((request) => request.parentSessionID === parent, held);
+  model.when((request) => request.parentSessionID === parent, held);
   const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);
-  lab.model.when("launch twelve", [
-    calls(prompts.map((prompt) => launching(prompt))),
-    calls([ours("list")]),
-    text("launched"),
-  ]);
-  await lab.ask(parent, "launch twelve");
-  const request = await lab.model.waitFor(({ sessionID, messages }) =>
-    sessionID === parent ? toolResults({ messages } as ModelRequest).length === 13 : false,
+  await act(
+    parent,
+    "launch twelve",
+    prompts.map((prompt) => launching(prompt)),
+    [ours("list")],
   );
+  const request = await model.waitFor((one) => one.sessionID === parent && toolResults(one).length === 13);
   const list = String(toolResults(request).at(-1)?.output);
   expect(list.match(/ · queued: \S+, waits for a slot \(2 of 2 in use\)$/gm)).toHaveLength(10);
   expect(list).toContain("queued: 1st");
   expect(list).toContain("queued: 10th");
   await lab.until(() => requestsOf([parent]).length === 2, { what: "the first two ask their model" });
   held.release(text("done", { delayMs: 150 }));
-  const launched = storedTasks(lab);
+  const launched = storedTasks(lab).map(({ id }) => id);
   expect(launched).toHaveLength(12);
-  const notices = await told(
-    lab,
-    parent,
-    launched.map(({ id }) => id),
-  );
-  expect(notices).toHaveLength(12);
+  expect(await told(lab, parent, launched)).toHaveLength(12);
   const children = requestsOf([parent]);
   expect(mostAtOnce(children)).toBe(2);
-  const started = [...new Set(children.map(({ sessionID }) => sessionID))];
-  // Two that start together may ask their model in either order.
-  for (const [index, { id }] of launched.entries()) expect(Math.abs(started.indexOf(id) - index)).toBeLessThan(2);
+  expectOrder(children, launched);
 });
 
 test("two processes share a limit", { timeout: 120_000 }, async () => {
+  const second = await startLab({ plugin: TWO_SLOTS, home: lab.options.home, model });
+  onTestFinished(() => second.stop());
   const labs = [lab, second];
   const parents = await Promise.all(labs.map((of) => of.session()));
-  lab.model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
+  model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
   const launches = labs.map((of, index) =>
     launchFrom(
       of,
@@ -92,52 +115,134 @@ test("two processes share a limit", { timeout: 120_000 }, async () => {
   expect(mostAtOnce(requestsOf(parents))).toBe(2);
 });
 
-test("on one slot, a task that launches another waits without holding it, and has the last word", {
-  timeout: 120_000,
-}, async () => {
-  await lab.restart({ plugin: limitedTo(1) });
-  const parent = await lab.session();
-  lab.model.when(inChild("lead"), [calls([launching("help the lead")]), text("I wait.")]);
-  lab.model.when(inChild("help the lead"), text("helped", { delayMs: 300 }));
-  const [lead] = await launchFrom(lab, parent, ["lead"]);
-  const help = await childOf(lab, "help the lead");
-  expect(await told(lab, parent, [String(lead)])).toHaveLength(1);
-  expect((await noticesIn(lab, String(lead))).map(({ taskId }) => taskId)).toEqual([help]);
-  expect(mostAtOnce(lab.model.requests.filter(({ sessionID }) => [lead, help].includes(sessionID)))).toBe(1);
-});
+describe("with limits by provider, by model and by agent", { timeout: 120_000 }, () => {
+  beforeAll(() => lab.restart({ plugin: NARROW }));
 
-test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", {
-  timeout: 180_000,
-}, async () => {
-  const crashing = await startLab({ plugin: limitedTo(2) });
-  const { model } = crashing;
-  try {
-    const parent = await crashing.session();
+  test("the narrowest that is used up holds a task up, and each says which that is", async () => {
+    const parent = await lab.session();
+    const held = hang();
+    model.when((request) => request.parentSessionID === parent, held);
+    const ofEach = (number: number) => [
+      launching(`look ${number}`, { agent: "explore" }),
+      launching(`first ${number}`, { model: "other/o1" }),
+      launching(`second ${number}`, { model: "other/o2" }),
+      launching(`usual ${number}`),
+    ];
+    await act(parent, "launch two of each", ofEach(1), ofEach(2), [ours("list")]);
+    const request = await model.waitFor((one) => one.sessionID === parent && toolResults(one).length === 9);
+    const list = String(toolResults(request).at(-1)?.output);
+    const waits = list.matchAll(/"about (.*)" .* queued: 1st, waits for (.*)$/gm);
+    expect(Object.fromEntries([...waits].map(([, task, limit]) => [task, limit]))).toEqual({
+      "look 2": "a slot of agent explore (1 of 1 in use)",
+      "first 2": "a slot of other/o1 (1 of 1 in use)",
+      "second 2": "a slot of other (2 of 2 in use)",
+      "usual 2": "a slot (4 of 4 in use)",
+    });
+    await lab.until(() => requestsOf([parent]).length === 4, { what: "the first of each ask their model" });
+    held.release(text("done", { delayMs: 300 }));
+    const launched = await Promise.all(
+      [1, 2].flatMap((number) => ["look", "first", "second", "usual"].map((kind) => childOf(lab, `${kind} ${number}`))),
+    );
+    expect(await told(lab, parent, launched)).toHaveLength(8);
+    const children = requestsOf([parent]);
+    const most = (...kinds: string[]) =>
+      mostAtOnce(children.filter((one) => kinds.some((kind) => lastUserText(one).startsWith(kind))));
+    expect({ agent: most("look"), model: most("first"), provider: most("first", "second"), all: most("") }).toEqual({
+      agent: 1,
+      model: 1,
+      provider: 2,
+      all: 4,
+    });
+  });
+
+  test("of those that wait for the same slot, the one with the highest priority starts first, whatever their age", async () => {
+    const parent = await lab.session();
+    const held = hang();
+    model.when((request) => request.parentSessionID === parent, held);
+    await act(parent, "take the slot", [launching("keep the slot", { agent: "explore" })]);
+    const subtask = (intent: string, priority?: string | number) => ({
+      name: "create_subtask_explore",
+      args: { title: intent, intent, ...(priority !== undefined && { priority }) },
+    });
+    const release = async () => {
+      const wait = () => storedTasks(lab).filter(({ status }) => status === "running").length === 5;
+      await lab.until(wait, { what: "four subtasks wait for the slot" });
+      held.release(text("done", { delayMs: 100 }));
+    };
+    const subtasks = [subtask("whenever", "low"), subtask("as usual"), subtask("soon", "high"), subtask("at once", 7)];
+    await Promise.all([act(parent, "have it done", subtasks), release()]);
+    const children = requestsOf([parent]);
+    expect(promptsOf(starts(children))).toEqual(["keep the slot", "at once", "soon", "as usual", "whenever"]);
+    expect(mostAtOnce(children)).toBe(1);
+    await told(lab, parent, [await childOf(lab, "keep the slot")]);
+  });
+
+  /** A task that launches another. It waits for it in a call, or it ends its turn and is told. */
+  const lead =
+    (help: string, name: string, isBlocking: boolean) =>
+    (request: ModelRequest): Reply => {
+      const [launched, read] = toolResults(request);
+      if (!launched) return calls([launching(help, { model: name })], { delayMs: 100 });
+      const task = /ses_\w+/.exec(launched.output)?.[0];
+      return read || !isBlocking ? text("led") : calls([ours("output", { task_id: task, block: true })]);
+    };
+
+  test.each([
+    { slots: 1, name: "other/o1" },
+    { slots: 2, name: "other/o2" },
+  ])(
+    "tasks that launch others while $slots of them can be at work all end, and have the last word",
+    async ({ slots, name }) => {
+      const parent = await lab.session();
+      const leads = ["one", "two", "three"].map((which) => `lead ${which} of ${slots}`);
+      const helps = leads.map((prompt) => `help ${prompt}`);
+      for (const [index, prompt] of leads.entries()) {
+        model.when(inChild(prompt), lead(helps[index] ?? "", name, index === 1));
+        model.when(inChild(helps[index] ?? ""), text("helped", { delayMs: 100 }));
+      }
+      await act(
+        parent,
+        `launch leads of ${slots}`,
+        leads.map((prompt) => launching(prompt, { model: name })),
+      );
+      const ids = await Promise.all(leads.map((prompt) => childOf(lab, prompt)));
+      expect((await told(lab, parent, ids)).map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
+      const children = requestsOf([parent, ...ids]);
+      expect(promptsOf(starts(children)).toSorted()).toEqual([...leads, ...helps].toSorted());
+      // One that goes on may be one too many for a while; but none starts then.
+      for (const { at } of starts(children)) expect(atWork(children, at)).toBeLessThanOrEqual(slots);
+      const [first = "", blocking = ""] = ids;
+      expect((await noticesIn(lab, first)).map(({ taskId }) => taskId)).toEqual([await childOf(lab, helps[0] ?? "")]);
+      expect(await noticesIn(lab, blocking)).toEqual([]);
+    },
+  );
+
+  test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", async () => {
+    const parent = await lab.session();
     const held = hang();
     model.when((request) => request.parentSessionID === parent, held);
     const prompts = Array.from({ length: 8 }, (_, index) => `piece ${index}`);
-    model.when("launch eight", [calls(prompts.map((prompt) => launching(prompt))), text("launched")]);
-    await crashing.ask(parent, "launch eight");
-    const ofChildren = () => model.requests.filter(({ parentSessionID }) => parentSessionID === parent);
-    await crashing.until(() => ofChildren().length === 2, { what: "the first two ask their model" });
-    const launched = storedTasks(crashing).map(({ id }) => id);
+    await act(
+      parent,
+      "launch eight",
+      prompts.map((prompt) => launching(prompt, { model: "other/o2" })),
+    );
+    await lab.until(() => requestsOf([parent]).length === 2, { what: "the first two ask their model" });
+    const stored = () => storedTasks(lab).filter(({ prompt }) => prompts.includes(prompt));
+    const launched = stored().map(({ id }) => id);
     expect(launched).toHaveLength(8);
 
-    await crashing.opencode.kill();
-    expect(ofChildren()).toHaveLength(2);
+    await lab.opencode.kill();
+    expect(requestsOf([parent])).toHaveLength(2);
     held.release(text("done", { delayMs: 300 }));
-    await crashing.restart();
+    await lab.restart();
 
-    const notices = await told(crashing, parent, launched);
+    const notices = await told(lab, parent, launched);
     expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual(launched.toSorted());
-    const later = ofChildren().slice(2);
+    const later = requestsOf([parent]).slice(2);
     expect(mostAtOnce(later)).toBe(2);
-    const started = [...new Set(later.map(({ sessionID }) => sessionID))];
-    expect(started.toSorted()).toEqual(launched.toSorted());
-    for (const [index, id] of launched.entries()) expect(Math.abs(started.indexOf(id) - index)).toBeLessThan(2);
-    const over = () => storedTasks(crashing).every(({ status, owner }) => status === "completed" && owner === null);
-    await crashing.until(over, { what: "all are completed, and at rest" });
-  } finally {
-    await crashing.stop();
-  }
+    expectOrder(later, launched);
+    const isOver = () => stored().every(({ status, owner }) => status === "completed" && owner === null);
+    await lab.until(isOver, { what: "all are completed, and at rest" });
+  });
 });
