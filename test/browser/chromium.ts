@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
-import { beforeAll, describe, onTestFinished } from "vitest";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 
 /** Where Chromium may be installed: the path in `CHROMIUM`, or those that Debian and others use. */
 const PLACES = process.env.CHROMIUM
@@ -32,9 +32,23 @@ export const executablePath = PLACES.find(isThere);
 
 const MISSING = `There is no Chromium at ${PLACES.join(" or ")}: "apt-get install chromium" gets one, or CHROMIUM names one.`;
 
+/** The browser of this test file: a start takes as long as a test. Each test has a profile of its own in it. */
+let browser: Promise<Browser> | undefined;
+
+const closeBrowser = async (): Promise<void> => {
+  const opened = await browser;
+  browser = undefined;
+  await opened?.close();
+};
+
 /** Groups tests that need Chromium. Without it they are skipped with a warning; in CI they fail. */
 export const describeInChromium = (name: string, tests: () => void): void => {
-  if (executablePath) return void describe(name, tests);
+  if (executablePath) {
+    return void describe(name, () => {
+      afterAll(closeBrowser);
+      tests();
+    });
+  }
   if (!process.env.CI) {
     console.warn(`Skipped: ${name}. ${MISSING}`);
     return void describe.skip(`${name} (${MISSING})`, tests);
@@ -47,7 +61,7 @@ export const describeInChromium = (name: string, tests: () => void): void => {
   });
 };
 
-/** A page in its own browser, with its own profile. */
+/** A page with a profile of its own. */
 export interface Opened {
   page: Page;
   context: BrowserContext;
@@ -70,9 +84,9 @@ export const openPage = async (
     origins = [],
   }: { width?: number; height?: number; answers?: Record<string, string>; origins?: string[] } = {},
 ): Promise<Opened> => {
-  const browser = await chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
-  onTestFinished(() => browser.close());
-  const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce" });
+  browser ??= chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
+  const context = await (await browser).newContext({ viewport: { width, height }, reducedMotion: "reduce" });
+  onTestFinished(() => context.close());
   const requested: string[] = [];
   const faults: string[] = [];
   await context.route("**/*", async (route) => {
