@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createStage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
@@ -18,6 +18,55 @@ test("the list is grouped by batch, with how far each is", async () => {
   ]);
   const running = (await stage.call("list", { status: "completed" })).split("\n");
   expect(running.map((line) => line.split(" · ")[0])).toEqual(["Batch a: 1/2 ended", `- ${first}`]);
+});
+
+describe("of more than fifty tasks the list shows older batches by their heading alone", () => {
+  /** Twelve batches of five tasks, all of them ended, but for the second task of batch 3. */
+  const stageOfSixty = async () => {
+    const stage = createStage();
+    const ids = new Map<string, string[]>();
+    for (let batch = 0; batch < 12; batch += 1) {
+      const own: string[] = [];
+      for (let task = 0; task < 5; task += 1) own.push(await stage.launch({ batch_id: `b${batch}` }));
+      ids.set(`b${batch}`, own);
+      for (const [index, id] of own.entries()) if (batch !== 3 || index !== 1) stage.host.finish(id, "12");
+      await settled();
+    }
+    return { stage, ids };
+  };
+
+  const HINT = "Older batches show no tasks here: asyncagents_output with batch_id lists those of one.";
+
+  test("but for those with a live task; a read of the batch lists its tasks", async () => {
+    const { stage, ids } = await stageOfSixty();
+    const list = (await stage.call("list")).split("\n");
+    const headings = list.filter((line) => line.startsWith("Batch ")).map((line) => line.split(" · ")[0]);
+    expect(headings).toEqual([...ids.keys()].map((id) => `Batch ${id}: ${id === "b3" ? 4 : 5}/5 ended`));
+    const shown = list.filter((line) => line.startsWith("- ")).map((line) => /ses_\w+/.exec(line)?.[0]);
+    const open = [...ids].filter(([id]) => !["b0", "b1"].includes(id));
+    expect(shown).toEqual(open.flatMap(([, tasks]) => tasks));
+    expect(list.at(-1)).toBe(HINT);
+    const oldest = await stage.call("output", { batch_id: "b0" });
+    for (const id of ids.get("b0") ?? []) expect(oldest).toContain(`- ${id} · completed`);
+  });
+
+  test("but when only those of a status are asked for, and they are few", async () => {
+    const { stage, ids } = await stageOfSixty();
+    const list = await stage.call("list", { status: "running" });
+    expect(list).toContain(`- ${ids.get("b3")?.[1]} · running`);
+    expect(list).not.toContain(HINT);
+  });
+
+  test("but for the newest one, however large it is", async () => {
+    const stage = createStage();
+    const ids: string[] = [];
+    for (let task = 0; task < 51; task += 1) ids.push(await stage.launch({ batch_id: "large" }));
+    for (const id of ids) stage.host.finish(id, "12");
+    await settled();
+    const list = await stage.call("list");
+    for (const id of ids) expect(list).toContain(`- ${id} · completed`);
+    expect(list).not.toContain(HINT);
+  });
 });
 
 test("a batch is read with a line for each task, and what came of it", async () => {

@@ -83,26 +83,56 @@ export const formatBatch = (batchId: string, tasks: TaskWithUsage[], now: number
   return lines(batchHeading(batchId, tasks, usage), ...tasks.map(withOutcome));
 };
 
+/** Tasks that have a line each in a list: an agent pays for every line of an answer, again with each request after it. */
+const LISTED_TASKS = 50;
+
+type Batch = readonly [batchId: string, tasks: ListedTask[]];
+
+/** Returns the batches that a list shows task by task: those with a live task, and the newest ones. */
+const openBatches = (batches: readonly Batch[], shown: (task: ListedTask) => boolean): Set<string> => {
+  let listed = 0;
+  return new Set(
+    batches.toReversed().flatMap(([batchId, tasks]) => {
+      const isFirst = listed === 0;
+      listed += tasks.filter(shown).length;
+      return isFirst || listed <= LISTED_TASKS || !tasks.every(hasEnded) ? [batchId] : [];
+    }),
+  );
+};
+
+/** What a list shows. */
+interface ListStyle {
+  /** Only those that pass are listed; counts and costs include all. */
+  shown(task: ListedTask): boolean;
+  usageOf(task: ListedTask): Usage;
+  /** Epoch milliseconds. */
+  now: number;
+  /** The tool that lists a batch. */
+  outputTool: string;
+}
+
 /**
- * Writes tasks grouped by batch, a line each, and what all used. Only those that pass `shown` are listed; counts and
- * costs include all.
+ * Writes tasks grouped by batch, and what all used: a line each for those of the newest batches and of those that have not
+ * ended, and the heading alone of older ones.
  */
-export const formatTaskList = (
-  tasks: ListedTask[],
-  shown: (task: ListedTask) => boolean,
-  usageOf: (task: ListedTask) => Usage,
-  now: number,
-): OwnText => {
+export const formatTaskList = (tasks: ListedTask[], { shown, usageOf, now, outputTool }: ListStyle): OwnText => {
   const usages = (some: ListedTask[]): Usage => addUp(some.map(usageOf));
-  const batches = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
-  const listed = batches
-    .filter(([, batch]) => batch.some(shown))
-    .flatMap(([batchId, batch]) => [
-      batchHeading(batchId, batch, usages(batch)),
-      ...batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now)),
-    ]);
-  const all = listed.length > 0 && batches.length > 1 ? formatUsage(usages(tasks)) : undefined;
-  return lines(...listed, all && own`All tasks: ${all}`);
+  const all: Batch[] = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
+  const batches = all.filter(([, batch]) => batch.some(shown));
+  const open = openBatches(batches, shown);
+  const listed = batches.flatMap(([batchId, batch]) => [
+    batchHeading(batchId, batch, usages(batch)),
+    ...(open.has(batchId) ? batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now)) : []),
+  ]);
+  const sum = listed.length > 0 && all.length > 1 ? formatUsage(usages(tasks)) : undefined;
+  const isShortened = open.size < batches.length;
+  return lines(
+    ...listed,
+    sum && own`All tasks: ${sum}`,
+    isShortened
+      ? own`Older batches show no tasks here: ${nameOf(outputTool)} with batch_id lists those of one.`
+      : undefined,
+  );
 };
 
 const formatToolCalls = ({ toolCallsByName }: Progress): OwnText =>

@@ -27,14 +27,18 @@ export const selectTasks = (
 };
 
 /** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
-export const listTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
+export const listTool = ({ engine, clock, prefix }: ToolDeps): ToolDefinition =>
   defineTool({
     description: "List this session's background tasks.",
     args: { status: z.enum(TaskStatus.options).optional() },
     execute: async ({ status }, { sessionID }) => {
       const tasks = engine.list({ parentSessionID: sessionID });
-      const isShown = (task: ListedTask) => status === undefined || task.status === status;
-      const list = formatTaskList(tasks, isShown, engine.usageOf(tasks), clock.now());
+      const list = formatTaskList(tasks, {
+        shown: (task) => status === undefined || task.status === status,
+        usageOf: engine.usageOf(tasks),
+        now: clock.now(),
+        outputTool: `${prefix}_output`,
+      });
       return list || "No background tasks found";
     },
   });

@@ -106,12 +106,12 @@ describe("without what it quotes, only our own words are left of", () => {
         return [
           ...report,
           formatBatch(foreign, tasks, NOW),
-          formatTaskList(
-            tasks.map(listedTask),
-            () => true,
-            ({ ownUsage }) => ownUsage,
-            NOW,
-          ),
+          formatTaskList(tasks.map(listedTask), {
+            shown: () => true,
+            usageOf: ({ ownUsage }) => ownUsage,
+            now: NOW,
+            outputTool: "asyncagents_output",
+          }),
         ].join("\n");
       });
     },
