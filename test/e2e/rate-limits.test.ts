@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, toolResults } from "./lab/model-request.ts";
-import { calls, failure, text } from "./lab/reply.ts";
+import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, ours, told } from "./telling.ts";
@@ -90,6 +90,10 @@ test("a task whose provider refuses for now can be cancelled, and then holds up 
   expect((await taskOf(refused)).status).toBe("cancelled");
 });
 
+/** The requests of a child with this prompt to that model. */
+const asked = (prompt: string, name: string) => (request: ModelRequest) =>
+  inChild(prompt)(request) && request.body.model === name;
+
 /** The models that a child with this prompt was asked with, in order. */
 const modelsAsked = (prompt: string) => model.requests.filter(inChild(prompt)).map(({ body }) => body.model);
 
@@ -103,11 +107,9 @@ const explored = async (prompt: string) => {
 };
 
 test("a task whose models are refused goes on with the next in the same session, until one takes it", async () => {
-  const asked = (name: string) => (request: ModelRequest) =>
-    inChild("look around")(request) && request.body.model === name;
-  model.when(asked("m1"), failure(402, "insufficient credits"));
-  model.when(asked("m2"), failure(401, "bad key"));
-  model.when(asked("m3"), text("found by m3"));
+  model.when(asked("look around", "m1"), failure(402, "insufficient credits"));
+  model.when(asked("look around", "m2"), failure(401, "bad key"));
+  model.when(asked("look around", "m3"), text("found by m3"));
   const { id, parent, notices } = await explored("look around");
   // The unknown model is refused by OpenCode itself.
   expect(modelsAsked("look around")).toEqual(["m1", "m2", "m3"]);
@@ -133,10 +135,8 @@ test("a task whose models are refused goes on with the next in the same session,
 });
 
 test("a task whose provider makes it wait longer than it is to goes on with the next model", async () => {
-  const asked = (name: string) => (request: ModelRequest) =>
-    inChild("be patient")(request) && request.body.model === name;
-  model.when(asked("m1"), failure(429, "slow down", { headers: { "retry-after": "3" } }));
-  model.when(asked("m2"), text("found by m2"));
+  model.when(asked("be patient", "m1"), failure(429, "slow down", { headers: { "retry-after": "3" } }));
+  model.when(asked("be patient", "m2"), text("found by m2"));
   const { id, notices } = await explored("be patient");
   expect(modelsAsked("be patient")).toEqual(["m1", "m1", "m2"]);
   expect(await taskOf(id)).toMatchObject({ status: "completed", model: { modelID: "m2" } });
@@ -154,3 +154,40 @@ test("a task that every model refuses fails, and says why each did", async () =>
   );
   expect(notices).toHaveLength(1);
 });
+
+test("after a crash, a run that was refused for now and one that was changing its model go on, each told once", async () => {
+  const parent = await lab.session();
+  const first = hang();
+  model.when(asked("change over", "m1"), first);
+  model.when(asked("change over", "m2"), text("changed over"));
+  const tomorrow = failure(429, "come back tomorrow", { headers: { "retry-after": "3600" } });
+  model.when(inChild("come back"), [tomorrow, text("came back")]);
+  model.when("launch both", [
+    calls([launching("change over", { agent: "explore" })]),
+    calls([launching("come back")]),
+    text("launched"),
+  ]);
+  await lab.ask(parent, "launch both");
+  const changing = await childOf(lab, "change over");
+  const refused = await childOf(lab, "come back");
+  await refusedUntil(refused);
+  first.release(failure(402, "insufficient credits"));
+  const isChanging = async () => (await taskOf(changing)).waiting.for === "model";
+  await lab.until(isChanging, { what: "it changes its model" });
+  await lab.opencode.kill();
+  expect([...modelsAsked("change over"), ...modelsAsked("come back")]).toEqual(["m1", "m1"]);
+
+  await lab.restart();
+  const notices = await told(lab, parent, [changing, refused]);
+  expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual([changing, refused].toSorted());
+  expect(modelsAsked("change over")).toEqual(["m1", "m2"]);
+  expect(modelsAsked("come back")).toEqual(["m1", "m1"]);
+  await served(lab);
+  const reason = "insufficient credits";
+  expect(await taskOf(changing)).toMatchObject({
+    status: "completed",
+    result: "changed over",
+    refusedModels: [{ reason }],
+  });
+  expect(await taskOf(refused)).toMatchObject({ status: "completed", result: "came back" });
+}, 120_000);
