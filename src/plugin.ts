@@ -62,7 +62,7 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
   const host = createClosableHost(createOpencodeHost(input));
   const log = createOpencodeLog(SERVICE, input.client, host);
   const owner = thisProcess(randomUUID(), input.directory);
-  const visibleLog = withToasts(log, host);
+  const { log: visibleLog, showWaiting } = withToasts(log, host);
   const wrongOptions = optionsError(problems);
   if (wrongOptions !== undefined) visibleLog.error(wrongOptions);
   const store = openStore({ folder: dataFolder(), owner, log: visibleLog });
@@ -126,7 +126,9 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
       "an event could not be handled",
       ({ event }) => {
         const hostEvent = readEvent(event as OpencodeEvent, clock.now());
-        if (hostEvent) engine.onHostEvent(hostEvent);
+        if (!hostEvent) return;
+        showWaiting();
+        engine.onHostEvent(hostEvent);
       },
       ({ event }) => ({ type: event.type }),
     ),
@@ -179,11 +181,26 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   },
 });
 
-/** Shows each error to a person too: an option that has no effect, or tasks that are gone when OpenCode ends. */
-const withToasts = (log: Log, host: Host): Log => ({
-  ...log,
-  error: (message, extra) => {
-    log.error(message, extra);
-    void host.toast({ message, variant: "error" });
-  },
-});
+/**
+ * Shows each error to a person too: an option that has no effect, or tasks that are gone when OpenCode ends. An interface
+ * that is starting may not listen yet, and misses what is shown then (seen on a busy machine): those errors are shown when
+ * the first session is used.
+ */
+const withToasts = (log: Log, host: Host): { log: Log; showWaiting(): void } => {
+  let waiting: string[] | undefined = [];
+  const show = (message: string) => void host.toast({ message, variant: "error" });
+  return {
+    log: {
+      ...log,
+      error: (message, extra) => {
+        log.error(message, extra);
+        if (waiting) waiting.push(message);
+        else show(message);
+      },
+    },
+    showWaiting: () => {
+      for (const message of waiting ?? []) show(message);
+      waiting = undefined;
+    },
+  };
+};

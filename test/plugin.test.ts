@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
@@ -52,12 +53,19 @@ test("a start calls nothing of the host, which waits for it", async () => {
 });
 
 test.each(Object.entries(WRONG_VALUES))(
-  "a wrong value of %s is named by a toast and in the log, and the plugin starts without it",
+  "a wrong value of %s is named in the log, and by a toast once a session is used, and the plugin starts without it",
   async (path, [wrong]) => {
     const { hooks, toasts, logged } = start(withOption(path, wrong?.[0]));
     expect(Object.keys(hooks.tool)).toContain("asyncagents_task");
     const message = expect.stringMatching(new RegExp(`option "${path}[".].*the default is used`));
     expect(logged).toEqual([expect.objectContaining({ level: "error", message })]);
+    await setImmediate();
+    expect(toasts).toEqual([]);
+    for (const type of ["busy", "idle"]) {
+      await hooks.event({
+        event: { type: "session.status", properties: { sessionID: "s", status: { type } } } as never,
+      });
+    }
     await vi.waitFor(() => expect(toasts).toEqual([expect.stringContaining(path)]));
     await hooks.dispose();
   },

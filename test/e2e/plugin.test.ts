@@ -30,7 +30,7 @@ test("the built plugin shows no hint indicator in production, and shows one in d
   expect(await onlyVisible()).toMatch(/Task Progress: 1\/1\nResult: ".*" \[hint attached\]$/);
 });
 
-test("a wrong option is said with its name and gets its default: the tools are there all the same", async () => {
+test("a wrong option is named in the log and by a toast, and gets its default: the tools are there all the same", async () => {
   await lab.restart({ plugin: [built, { maxDepth: "deep", prefx: "x" }] });
   const parent = await lab.session();
   await lab.ask(parent, "hello");
@@ -45,6 +45,8 @@ test("a wrong option is said with its name and gets its default: the tools are t
     return said.every((fault) => log.includes(fault));
   };
   await lab.until(isSaid, { what: "the log names the options" });
+  const toast = await lab.events.waitFor("tui.toast.show");
+  expect(toast.properties).toMatchObject({ message: expect.stringContaining(said.join("; ")), variant: "error" });
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
   expect(request && toolNames(request)).toContain("asyncagents_task");
 });
