@@ -205,7 +205,7 @@ export const RefusingProvider = z.object({
   kind: z.literal("rateLimit"),
   /** The provider's name. */
   name: z.string(),
-  /** When the host asks it again for that task. */
+  /** When the host asks it again for that task. Others start when it has answered that one, a few seconds later at most. */
   until: z.iso.datetime(),
 });
 

@@ -196,6 +196,11 @@ export const task = createMachine({
           "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
           "actions": "recordRetry"
         },
+        "HOST_ANSWERING": {
+          "guard": "live and hasRetry",
+          "description": "The host reports that the provider answers the child's request. It did not refuse the request again.",
+          "actions": "forgetRetry"
+        },
         "CALL_BLOCKED": {
           "guard": "live",
           "actions": "addBlockedCall",
@@ -412,6 +417,11 @@ export const task = createMachine({
               "target": "working",
               "description": "The host reports that a model works in the child session. The host makes the request again."
             },
+            "HOST_ANSWERING": {
+              "target": "working",
+              "actions": "forgetRetry",
+              "description": "The host reports that the provider answers the child's request."
+            },
             "HOST_IDLE": {
               "target": "verifying",
               "description": "The host reports that the child session is idle."
@@ -456,6 +466,7 @@ export const task = createMachine({
             "waitsFor": "model"
           },
           "initial": "ending",
+          "entry": "assign retry, failedChecks",
           "states": {
             "ending": {
               "description": "The turn is being aborted.",
@@ -463,7 +474,7 @@ export const task = createMachine({
               "on": {
                 "MODEL_CHANGED": {
                   "target": "settling",
-                  "actions": "assign model, retry, hostError, sendAttempts, failedChecks",
+                  "actions": "assign model, hostError, sendAttempts, failedChecks",
                   "description": "The turn of the model that is refused has ended: the run goes on with this one."
                 },
                 "NOT_STOPPED": [
@@ -1004,6 +1015,7 @@ export const task = createMachine({
             }
           },
           "initial": "aborting",
+          "entry": "forgetRetry",
           "on": {
             "SESSION_DELETED": [
               {

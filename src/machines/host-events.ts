@@ -43,6 +43,8 @@ export type HostEvent =
   | { type: "busy"; sessionID: string }
   /** The provider refused a request for now: the host makes it again at `until`, in epoch milliseconds. `attempt` counts from 1. */
   | { type: "retrying"; sessionID: string; attempt: number; message: string; until: number }
+  /** The provider answers the newest request of the session's model: it did not refuse it. */
+  | { type: "answering"; sessionID: string }
   | { type: "idle"; sessionID: string }
   | { type: "error"; sessionID: string; error: HostError }
   | { type: "deleted"; sessionID: string }

@@ -1,5 +1,6 @@
 import type { SlotRequest } from "../../src/machines/task/events.ts";
 import { slotRequestOf } from "../../src/machines/task/slot.ts";
+import { GOES_AHEAD_MS } from "../../src/machines/task/slot-queue.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 
 /** What is known of the slots of the living process: from what it stores, not from how the engine counts. */
@@ -32,16 +33,16 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
 const isAhead = (first: SlotRequest, second: SlotRequest): boolean =>
   first.priority > second.priority || (first.priority === second.priority && first.since < second.since);
 
-/** When the host asks the task's provider again, which refuses for now. */
-const retriesAtOf = ({ snapshot: { value, context } }: TaskRecord): number | undefined =>
-  value.run === "retrying" ? context.retry?.until : undefined;
+/** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
+const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>
+  context.retry && context.retry.until + GOES_AHEAD_MS;
 
 /**
  * Watches that no run starts at or above the limit, none before one that is ahead of it, none on a provider that refuses
  * another one for now, and none waits for nothing.
  */
 export const createSlotWatch = (limit: number, now: () => number, fault: (words: string) => void): SlotWatch => {
-  const tasks = new Map<string, { state: State; request: SlotRequest; retriesAt?: number | undefined }>();
+  const tasks = new Map<string, { state: State; request: SlotRequest; aheadUntil?: number | undefined }>();
   /** Since when a slot is free and a run waits for one; undefined where that is not so. */
   let idleSince: number | undefined;
 
@@ -49,7 +50,7 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
 
   /** Until when the provider of that run refuses another one; 0 where it does not. */
   const refusedUntil = ({ provider }: SlotRequest): number =>
-    Math.max(0, ...inState("held").map((held) => (held.request.provider === provider ? (held.retriesAt ?? 0) : 0)));
+    Math.max(0, ...inState("held").map((held) => (held.request.provider === provider ? (held.aheadUntil ?? 0) : 0)));
 
   const noteIdle = () => {
     const waiting = inState("waiting");
@@ -79,7 +80,7 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);
-    if (state !== "none") tasks.set(sessionID, { state, request, retriesAt: retriesAtOf(record) });
+    if (state !== "none") tasks.set(sessionID, { state, request, aheadUntil: goesAheadUntil(record) });
     noteIdle();
   };
 

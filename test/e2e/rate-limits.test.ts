@@ -58,7 +58,7 @@ test("while a provider refuses one task for now, others on it wait and say so, a
   await lab.ask(parent, "launch the others");
   const asked = await model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 4);
   const [, waits = "", starts = "", list = ""] = toolResults(asked).map(({ output }) => output);
-  const words = `queued: 1st, waits for scripted, which refuses another task until ${new Date(until).toISOString()}`;
+  const words = `queued: 1st, waits for scripted, which refused another task and is asked again at ${new Date(until).toISOString()}`;
   expect(waits).toContain(words);
   expect(starts).not.toContain("queued");
   expect(list).toContain(words);

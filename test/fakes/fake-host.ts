@@ -299,9 +299,17 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     return true;
   };
 
+  /** The provider takes the request that it refused before. */
+  const answerRefused = (found: FakeSession) => {
+    if (found.refusal?.request !== found.messages.at(-1)?.id) return;
+    found.refusal = undefined;
+    emit({ type: "answering", sessionID: found.id });
+  };
+
   const finish = (id: string, text: string, { idles = 1, unwritten = false, unseen = false } = {}) => {
     const found = session(id);
     if (!found.busy) begin(found);
+    answerRefused(found);
     const told = listener;
     if (unwritten) listener = () => undefined;
     if (!unseen || !finishBegun(found, text)) change(found, { completedAt: clock.now(), finish: "stop", text });
@@ -311,6 +319,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
 
   const step = (id: string) => {
     const found = session(id);
+    answerRefused(found);
     change(found, { completedAt: clock.now(), finish: "tool-calls" });
     begin(found);
   };

@@ -142,6 +142,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
     HOST_RETRYING: ({ at, attempt, message, until }) =>
       host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + until - at }),
+    HOST_ANSWERING: () => host.emit({ type: "answering", sessionID: id }),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),

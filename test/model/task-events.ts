@@ -127,6 +127,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     { type: "HOST_BUSY", at },
     { type: "HOST_RETRYING", at, attempt: 1, message: "slow down", until: at + TOLD_TO_WAIT },
     { type: "HOST_RETRYING", at, attempt: 1, message: "come back tomorrow", until: at + 3 * TOLD_TO_WAIT },
+    { type: "HOST_ANSWERING", at },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error },
     { type: "SESSION_DELETED", at },

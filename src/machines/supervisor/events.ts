@@ -63,6 +63,8 @@ export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined
       const { attempt, message, until } = event;
       return { type: "HOST_RETRYING", at, attempt, message, until };
     }
+    case "answering":
+      return { type: "HOST_ANSWERING", at };
     case "idle":
       return { type: "HOST_IDLE", at };
     case "error":

@@ -175,6 +175,7 @@ export type TaskEvent =
   | { type: "HOST_BUSY"; at: number }
   /** `until`: when the host makes the refused request again, epoch milliseconds. `attempt` counts from 1 for each request. */
   | { type: "HOST_RETRYING"; at: number; attempt: number; message: string; until: number }
+  | { type: "HOST_ANSWERING"; at: number }
   | { type: "HOST_IDLE"; at: number }
   | { type: "HOST_ERROR"; at: number; error: HostError }
   | { type: "SESSION_NOT_FOUND"; at: number }
@@ -227,6 +228,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   PROMPT_REFUSED: "The host refused the prompt.",
   HOST_BUSY: "The host reports that a model works in the child session.",
   HOST_RETRYING: "The host reports that the provider refused a request for now, and when it makes the request again.",
+  HOST_ANSWERING: "The host reports that the provider answers the child's request.",
   HOST_IDLE: "The host reports that the child session is idle.",
   HOST_ERROR: "The host reports an error in the child session.",
   SESSION_NOT_FOUND: "The prompt was sent, and the host did not find the child session.",
@@ -298,7 +300,7 @@ export interface TaskContext {
   missingSince: number | undefined;
   /** True when the host reported idle or an error before it accepted the prompt. */
   idleHinted: boolean;
-  /** The request that the provider refused last; undefined when it has refused none since the run began or was taken over. */
+  /** The request that the provider refused last; undefined where it refused none, or has answered since, or is left. */
   retry?: ProviderRetry | undefined;
   /** When `TICK` is due, epoch milliseconds. */
   nextDeadline: number | undefined;

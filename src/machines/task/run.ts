@@ -232,6 +232,11 @@ export const run = taskSetup.createStateConfig({
         "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
       actions: "recordRetry",
     },
+    HOST_ANSWERING: {
+      guard: and(["live", "hasRetry"]),
+      description: "It did not refuse the request again.",
+      actions: "forgetRetry",
+    },
     CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
     CALL_RETURNED: { guard: "isBlockedCall", actions: "removeBlockedCall" },
     OWN_TASK_ENDED: {
@@ -328,6 +333,7 @@ export const run = taskSetup.createStateConfig({
       on: {
         HOST_RETRYING: { target: "retrying", reenter: true, actions: "recordRetry" },
         HOST_BUSY: { target: "working", description: "The host makes the request again." },
+        HOST_ANSWERING: { target: "working", actions: "forgetRetry" },
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: { target: "working", ...expectIdle },
         TICK: [
@@ -342,6 +348,7 @@ export const run = taskSetup.createStateConfig({
       description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
       meta: { waitsFor: "model" },
       initial: "ending",
+      entry: assign({ retry: undefined, failedChecks: 0 }),
       states: {
         ending: {
           description: "The turn is being aborted.",
@@ -358,7 +365,6 @@ export const run = taskSetup.createStateConfig({
               target: "settling",
               actions: assign({
                 model: ({ context, event }) => (event.type === "MODEL_CHANGED" ? event.model : context.model),
-                retry: undefined,
                 hostError: undefined,
                 sendAttempts: 0,
                 failedChecks: 0,
@@ -535,6 +541,7 @@ export const run = taskSetup.createStateConfig({
         refuses: { CANCEL: "is already being cancelled", STEER: "is being cancelled" },
       },
       initial: "aborting",
+      entry: "forgetRetry",
       on: {
         SESSION_DELETED: [stoppedAtLimit, cancelled],
         ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },

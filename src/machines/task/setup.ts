@@ -119,6 +119,7 @@ export const taskSetup = setup({
         return { attempt, message, until, since: (attempt > 1 && retry?.since) || at };
       },
     }),
+    forgetRetry: assign({ retry: undefined }),
     /** The model that the run works with joins those that refused it, with what the provider said last. */
     recordRefusal: assign({
       refusedModels: ({ context, event }) =>
@@ -214,6 +215,7 @@ export const taskSetup = setup({
     isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
+    hasRetry: ({ context }) => context.retry !== undefined,
     isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
     isRefused: ({ context, event }) =>
       event.type === "CHECKED_FAILED" && event.error.refusal !== undefined && nextModel(context) !== undefined,

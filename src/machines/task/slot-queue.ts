@@ -42,7 +42,7 @@ export interface LimitedRequest extends SlotRequest {
 /** A run that holds a slot, or waits for one, of any process. `limits` concern only those that wait. */
 export interface SlotRow extends LimitedRequest {
   isHeld: boolean;
-  /** When the host asks its provider again, epoch milliseconds; undefined unless the provider refuses for now. */
+  /** When the host asks its provider again, epoch milliseconds; undefined unless the provider refused, and has not answered since. */
   retriesAt?: number | undefined;
 }
 
@@ -90,11 +90,18 @@ export const usedUpLimit = (request: LimitedRequest, counts: Counts): Omit<UsedU
 export const inQueueOrder = (one: SlotRequest, other: SlotRequest): number =>
   other.priority - one.priority || one.since - other.since;
 
-/** Returns the providers that refuse for now, and until when their tasks wait, epoch milliseconds. */
+/**
+ * Milliseconds for which a run whose provider is asked again goes ahead of all that wait for that provider, unless it is
+ * answered sooner: as long as OpenCode itself pauses after a first refusal (2 s and up to a quarter more), rounded up. One
+ * that is refused again is known to be by then, for a refusal needs no model.
+ */
+export const GOES_AHEAD_MS = 3_000;
+
+/** Returns the providers that refuse a run at work, and when the host asks them again, epoch milliseconds. */
 const refusingProviders = (rows: readonly SlotRow[], now: number): ReadonlyMap<string, number> => {
   const until = new Map<string, number>();
-  for (const { provider, retriesAt = 0 } of rows) {
-    if (provider === undefined || retriesAt <= now) continue;
+  for (const { provider, isHeld, retriesAt } of rows) {
+    if (provider === undefined || !isHeld || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;
     until.set(provider, Math.max(retriesAt, until.get(provider) ?? 0));
   }
   return until;
@@ -104,7 +111,8 @@ const refusingProviders = (rows: readonly SlotRow[], now: number): ReadonlyMap<s
  * Returns the place of each waiting run, by task. `rows` are those of all living processes, in the order in which they
  * asked. The first that all its limits leave room for can start, then the next. One that a narrower limit holds up is
  * overtaken by those that the limit does not concern. One that can start keeps its room until its own process starts it.
- * While a provider refuses a run at work, none starts on it: it would only be refused, too. `now` is epoch milliseconds.
+ * While a provider refuses a run at work, none starts on it: it would only be refused, too. Once the host asks it again,
+ * that run goes ahead, and the others follow when it is answered. `now` is epoch milliseconds.
  */
 export const queuePlaces = (rows: readonly SlotRow[], now: number): Map<string, QueuePlace> => {
   const refusing = refusingProviders(rows, now);

@@ -26,9 +26,11 @@ export const slotOf = (task: SlotHolder): SlotState => {
   return isAwaitingUser(task) || isAwaitingTasks(task) ? "none" : "held";
 };
 
-/** Returns when the host asks a task's provider again, which refuses for now, epoch milliseconds; undefined for other tasks. */
-export const retriesAtOf = ({ value: { run }, context: { retry } }: SlotHolder): number | undefined =>
-  run === "retrying" ? retry?.until : undefined;
+/**
+ * Returns when the host asks the provider again that refused the run's request, epoch milliseconds. That time is kept until
+ * the provider has answered; undefined for other tasks.
+ */
+export const retriesAtOf = ({ context: { retry } }: SlotHolder): number | undefined => retry?.until;
 
 /** Returns what a run of a task asks for: the newest one, if it is given the task's context. */
 export const slotRequestOf = ({

@@ -51,6 +51,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   const routes: Routes = {
     busy: [],
     retrying: [],
+    answering: [],
     idle: [],
     error: [],
     deleted: [],
@@ -86,7 +87,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
   on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
 
-  on(["busy", "retrying", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
+  on(["busy", "retrying", "answering", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
     if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });
   });
 

@@ -30,6 +30,8 @@ const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | und
     const call = { type: "toolCall", sessionID, callID, tool, stage: toolCallStage(part) } as const;
     return state.status === "pending" ? call : { ...call, input: digest(state.input) };
   }
+  // The host begins a step when the provider has taken the request, and reports the session as busy before that (seen).
+  if (part.type === "step-start") return { type: "answering", sessionID };
   if (part.type === "step-finish") {
     const { input, output, reasoning } = part.tokens;
     return { type: "step", sessionID, partID: part.id, tokens: input + output + reasoning, cost: part.cost };

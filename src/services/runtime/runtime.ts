@@ -310,6 +310,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
       const task = tasks.get(sessionID);
       if (task && type === "busy" && (task.hasTag("awaitingTasks") || task.hasTag("retrying"))) return true;
+      if (task && type === "answering") return task.context.retry !== undefined;
       if (task && (type === "retrying" || type === "idle" || type === "asked" || type === "replied")) return true;
       const outbox = outboxes.get(sessionID);
       const isOfParent = type === "busy" || type === "retrying" || type === "idle" || type === "message";

@@ -23,7 +23,7 @@ export const queueSummary = ({ queue }: Pick<Task, "queue">): OwnText | undefine
   if (!heldUpBy) return own`queued: starts at once`;
   if (heldUpBy.kind === "rateLimit") {
     const { name, until } = heldUpBy;
-    return own`queued: ${ordinal(place)}, waits for ${nameOf(name)}, which refuses another task until ${nameOf(until)}`;
+    return own`queued: ${ordinal(place)}, waits for ${nameOf(name)}, which refused another task and is asked again at ${nameOf(until)}`;
   }
   const { used, limit } = heldUpBy;
   return own`queued: ${ordinal(place)}, waits for ${slotOfLimit(heldUpBy)} (${used} of ${limit} in use)`;

@@ -25,7 +25,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   slot: ({ queue }, nextTry) => {
     if (!queue?.heldUpBy) return own`a slot; it starts at once when one is free`;
     if (queue.heldUpBy.kind === "rateLimit") {
-      return own`${nameOf(queue.heldUpBy.name)}, which refuses another task for now (${queue.place - 1} ahead of it); it starts by itself ${nextTry}`;
+      return own`${nameOf(queue.heldUpBy.name)}, which refuses another task for now (${queue.place - 1} ahead of it); OpenCode asks again for that one ${nextTry}, and then it starts by itself`;
     }
     const { used, limit } = queue.heldUpBy;
     return own`${slotOfLimit(queue.heldUpBy)} (${used} of ${limit} in use, ${queue.place - 1} ahead of it); it starts by itself`;

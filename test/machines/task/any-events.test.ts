@@ -91,6 +91,7 @@ const taskEvents: Events<TaskEvent> = {
   PROMPT_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
   HOST_BUSY: timed,
   HOST_RETRYING: fc.record({ at, attempt: count, message: text, until: at }),
+  HOST_ANSWERING: timed,
   HOST_IDLE: timed,
   HOST_ERROR: fc.record({ at, error: fc.record({ name: text, message: text }) }),
   SESSION_NOT_FOUND: timed,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { slotOf } from "../../../src/machines/task/slot.ts";
+import { retriesAtOf, slotOf } from "../../../src/machines/task/slot.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
@@ -51,9 +51,26 @@ describe("a run whose provider refuses for now", () => {
     expect(stateOf(task)).toBe(next);
   });
 
-  test("is stopped when it is cancelled, or beyond a limit", () => {
+  test("is asked about until the provider answers: until then it may be refused again", () => {
+    const task = retryingTask();
+    task.take("HOST_BUSY", { at: UNTIL });
+    expect(retriesAtOf(task.snapshot)).toBe(UNTIL);
+    task.take("HOST_ANSWERING", { at: UNTIL + 100 });
+    expect([stateOf(task), retriesAtOf(task.snapshot)]).toEqual(["working", undefined]);
+    expect(task.refuses("HOST_ANSWERING")).toBe(true);
+  });
+
+  test("is at work when the provider answers, though it was not told that the host asked again", () => {
+    const task = retryingTask();
+    task.take("HOST_ANSWERING", { at: UNTIL });
+    expect(stateOf(task)).toBe("working");
+  });
+
+  test("is stopped when it is cancelled, or beyond a limit, and holds up nobody from then on", () => {
     for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
-      expect(retryingTask().take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
+      const task = retryingTask();
+      expect(task.take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
+      expect(retriesAtOf(task.snapshot)).toBeUndefined();
     }
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SlotLimits, SlotRow } from "../../../src/machines/task/slot-queue.ts";
 import * as slotQueue from "../../../src/machines/task/slot-queue.ts";
 
+const { GOES_AHEAD_MS } = slotQueue;
 const NOW = Date.UTC(2026, 0, 1);
 const startable = (rows: SlotRow[], now = NOW) => slotQueue.startable(rows, now);
 const queuePlaces = (rows: SlotRow[]) => slotQueue.queuePlaces(rows, NOW);
@@ -108,9 +109,15 @@ describe("while a provider refuses a run at work", () => {
     expect(startable([refused, row("ses_1", { provider: undefined, model: undefined })])).toEqual(["ses_1"]);
   });
 
-  test("until it is asked again", () => {
-    expect(startable([refused, row("ses_1")], NOW + 4_999)).toEqual([]);
-    expect(startable([refused, row("ses_1")], NOW + 5_000)).toEqual(["ses_1"]);
+  test("until it is answered, or has been asked again and is heard of no more", () => {
+    const end = NOW + 5_000 + GOES_AHEAD_MS;
+    expect(startable([refused, row("ses_1")], end - 1)).toEqual([]);
+    expect(startable([refused, row("ses_1")], end)).toEqual(["ses_1"]);
+    expect(startable([held("ses_0"), row("ses_1")], NOW)).toEqual(["ses_1"]);
+  });
+
+  test("one that holds no slot keeps nobody from starting: it will not be asked again as it is", () => {
+    expect(startable([{ ...refused, isHeld: false, limits: { total: 0 } }, row("ses_1")])).toEqual(["ses_1"]);
   });
 
   test("a place counts those before it that wait for the same provider, and says until when", () => {

@@ -147,7 +147,7 @@ describe("a task whose provider refuses for now", () => {
     const id = await stage.launch();
     tellToWait(stage, id, 1, AFTER);
     const args = { description: "find it", prompt: "Find it.", agent: "general" };
-    expect(await stage.call("task", args)).toContain("waits for fake, which refuses another task");
+    expect(await stage.call("task", args)).toContain("waits for fake, which refused another task");
     await stage.clock.advance(AFTER - 1_000);
     expect(modelsAsked(stage, id)).toEqual(["m1"]);
     stage.host.emit({ type: "busy", sessionID: id });

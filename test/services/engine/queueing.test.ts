@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { slotOf } from "../../../src/machines/task/slot.ts";
+import { GOES_AHEAD_MS } from "../../../src/machines/task/slot-queue.ts";
 import { createDisk, createMemory } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
@@ -234,6 +235,48 @@ describe("two processes on one limit", () => {
   });
 });
 
+describe("when a provider is asked again that refused a task for now", () => {
+  const REFUSED_FOR = 20_000;
+
+  /** A task that is refused, and others on its provider that wait. */
+  const refusing = async () => {
+    const stage = createStage();
+    const refused = await stage.launch();
+    stage.host.refuseForNow(refused, REFUSED_FOR);
+    const others = await launchAll(stage, 3);
+    await stage.clock.advance(REFUSED_FOR + 1);
+    expect(statesOf(stage, [refused, ...others])).toEqual(["running.working", ...others.map(() => "running.queued")]);
+    return { stage, refused, others };
+  };
+
+  test("the others start when it answers that task, and say until then what they wait for", async () => {
+    const { stage, refused, others } = await refusing();
+    const { queue } = stage.task(others[1] ?? "");
+    expect(queue).toMatchObject({ place: 2, heldUpBy: { kind: "rateLimit", name: "fake" } });
+    stage.host.emit({ type: "answering", sessionID: refused });
+    await stage.clock.advance(ASK_AGAIN);
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working"));
+  });
+
+  test("none of them starts if it refuses that task again", async () => {
+    const { stage, refused, others } = await refusing();
+    stage.host.refuseForNow(refused, REFUSED_FOR);
+    await stage.clock.advance(REFUSED_FOR);
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.queued"));
+  });
+
+  test.each([
+    ["ends", (stage: Stage, id: string) => finish(stage, id)],
+    ["is cancelled", (stage: Stage, id: string) => stage.call("cancel", { task_id: id })],
+    ["is heard of no more", (stage: Stage) => stage.clock.advance(GOES_AHEAD_MS)],
+  ])("they start when that task %s", async (_, end) => {
+    const { stage, refused, others } = await refusing();
+    await end(stage, refused);
+    await stage.clock.advance(ASK_AGAIN);
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working"));
+  });
+});
+
 test("an uncontended launch writes the file twice: the slot, and the task with it", async () => {
   const memory = createMemory();
   const writes: string[] = [];
@@ -282,14 +325,14 @@ describe("a queued task is shown with its place and what it waits for", () => {
     const until = stage.clock.now() + 20_000;
     stage.host.emit({ type: "retrying", sessionID: refused, attempt: 1, message: "slow down", until });
     const args = { description: "find it", prompt: "Find it.", agent: "general" };
-    const words = `queued: 1st, waits for fake, which refuses another task until ${new Date(until).toISOString()}`;
+    const words = `queued: 1st, waits for fake, which refused another task and is asked again at ${new Date(until).toISOString()}`;
     expect(await stage.call("task", args)).toContain(`It is ${words}. It starts by itself.`);
     expect(await stage.call("list")).toContain(words);
     expect(await stage.call("task", { ...args, model: "router/anthropic/claude" })).not.toContain("queued");
     const queued = stage.engine.list({ parentSessionID: PARENT }).find(({ queue }) => queue)?.sessionID ?? "";
-    await stage.clock.advance(19_000);
+    await stage.clock.advance(20_000 + GOES_AHEAD_MS - 1);
     expect(stage.task(queued).state).toBe("running.queued");
-    await stage.clock.advance(2_000);
+    await stage.clock.advance(ASK_AGAIN);
     expect(stage.task(queued).state).toBe("running.working");
   });
 

@@ -132,6 +132,11 @@ test.each([
     },
     { type: "step", sessionID: "s", partID: "prt", tokens: 6, cost: 0.5 },
   ],
+  [
+    "message.part.updated",
+    { sessionID: "s", part: { type: "step-start", id: "prt" } },
+    { type: "answering", sessionID: "s" },
+  ],
 ])("%s %j", (type, properties, expected) => {
   expect(read(type, properties)).toEqual(expected);
 });

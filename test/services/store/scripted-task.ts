@@ -18,9 +18,10 @@ export interface ScriptedTask {
   events(): TaskEvent[];
   /** The task is launched, and at work. */
   launch(): Change;
-  /** The provider refuses the child for now, or OpenCode asks it again. */
+  /** The provider refuses the child for now, OpenCode asks it again, and it answers. */
   refuse(until: number): Change;
   askAgain(): Change;
+  hearAnswer(): Change;
   /** The child answers. The result is not delivered yet. */
   answer(result?: string): Change;
   /** The result is delivered, and the task at rest. */
@@ -92,6 +93,7 @@ export const scriptTask = (id: string, { after = 0, ...given }: ScriptedTaskOpti
     launch,
     refuse: (until) => chapter({ type: "HOST_RETRYING", at, attempt: 1, message: "slow down", until }),
     askAgain: () => chapter({ type: "HOST_BUSY", at: at + 500 }),
+    hearAnswer: () => chapter({ type: "HOST_ANSWERING", at: at + 600 }),
     answer,
     deliver: told,
     whole: () => merged([launch(), answer(), told()]),

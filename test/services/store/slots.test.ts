@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { slotRequestOf } from "../../../src/machines/task/slot.ts";
-import type { LimitedRequest, SlotLimits } from "../../../src/machines/task/slot-queue.ts";
+import { GOES_AHEAD_MS, type LimitedRequest, type SlotLimits } from "../../../src/machines/task/slot-queue.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
@@ -170,7 +170,7 @@ describe("while a provider refuses a task for now", () => {
   const onProvider = (id: string, providerID: string, after = 0) => scriptTask(id, { after, ...model(providerID) });
   const NINE = { total: 9 };
 
-  test("no process starts another one on it, until it is asked again", () => {
+  test("no process starts another one on it, until it is answered", () => {
     const file = createSharedDatabase();
     const [a, b] = [file.openAs("a").store, file.openAs("b").store];
     const [refused, second, other] = [onProvider("ses_1", "p"), onProvider("ses_2", "p"), onProvider("ses_3", "q")];
@@ -182,17 +182,19 @@ describe("while a provider refuses a task for now", () => {
       heldUpBy: { kind: "rateLimit", name: "p", until: new Date(START + 5_000).toISOString() },
     });
     a.commit(refused.askAgain());
+    expect(b.grantSlots([request(second, NINE)])).toEqual([]);
+    a.commit(refused.hearAnswer());
     expect(b.grantSlots([request(second, NINE)])).toEqual(["ses_2"]);
   });
 
-  test("the wait ends at that time, though the one that is refused has not been asked again", async () => {
+  test("the wait ends a moment after that time, though the one that is refused has not been asked again", async () => {
     const file = createSharedDatabase();
     const { store } = file.openAs("a");
     const [refused, second] = [onProvider("ses_1", "p"), onProvider("ses_2", "p")];
     launch(store, refused, NINE);
     store.commit(refused.refuse(START + 5_000));
     expect(launch(store, second, NINE)).toBe(false);
-    await file.clock.advance(4_999);
+    await file.clock.advance(4_999 + GOES_AHEAD_MS);
     expect(store.grantSlots([request(second, NINE)])).toEqual([]);
     await file.clock.advance(1);
     expect(store.grantSlots([request(second, NINE)])).toEqual(["ses_2"]);

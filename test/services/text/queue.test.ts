@@ -14,7 +14,7 @@ test.each([
   [waitsFor("agent", "explore", 11), "queued: 11th, waits for a slot of agent explore (3 of 3 in use)"],
   [
     { place: 2, heldUpBy: { kind: "rateLimit" as const, name: "anthropic", until: "2026-01-01T00:00:05.000Z" } },
-    "queued: 2nd, waits for anthropic, which refuses another task until 2026-01-01T00:00:05.000Z",
+    "queued: 2nd, waits for anthropic, which refused another task and is asked again at 2026-01-01T00:00:05.000Z",
   ],
   [waitsFor("agent", "two words", 22), 'queued: 22nd, waits for a slot of agent "two words" (3 of 3 in use)'],
   [{ place: 1 }, "queued: starts at once"],

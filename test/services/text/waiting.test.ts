@@ -34,7 +34,7 @@ test("a task that waits for the provider of another one says when it starts", ()
   const heldUpBy = { kind: "rateLimit", name: "anthropic", until: at(30_000) } as const;
   const task = { ...waiting("slot"), queue: { place: 3, heldUpBy } };
   expect(waitText(task, START + 10_000)).toBe(
-    "anthropic, which refuses another task for now (2 ahead of it); it starts by itself in 20s (for 10s)",
+    "anthropic, which refuses another task for now (2 ahead of it); OpenCode asks again for that one in 20s, and then it starts by itself (for 10s)",
   );
 });
 

@@ -93,7 +93,7 @@ const Limit = describeFields(UsedUpLimit, {
 const RateLimit = describeFields(RefusingProvider, {
   kind: "The provider refuses another task for now.",
   name: "The provider's id in OpenCode.",
-  until: "When OpenCode asks it again for that task.",
+  until: "When OpenCode asks it again for that task. Others start once it has answered, or three seconds later.",
 });
 
 const Place = describeFields(QueuePlace.extend({ heldUpBy: z.union([Limit, RateLimit]).optional() }), {
