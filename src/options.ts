@@ -144,7 +144,7 @@ export const Options = z.strictObject({
   concurrency: z
     .strictObject({
       default: Slots.default(10).describe(
-        "How many tasks may be at work at once, in all processes and directories together. Others wait in a queue, in the order of their priority, then of their age. At least 1.",
+        "How many tasks may be at work at once, in all processes and directories together. Others wait in a queue, in the order of their priority, then of their age. A task that waited for you or for tasks of its own goes on at once, even above the limit; nothing new starts until there is room again. At least 1.",
       ),
       providers: z
         .record(z.string(), Slots)

@@ -130,7 +130,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued",
+          "guard": "live and notStopping and not in #queued or goesOn",
           "target": ".stopping",
           "actions": "recordLimit",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -192,7 +192,7 @@ export const task = createMachine({
           "description": "The process that supervised the task has ended, and this one takes over."
         },
         "HOST_RETRYING": {
-          "guard": "live and notStopping and not in #changingModel",
+          "guard": "live and notStopping and not in #changingModel and not in #queued",
           "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
           "actions": "recordRetry"
         },
@@ -234,9 +234,13 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "slot"
           },
-          "entry": {
-            "type": "emitEffect"
-          },
+          "entry": [
+            "beginWait",
+            "assign nextDeadline",
+            {
+              "type": "emitEffect"
+            }
+          ],
           "on": {
             "SLOT_GRANTED": {
               "target": "sending",
@@ -244,12 +248,13 @@ export const task = createMachine({
               "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
-              "description": "The process that supervised the task has ended, and this one takes over. Nothing was sent yet: the run asks for a slot here.",
+              "description": "The process that supervised the task has ended, and this one takes over. Nothing is under way: the run asks for a slot here.",
               "actions": {
                 "type": "emitEffect"
               }
             },
             "CANCEL": {
+              "guard": "not goesOn",
               "target": "#idle",
               "actions": [
                 "recordEnd",
@@ -266,6 +271,7 @@ export const task = createMachine({
             "waitsFor": "acceptance"
           },
           "entry": [
+            "beginWait",
             "assign sendAttempts, idleHinted, missingSince, nextDeadline",
             {
               "type": "emitEffect"
@@ -329,9 +335,12 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "retry"
           },
-          "entry": {
-            "type": "setDeadline"
-          },
+          "entry": [
+            "beginWait",
+            {
+              "type": "setDeadline"
+            }
+          ],
           "on": {
             "TICK": {
               "guard": "due",
@@ -466,7 +475,10 @@ export const task = createMachine({
             "waitsFor": "model"
           },
           "initial": "ending",
-          "entry": "assign retry, failedChecks",
+          "entry": [
+            "beginWait",
+            "assign retry, failedChecks"
+          ],
           "states": {
             "ending": {
               "description": "The turn is being aborted.",
@@ -516,7 +528,7 @@ export const task = createMachine({
               }
             },
             "settling": {
-              "description": "The host may still report the end of that turn. After a moment the next model is asked.",
+              "description": "The host may still report the end of that turn. After a moment the run asks for a slot.",
               "entry": [
                 "assign modelLeftAt",
                 {
@@ -527,9 +539,9 @@ export const task = createMachine({
               "on": {
                 "TICK": {
                   "guard": "due",
-                  "target": "#sending",
-                  "actions": "assign modelLeftAt",
-                  "description": "Time has passed."
+                  "target": "#queued",
+                  "description": "Time has passed. The next model has limits of its own. Of those that wait, the oldest come first.",
+                  "actions": "assign modelLeftAt"
                 }
               }
             }
@@ -542,7 +554,10 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "tasks"
           },
-          "entry": "assign nextDeadline",
+          "entry": [
+            "beginWait",
+            "assign nextDeadline"
+          ],
           "on": {
             "OWN_TASK_ENDED": {
               "target": "working",
@@ -592,7 +607,10 @@ export const task = createMachine({
           "meta": {
             "waitsFor": "check"
           },
-          "entry": "enqueueActions",
+          "entry": [
+            "beginWait",
+            "enqueueActions"
+          ],
           "on": {
             "HOST_IDLE": {
               "target": "verifying",
@@ -1015,7 +1033,10 @@ export const task = createMachine({
             }
           },
           "initial": "aborting",
-          "entry": "forgetRetry",
+          "entry": [
+            "beginWait",
+            "forgetRetry"
+          ],
           "on": {
             "SESSION_DELETED": [
               {
@@ -1373,7 +1394,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued",
+          "guard": "live and notStopping and not in #queued or goesOn",
           "target": ".none",
           "actions": "dropInstructions",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."

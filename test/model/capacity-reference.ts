@@ -1,7 +1,8 @@
 /*
  * Who may hold a slot, and who is next, as the specification says it and without the code that decides it: a launch beyond
  * the limits waits; the order is priority, then age; a slot lives as long as the task works; a task that waits for a
- * person, or for its own tasks, gives it up and takes it again; nothing starts on a provider that refuses a task for now.
+ * person, or for its own tasks, gives it up and takes it again; nothing starts on a provider that refuses a task for now,
+ * until that one is answered or has had a moment to be.
  */
 
 /** What a task is, as far as limits ask. */
@@ -29,7 +30,7 @@ export interface Known {
   blockedBy: readonly string[];
   /** Its turn has ended, and it waits for any of its own tasks. */
   awaitsOwn: boolean;
-  /** Until when its provider refuses it; 0 where it does not. */
+  /** Until when it goes ahead of all others of its provider, which has refused it; 0 where it was not, or was answered. */
   refusedUntil: number;
 }
 

@@ -2,7 +2,7 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { statePath, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../src/machines/task/slot.ts";
-import { limitsFor, type SlotRow, startable } from "../../src/machines/task/slot-queue.ts";
+import { GOES_AHEAD_MS, limitsFor, type SlotRow, startable } from "../../src/machines/task/slot-queue.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 import {
   ended,
@@ -182,6 +182,7 @@ export const createMoves = (family: Family) => {
     );
     const isChecked = run === "verifying" || run === "recovering";
     const isActive = run === "working" && !known.asksPerson && known.blockedBy.length === 0;
+    const isAskedAgain = chart.context.retry !== undefined && chart.context.retry.until <= atOf(world);
     const checked = { completedAt: START, result: "12" };
     const moves: (Move | false)[] = [
       run === "queued" && move("is beyond a limit", take("LIMIT_EXCEEDED", { error: { ...fault, kind: "budget" } })),
@@ -205,12 +206,11 @@ export const createMoves = (family: Family) => {
         move(
           "is refused for now",
           know(take("HOST_RETRYING", { attempt: 1, message: "slow down", until: atOf(world) + REFUSED_FOR }), name, {
-            refusedUntil: world.now + REFUSED_FOR,
+            refusedUntil: world.now + REFUSED_FOR + GOES_AHEAD_MS,
           }),
         ),
-      run === "retrying" &&
-        known.refusedUntil <= world.now &&
-        move("is served again", know(take("HOST_BUSY"), name, { refusedUntil: 0 })),
+      run === "retrying" && isAskedAgain && move("is asked again", take("HOST_BUSY")),
+      isAskedAgain && move("is served again", know(take("HOST_ANSWERING"), name, { refusedUntil: 0 })),
       isActive &&
         ownLive.length > 0 &&
         move(
@@ -229,7 +229,11 @@ export const createMoves = (family: Family) => {
       isChecked && ownLive.length === 0 && move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
       isChecked && move("has failed", end(take("CHECKED_FAILED", { ...checked, error: fault }), name)),
       run === "recovering" && move("is continued", take("CHECKED_UNANSWERED")),
-      isActive && move("is beyond its budget", take("LIMIT_EXCEEDED", { error: { ...fault, kind: "budget" } })),
+      isActive &&
+        move(
+          "is beyond its budget",
+          know(take("LIMIT_EXCEEDED", { error: { ...fault, kind: "budget" } }), name, { refusedUntil: 0 }),
+        ),
     ];
     return moves.filter((each) => each !== false);
   };
@@ -250,13 +254,17 @@ export const createMoves = (family: Family) => {
       const mayResume = chart.value.lifecycle === "completed" && chart.context.run.index === 0;
       return mayResume ? [{ name: `${name} is resumed`, after: resume(world, name) }] : [];
     });
-    const isRefused = Object.values(world.reference).some(({ refusedUntil }) => refusedUntil > world.now);
+    const refused = Object.values(world.reference).filter(({ refusedUntil }) => refusedUntil > world.now);
+    /** The host asks one of them again, or the time for which that one goes ahead is over. */
+    const pause = refused.some(({ refusedUntil }) => refusedUntil - world.now > GOES_AHEAD_MS)
+      ? REFUSED_FOR
+      : GOES_AHEAD_MS;
     const isLive = Object.values(world.reference).some(({ phase }) => phase !== "ended");
     return [
       ...(served ? [served] : []),
       ...launches,
       ...ofTasks,
-      ...(isRefused ? [{ name: "time passes", after: { ...world, now: world.now + REFUSED_FOR } }] : []),
+      ...(refused.length > 0 ? [{ name: "time passes", after: { ...world, now: world.now + pause } }] : []),
       ...(isLive ? [{ name: "the process is replaced", after: crash(world) }] : []),
     ];
   };
@@ -298,7 +306,7 @@ export const keyOf = ({ now, charts, reference }: World): string => {
         known?.blockedBy.join(),
         known?.awaitsOwn,
         Math.max(0, (known?.refusedUntil ?? 0) - now),
-        Math.max(0, (context.retry?.until ?? 0) - START - now),
+        context.retry && Math.max(0, context.retry.until - START - now),
       ].join();
     });
   return `${tasks.join(";")}|${waiting.join()}`;

@@ -65,6 +65,11 @@ export interface SlotRequest {
   priority: number;
   /** When the run began, epoch milliseconds: of runs with the same priority, the oldest comes first. */
   since: number;
+  /**
+   * True for a run that was at work, and goes on with another model: the slot that it had is none of that model's. No
+   * provider that refuses others keeps it waiting: its own refusal made it leave.
+   */
+  goesOn: boolean;
 }
 
 /** A tool call of the child's agent that waits for tasks which the child launched. */
@@ -72,6 +77,8 @@ export interface BlockedCall {
   call: string;
   /** Those of them that have not ended. */
   taskIds: string[];
+  /** When it began to wait, epoch milliseconds; absent where an earlier version stored it. */
+  since?: number;
 }
 
 /** How a run ended: everything that its notice says. Fixed when the run ends, so that a later run cannot change it. */
@@ -313,8 +320,10 @@ export interface TaskContext {
   modelLeftAt?: number | undefined;
   /** When the run was aborted, by the host's record, epoch milliseconds. */
   abortedAt: number | undefined;
-  /** When the run got its first slot, epoch milliseconds; undefined where it did not wait for one. Its time counts from then on. */
+  /** When the run got the newest slot that it waited for, epoch milliseconds; undefined where it waited for none. Its time counts from then on. */
   queuedUntil: number | undefined;
+  /** Since when it waits for what it waits for now, epoch milliseconds; absent where an earlier version stored it. */
+  waitingSince?: number | undefined;
   /** Why the run is being stopped, or was: it is beyond a limit. Undefined for a run that is stopped by a cancellation. */
   limitError: TaskError | undefined;
   completedAt: number | undefined;

@@ -9,6 +9,9 @@ type Models = Pick<TaskContext, "facts" | "model" | "refusedModels">;
 export const modelOf = ({ facts, model }: Pick<TaskContext, "facts" | "model">): ModelRef | undefined =>
   model ?? facts.model;
 
+/** True once a run has left the task's own model: it was at work before, though it may wait for a slot again. */
+export const goesOn = ({ model }: Pick<TaskContext, "model">): boolean => model !== undefined;
+
 /** Returns the first model of the task's fallback that this run has not been refused by; undefined where none is left. */
 export const nextModel = (models: Models): ModelRef | undefined => {
   const tried = [modelOf(models), ...(models.refusedModels ?? []).map(({ model }) => model)];

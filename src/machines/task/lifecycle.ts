@@ -68,6 +68,7 @@ export const lifecycle = taskSetup.createStateConfig({
             refusedModels: undefined,
             modelLeftAt: undefined,
             queuedUntil: undefined,
+            waitingSince: undefined,
             completedAt: undefined,
           })),
         },

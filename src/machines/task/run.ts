@@ -3,7 +3,7 @@ import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { isRefusedTooLong, nextModel } from "./fallback.ts";
-import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt, wasSent } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
@@ -201,7 +201,7 @@ export const run = taskSetup.createStateConfig({
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
     LIMIT_EXCEEDED: {
-      guard: and(["live", "notStopping", not(stateIn("#queued"))]),
+      guard: and(["live", "notStopping", wasSent]),
       target: ".stopping",
       actions: "recordLimit",
     },
@@ -218,6 +218,7 @@ export const run = taskSetup.createStateConfig({
       target: ".recovering",
       actions: taskSetup.assign(({ context, event }) => ({
         recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
+        waitingSince: event.at,
         hostError: undefined,
         idleHinted: false,
         failedChecks: 0,
@@ -227,7 +228,7 @@ export const run = taskSetup.createStateConfig({
       })),
     },
     HOST_RETRYING: {
-      guard: and(["live", "notStopping", not(stateIn("#changingModel"))]),
+      guard: and(["live", "notStopping", not(stateIn("#changingModel")), not(stateIn("#queued"))]),
       description:
         "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
       actions: "recordRetry",
@@ -255,17 +256,17 @@ export const run = taskSetup.createStateConfig({
       id: "queued",
       description: "The child session exists. The run waits for a slot.",
       meta: { waitsFor: "slot" },
-      entry: requestSlot,
+      entry: ["beginWait", assign({ nextDeadline: undefined }), requestSlot],
       on: {
         SLOT_GRANTED: {
           target: "sending",
           actions: taskSetup.assign({
-            queuedUntil: ({ context: { queuedUntil, run }, event }) =>
-              queuedUntil ?? (event.at > run.startedAt ? event.at : undefined),
+            queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
+              event.at > waitingSince ? event.at : queuedUntil,
           }),
         },
-        ADOPTED: { description: "Nothing was sent yet: the run asks for a slot here.", actions: requestSlot },
-        CANCEL: { ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
+        ADOPTED: { description: "Nothing is under way: the run asks for a slot here.", actions: requestSlot },
+        CANCEL: { guard: not("goesOn"), ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
     },
     sending: {
@@ -273,6 +274,7 @@ export const run = taskSetup.createStateConfig({
       description: "The prompt is on its way to the host.",
       meta: { waitsFor: "acceptance" },
       entry: [
+        "beginWait",
         assign({
           sendAttempts: ({ context }) => context.sendAttempts + 1,
           idleHinted: false,
@@ -296,7 +298,10 @@ export const run = taskSetup.createStateConfig({
     backingOff: {
       description: "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
       meta: { waitsFor: "retry" },
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
+      entry: [
+        "beginWait",
+        { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
+      ],
       on: {
         TICK: { guard: "due", target: "sending" },
         HOST_IDLE: { target: "verifying" },
@@ -348,7 +353,7 @@ export const run = taskSetup.createStateConfig({
       description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
       meta: { waitsFor: "model" },
       initial: "ending",
-      entry: assign({ retry: undefined, failedChecks: 0 }),
+      entry: ["beginWait", assign({ retry: undefined, failedChecks: 0 })],
       states: {
         ending: {
           description: "The turn is being aborted.",
@@ -382,7 +387,7 @@ export const run = taskSetup.createStateConfig({
           on: { TICK: { guard: "due", target: "ending" } },
         },
         settling: {
-          description: "The host may still report the end of that turn. After a moment the next model is asked.",
+          description: "The host may still report the end of that turn. After a moment the run asks for a slot.",
           entry: [
             assign({ modelLeftAt: ({ event }) => event.at }),
             { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
@@ -390,7 +395,8 @@ export const run = taskSetup.createStateConfig({
           on: {
             TICK: {
               guard: "due",
-              target: "#sending",
+              target: "#queued",
+              description: "The next model has limits of its own. Of those that wait, the oldest come first.",
               actions: assign({ modelLeftAt: ({ event }) => event.at }),
             },
           },
@@ -402,7 +408,7 @@ export const run = taskSetup.createStateConfig({
       tags: "awaitingTasks",
       description: "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
       meta: { waitsFor: "tasks" },
-      entry: assign({ nextDeadline: undefined }),
+      entry: ["beginWait", assign({ nextDeadline: undefined })],
       on: {
         OWN_TASK_ENDED: { target: "working", description: "Its result is on the way to the child." },
         STEERING_STORED: {
@@ -421,7 +427,7 @@ export const run = taskSetup.createStateConfig({
       description:
         "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
       meta: { waitsFor: "check" },
-      entry: emitCheck,
+      entry: ["beginWait", emitCheck],
       on: {
         HOST_IDLE: { target: "verifying", reenter: true, description: "The host is asked anew." },
         HOST_ERROR: {
@@ -541,7 +547,7 @@ export const run = taskSetup.createStateConfig({
         refuses: { CANCEL: "is already being cancelled", STEER: "is being cancelled" },
       },
       initial: "aborting",
-      entry: "forgetRetry",
+      entry: ["beginWait", "forgetRetry"],
       on: {
         SESSION_DELETED: [stoppedAtLimit, cancelled],
         ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },

@@ -1,8 +1,8 @@
 // ADR-053 in docs/decisions.md
-import { assign, setup } from "xstate";
+import { assign, not, or, setup, stateIn } from "xstate";
 import type { TaskError, WaitsFor } from "../../task.ts";
 import type { Instruction, Prompt, RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
-import { isRefusedTooLong, modelOf, nextModel, refusedModelsWith } from "./fallback.ts";
+import { goesOn, isRefusedTooLong, modelOf, nextModel, refusedModelsWith } from "./fallback.ts";
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
@@ -135,6 +135,7 @@ export const taskSetup = setup({
           ? refusedModelsWith(context, event.error.message)
           : context.refusedModels,
     }),
+    beginWait: assign({ waitingSince: ({ event }) => event.at }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
     /** What the child said so far becomes the result. It may have said something in an earlier run only: that is no part of it. */
@@ -178,7 +179,10 @@ export const taskSetup = setup({
     addBlockedCall: assign({
       blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
         event.type === "CALL_BLOCKED"
-          ? [...blockedCalls.filter(({ call }) => call !== event.call), { call: event.call, taskIds: event.taskIds }]
+          ? [
+              ...blockedCalls.filter(({ call }) => call !== event.call),
+              { call: event.call, taskIds: event.taskIds, since: event.at },
+            ]
           : blockedCalls,
     }),
     removeBlockedCall: assign({
@@ -189,7 +193,7 @@ export const taskSetup = setup({
       blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
         orUndefined(
           blockedCalls
-            .map(({ call, taskIds }) => ({ call, taskIds: taskIds.filter((taskId) => !isAbout(event, taskId)) }))
+            .map((call) => ({ ...call, taskIds: call.taskIds.filter((taskId) => !isAbout(event, taskId)) }))
             .filter(({ taskIds }) => taskIds.length > 0),
         ),
     }),
@@ -215,6 +219,7 @@ export const taskSetup = setup({
     isBeyondLimit: ({ context }) => context.limitError !== undefined,
     stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
     isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
+    goesOn: ({ context }) => goesOn(context),
     hasRetry: ({ context }) => context.retry !== undefined,
     isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
     isRefused: ({ context, event }) =>
@@ -253,3 +258,6 @@ export const taskSetup = setup({
       event.type === "REQUEST_ANSWERED" && context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
   },
 });
+
+/** True once something of the run was sent: there may be work to stop. */
+export const wasSent = or([not(stateIn("#queued")), "goesOn"]);

@@ -46,6 +46,12 @@ export interface SlotRow extends LimitedRequest {
   retriesAt?: number | undefined;
 }
 
+/** Leaves out the slots of runs that ask for one anew, to go on with another model: they give up those that they have. */
+export const withoutGivenUp = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): SlotRow[] => {
+  const leaving = new Set(requests.flatMap(({ taskId, goesOn }) => (goesOn ? taskId : [])));
+  return rows.filter(({ taskId, isHeld }) => !(isHeld && leaving.has(taskId)));
+};
+
 const nameOf = (request: SlotRequest, kind: LimitKind): string | undefined => (kind === "total" ? "" : request[kind]);
 
 /** Counts runs by all that limits may concern. */
@@ -129,7 +135,7 @@ export const queuePlaces = (rows: readonly SlotRow[], now: number): Map<string, 
   const places = new Map<string, QueuePlace>();
   for (const row of rows.filter(({ isHeld }) => !isHeld).sort(inQueueOrder)) {
     const { provider = "" } = row;
-    const until = refusing.get(provider);
+    const until = row.goesOn ? undefined : refusing.get(provider);
     const limit = usedUpLimit(row, taken);
     if (until !== undefined) {
       const place = (refused.get(provider) ?? 0) + 1;

@@ -1,5 +1,5 @@
 import type { SlotRequest, TaskContext } from "./events.ts";
-import { modelOf } from "./fallback.ts";
+import { goesOn, modelOf } from "./fallback.ts";
 
 /** Whether a task is counted against the limits: its run waits to be, it is, or it is not. */
 export type SlotState = "waiting" | "held" | "none";
@@ -46,5 +46,6 @@ export const slotRequestOf = ({
     model: model && `${model.providerID}/${model.modelID}`,
     priority: facts.priority,
     since: run.startedAt,
+    goesOn: goesOn({ model: changed }),
   };
 };

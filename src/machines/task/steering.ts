@@ -1,6 +1,6 @@
 // ADR-155, ADR-156 in docs/decisions.md
 import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
-import { taskSetup, toPrompt } from "./setup.ts";
+import { taskSetup, toPrompt, wasSent } from "./setup.ts";
 
 const isSteerable = and(["live", "notStopping", not(stateIn("#aborted"))]);
 
@@ -13,7 +13,7 @@ export const steering = taskSetup.createStateConfig({
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".none", actions: "dropInstructions" },
     LIMIT_EXCEEDED: {
-      guard: and(["live", "notStopping", not(stateIn("#queued"))]),
+      guard: and(["live", "notStopping", wasSent]),
       target: ".none",
       actions: "dropInstructions",
     },

@@ -4,13 +4,23 @@ import { modelOf } from "./fallback.ts";
 import type { StoredSnapshot } from "./machine.ts";
 import { run } from "./run.ts";
 
-/** Epoch milliseconds since which a run waits for that. Where the chart keeps no time of its own: since the run began. */
-const waitsSince = (what: WaitsFor, { run, userRequests, missingSince, abortedAt, retry }: TaskContext): number => {
-  const since: Partial<Record<WaitsFor, number | undefined>> = {
-    person: userRequests[0]?.since,
+/** Epoch milliseconds since which a run waits for that. Where the chart has kept no time: since the run began. */
+const waitsSince = (what: WaitsFor, context: TaskContext): number => {
+  const { run, queuedUntil, userRequests, blockedCalls, missingSince, abortedAt, retry, waitingSince } = context;
+  const since: Record<WaitsFor, number | undefined> = {
+    slot: waitingSince,
+    acceptance: waitingSince,
+    retry: waitingSince,
+    agent: queuedUntil,
+    provider: retry?.since,
+    model: waitingSince,
+    check: waitingSince,
     session: missingSince,
     abort: abortedAt,
-    provider: retry?.since,
+    recovery: waitingSince,
+    stop: waitingSince,
+    person: userRequests[0]?.since,
+    tasks: blockedCalls ? blockedCalls[0]?.since : waitingSince,
   };
   return since[what] ?? run.startedAt;
 };

@@ -1,5 +1,6 @@
 // ADR-143 in docs/decisions.md
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
+import { slotOf } from "../../machines/task/slot.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { tookTooLong } from "../text/limits.ts";
@@ -17,15 +18,15 @@ export interface RunTimeDeps {
 }
 
 /**
- * Creates the function that ends the runs that have taken longer than `limit`. Time in the queue does not count. A run is
- * never ended while a tool visibly runs in its session or below it, or while a person is waited for there.
+ * Creates the function that ends the runs that have taken longer than `limit`. Time in the queue does not count, nor does
+ * what was before it: a run that waited for another model's slot is timed from then on. A run is never ended while a tool
+ * visibly runs in its session or below it, or while a person is waited for there.
  */
 export const createRunTimeCheck =
   ({ runtime, clock, toolCalls, endRun, limit }: RunTimeDeps) =>
   (): void => {
-    const live = new Map(
-      runtime.liveTasks().map((snapshot) => [snapshot.context.facts.sessionID, snapshot.context] as const),
-    );
+    const tasks = runtime.liveTasks();
+    const live = new Map(tasks.map(({ context }) => [context.facts.sessionID, context] as const));
     const spared = new Set<string>();
     for (const [taskId, { userRequests }] of live) {
       if (userRequests.length === 0 && !toolCalls.isToolRunning(taskId)) continue;
@@ -34,11 +35,12 @@ export const createRunTimeCheck =
         id = live.get(id)?.facts.parentTaskId;
       }
     }
-    for (const [taskId, context] of live) {
+    for (const snapshot of tasks) {
+      const { context } = snapshot;
+      const taskId = context.facts.sessionID;
       const taken = clock.now() - beginOf(context);
-      if (taken > limit && context.completedAt === undefined && !spared.has(taskId)) {
-        endRun(taskId, tookTooLong(taken, limit));
-      }
+      if (taken <= limit || slotOf(snapshot) === "waiting" || spared.has(taskId)) continue;
+      if (context.completedAt === undefined) endRun(taskId, tookTooLong(taken, limit));
     }
   };
 

@@ -10,6 +10,11 @@ export interface Difference {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
+/** Times that earlier versions did not store: the chart then says since when the run began instead. */
+const ADDED_TIMES = /^context\.(?:waitingSince|blockedCalls\.\d+\.since)$/;
+
+const isOfEarlierVersion = ({ path, stored }: Difference): boolean => stored === undefined && ADDED_TIMES.test(path);
+
 function compare(path: string, journal: unknown, stored: unknown): Difference[] {
   if (Object.is(journal, stored)) return [];
   if (!isObject(journal) || !isObject(stored) || Array.isArray(journal) !== Array.isArray(stored)) {
@@ -30,5 +35,6 @@ export const differences = (journal: StoredSnapshot, stored: StoredSnapshot): Di
   const states = [...regions].flatMap((region) =>
     compare(region, statePath(journal.value[region]), statePath(stored.value[region])),
   );
-  return [...states, ...compare("context", toJson(journal.context), toJson(stored.context))];
+  const context = compare("context", toJson(journal.context), toJson(stored.context));
+  return [...states, ...context.filter((found) => !isOfEarlierVersion(found))];
 };

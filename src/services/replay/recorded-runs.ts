@@ -20,7 +20,7 @@ export interface RecordedRun {
   index: number;
   /** When it first asked for a slot, epoch milliseconds. */
   wantedAt: number;
-  /** From its first slot to its end, without gaps. Empty for a run that ended in the queue. */
+  /** From its first slot to its end, without what it waited for another model's slot. Empty for a run that ended in the queue. */
   stretches: Stretch[];
   /** Undefined for a run that is still under way: then the stretches reach up to its newest event. */
   outcome: RunResult["outcome"] | undefined;
@@ -66,7 +66,7 @@ export const recordedIn = ({ origin, events }: Journal): Recorded | undefined =>
     if (before.value.run === "idle" || slot === "waiting") return;
     const holdsSlot = slot === "held";
     const last = run.stretches.at(-1);
-    if (last?.holdsSlot === holdsSlot) last.to = to;
+    if (last?.holdsSlot === holdsSlot && last.to === since) last.to = to;
     else run.stretches.push({ from: since, to, holdsSlot });
   };
 

@@ -137,6 +137,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   completedAt: PRIVATE,
   abortedAt: PRIVATE,
   queuedUntil: PRIVATE,
+  waitingSince: PRIVATE,
   resultRetrievedAt: PRIVATE,
   missingSince: PRIVATE,
   staleSince: PRIVATE,

@@ -5,7 +5,7 @@ import { slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { type ModelRef, noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, queuedTask } from "./driven-task.ts";
+import { check, completeAndTell, type DrivenTask, failChecks, queuedTask } from "./driven-task.ts";
 
 const OWN: ModelRef = { providerID: "fake", modelID: "m1" };
 const SECOND: ModelRef = { providerID: "fake", modelID: "m2" };
@@ -27,14 +27,21 @@ const refuse = (task: DrivenTask, error: object = NO_CREDIT) => {
   return task.take("CHECKED_FAILED", { error: error as typeof NO_CREDIT });
 };
 
-/** The refused model's turn has ended, and the next model works. Returns the prompt that it got. */
-const goOn = (task: DrivenTask, model: ModelRef) => {
+/** The refused model's turn has ended, and the run asks for a slot of the next one. Returns what is requested then. */
+const leave = (task: DrivenTask, model: ModelRef) => {
   task.take("MODEL_CHANGED", { model });
-  const effects = task.take("TICK");
+  return task.take("TICK");
+};
+
+/** The same, and the next model works. Returns the prompt that it got. */
+const goOn = (task: DrivenTask, model: ModelRef) => {
+  leave(task, model);
+  const effects = task.take("SLOT_GRANTED");
   task.take("PROMPT_ACCEPTED");
   return effects;
 };
 
+const iso = (at: number) => new Date(at).toISOString();
 const stateOf = ({ snapshot }: DrivenTask) => lifecyclePath(snapshot);
 const taskOf = ({ snapshot }: DrivenTask) => toTask(snapshot, noProgress(snapshot.context.facts.startedAt));
 
@@ -46,7 +53,8 @@ describe("a run whose model is refused", () => {
     task.take("MODEL_CHANGED", { model: SECOND });
     expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.checkAfterError);
     const { messageID, partID, prompt } = task.snapshot.context.run;
-    expect(task.take("TICK")).toMatchObject([
+    task.take("TICK");
+    expect(task.take("SLOT_GRANTED")).toMatchObject([
       { type: "sendPrompt", prompt: { sessionID: "ses_child", messageID, parts: [{ id: partID, text: prompt }] } },
     ]);
     expect(taskOf(task)).toMatchObject({ model: SECOND, refusedModels: [{ model: OWN, reason: "no credit" }] });
@@ -97,6 +105,28 @@ describe("a run whose model is refused", () => {
     expect(slotRequestOf(task.snapshot.context)).toMatchObject({ provider: "other", model: "other/m3" });
   });
 
+  test("asks for a slot of that model, by the age of the run, and waits for it like one that was not sent", () => {
+    const task = workingTask([THIRD]);
+    refuse(task);
+    const request = { provider: "other", model: "other/m3", since: START, goesOn: true };
+    expect(leave(task, THIRD)).toMatchObject([{ type: "requestSlot", request }]);
+    expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.queued", "waiting"]);
+    expect(taskOf(task).waiting).toEqual({ for: "slot", since: iso(START + TASK_LIMITS.checkAfterError) });
+    expect(task.refuses("HOST_RETRYING")).toBe(true);
+    expect(task.take("ADOPTED")).toMatchObject([{ type: "requestSlot", request }]);
+    task.take("SLOT_GRANTED", { at: START + 90_000 });
+    expect(task.snapshot.context.queuedUntil).toBe(START + 90_000);
+  });
+
+  test("is stopped while it waits for that slot: what it launched may be at work", () => {
+    for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
+      const task = workingTask();
+      refuse(task);
+      leave(task, SECOND);
+      expect(task.take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
+    }
+  });
+
   test("has its turn aborted again until the host confirms it, or else fails", () => {
     const task = workingTask();
     refuse(task);
@@ -109,6 +139,14 @@ describe("a run whose model is refused", () => {
     }
     expect(task.take("NOT_STOPPED").map(({ type }) => type)).toContain("stopSession");
     expect(taskOf(task).status).toBe("error");
+  });
+
+  test("has as many tries to be aborted, whatever checks failed before", () => {
+    const task = workingTask();
+    failChecks(task, 5);
+    check(task);
+    task.take("CHECKED_FAILED", { error: NO_CREDIT });
+    expect(task.snapshot.context.failedChecks).toBe(0);
   });
 
   test("lets failures and aborts of the model that it left count no more", () => {

@@ -15,6 +15,7 @@ const row = (taskId: string, given: Partial<SlotRow> = {}): SlotRow => ({
   priority: 0,
   since: 0,
   isHeld: false,
+  goesOn: false,
   limits: { total: 2 },
   ...given,
 });
@@ -114,6 +115,10 @@ describe("while a provider refuses a run at work", () => {
     expect(startable([refused, row("ses_1")], end - 1)).toEqual([]);
     expect(startable([refused, row("ses_1")], end)).toEqual(["ses_1"]);
     expect(startable([held("ses_0"), row("ses_1")], NOW)).toEqual(["ses_1"]);
+  });
+
+  test("a run starts that left a model which refused it, and goes on with another one of that provider", () => {
+    expect(startable([refused, row("ses_1"), row("ses_2", { since: 1, goesOn: true })])).toEqual(["ses_2"]);
   });
 
   test("one that holds no slot keeps nobody from starting: it will not be asked again as it is", () => {

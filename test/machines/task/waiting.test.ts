@@ -56,6 +56,59 @@ test("a provider that refuses for now is waited for since it first did, until th
   expect(waitingOf(task.snapshot)).toEqual({ for: "provider", since, until, refusal });
 });
 
+const LATER = START + 65_000;
+
+const MOMENTS: [string, (task: DrivenTask) => void, Waiting["for"]][] = [
+  ["a check", (task) => task.take("HOST_IDLE", { at: LATER }), "check"],
+  [
+    "its own tasks, when its turn ends",
+    (task) => task.take("HOST_IDLE") && task.take("CHECKED_AWAITING_TASKS", { at: LATER }),
+    "tasks",
+  ],
+  [
+    "its own tasks, in a tool call",
+    (task) => task.take("CALL_BLOCKED", { at: LATER, call: "call_1", taskIds: ["ses_own"] }),
+    "tasks",
+  ],
+  ["its stop", (task) => task.take("CANCEL", { at: LATER }), "stop"],
+  ["the host after a takeover", (task) => task.take("ADOPTED", { at: LATER }), "recovery"],
+  [
+    "a pause before its prompt is sent again",
+    (task) => task.take("HOST_IDLE") && task.take("CHECKED_UNANSWERED", { at: LATER }),
+    "retry",
+  ],
+  [
+    "its next model",
+    (task) => task.take("HOST_IDLE") && task.take("CHECKED_FAILED", { at: LATER, error: REFUSED }),
+    "model",
+  ],
+];
+
+const REFUSED = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
+const FALLBACK = { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 };
+
+test.each(MOMENTS)(
+  "%s is waited for since that began, and of an older version's snapshot since the run did",
+  (_, lead, what) => {
+    const task = queuedTask({ fallback: FALLBACK });
+    begin(task);
+    lead(task);
+    expect(waitingOf(task.snapshot)).toMatchObject({ for: what, since: new Date(LATER).toISOString() });
+    const { value, context } = task.snapshot;
+    const { waitingSince: _since, blockedCalls, ...older } = context;
+    const calls = blockedCalls?.map(({ call, taskIds }) => ({ call, taskIds }));
+    const stored = { value, context: { ...older, ...(calls ? { blockedCalls: calls } : {}) } };
+    expect(waitingOf(stored)).toMatchObject({ for: what, since: new Date(START).toISOString() });
+  },
+);
+
+test("an agent is waited for since it may work: not while its run queued", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED", { at: LATER });
+  task.take("PROMPT_ACCEPTED");
+  expect(waitingOf(task.snapshot)).toEqual({ for: "agent", since: new Date(LATER).toISOString() });
+});
+
 test("a request is waited for since it was asked", () => {
   const task = workingTask();
   task.take("REQUEST_ASKED", { request: { id: "per_1", kind: "permission", what: "bash", since: START + 7 } });

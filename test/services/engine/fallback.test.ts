@@ -138,6 +138,58 @@ describe("a task whose model is refused", () => {
   });
 });
 
+describe("a task whose next model has no slot left", () => {
+  const full = async () => {
+    const stage = stageWith({
+      concurrency: { providers: { router: 1 } },
+      fallback: { agents: { general: [CLAUDE] }, after: AFTER },
+    });
+    const [id, other] = [await stage.launch(), await stage.launch()];
+    const args = { description: "find it", prompt: "Find it.", agent: "general", model: "router/anthropic/claude" };
+    await stage.call("task", args);
+    const [on = ""] = stage.engine
+      .list({ parentSessionID: PARENT })
+      .flatMap(({ sessionID }) => (sessionID === id || sessionID === other ? [] : sessionID));
+    await refuse(stage, id);
+    expect(stage.task(id)).toMatchObject({
+      state: "running.queued",
+      model: CLAUDE,
+      queue: { place: 1, heldUpBy: { kind: "provider", name: "router", used: 1, limit: 1 } },
+    });
+    expect(modelsAsked(stage, id)).toEqual(["m1"]);
+    return { stage, id, on };
+  };
+
+  test("waits for one, before those that were launched later, and goes on then", async () => {
+    const { stage, id, on } = await full();
+    const args = { description: "find it", prompt: "Find it.", agent: "general", model: "router/anthropic/claude" };
+    expect(await stage.call("task", args)).toContain("queued: 2nd, waits for a slot of router (1 of 1 in use)");
+    stage.host.finish(on, "12");
+    await stage.clock.advance(2_000);
+    expect(stage.task(id).state).toBe("running.working");
+    expect(modelsAsked(stage, id)).toEqual(["m1", "anthropic/claude"]);
+  });
+
+  test("waits on in the process that takes it over", async () => {
+    const { stage, id, on } = await full();
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).state).toBe("running.queued");
+    stage.host.finish(on, "12");
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).state).toBe("running.working");
+    expect(modelsAsked(stage, id).slice(0, 2)).toEqual(["m1", "anthropic/claude"]);
+  });
+
+  test("is stopped with all below it when it is cancelled meanwhile", async () => {
+    const { stage, id } = await full();
+    await stage.call("cancel", { task_id: id });
+    await stage.clock.advance(5_000);
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(modelsAsked(stage, id)).toEqual(["m1"]);
+  });
+});
+
 describe("a task whose provider refuses for now", () => {
   const tellToWait = (stage: Stage, sessionID: string, attempt: number, ms: number) =>
     stage.host.emit({ type: "retrying", sessionID, attempt, message: "slow down", until: stage.clock.now() + ms });

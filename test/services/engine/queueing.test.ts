@@ -130,6 +130,30 @@ test("a task that waits for a person frees its slot, and goes on at once when it
   expect(stateOf(stage, third ?? "")).toBe("running.working");
 });
 
+test("tasks that are answered go on above the limit, and count: nothing starts before there is room again", async () => {
+  const stage = createStage({ concurrency: { default: 2 } });
+  const ids = await launchAll(stage, 5);
+  const [asking, working, last] = [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)];
+  for (const id of asking) {
+    const request = { id: `per_${id}`, kind: "permission", what: "bash: rm", since: 1 } as const;
+    stage.host.emit({ type: "asked", sessionID: id, request });
+    await settled();
+  }
+  expect(statesOf(stage, [...working, ...last])).toEqual(["running.working", "running.working", "running.queued"]);
+  for (const id of asking) stage.host.emit({ type: "replied", sessionID: id, requestID: `per_${id}` });
+  await settled();
+  const heldUpBy = { kind: "total", name: "", used: 4, limit: 2 };
+  for (const [index, id] of [...asking, working[0]].entries()) {
+    expect(stage.task(last[0] ?? "")).toMatchObject({
+      state: "running.queued",
+      queue: { heldUpBy: { ...heldUpBy, used: 4 - index } },
+    });
+    await finish(stage, id);
+    await stage.clock.advance(ASK_AGAIN);
+  }
+  expect(statesOf(stage, last)).toEqual(["running.working"]);
+});
+
 describe("parents and children on one slot", () => {
   test("a parent whose turn has ended gives its slot to its children, one by one, and goes on with their results", async () => {
     const stage = createStage({ concurrency: { default: 1 } });
@@ -167,6 +191,31 @@ describe("parents and children on one slot", () => {
     stage.host.emit({ type: "toolCall", sessionID: lead, callID: "call_1", tool: "output", stage: "stored" });
     await finish(stage, lead);
     expect(stateOf(stage, other)).toBe("running.working");
+  });
+
+  test("a parent that is taken over in a waiting call works beside its child until its turn ends again, and nothing starts", async () => {
+    const stage = createStage({ concurrency: { default: 1 } });
+    const lead = await stage.launch();
+    const child = await stage.launch({}, { sessionID: lead });
+    const other = await stage.launch();
+    const slot = (id: string) => slotOf(stage.store.get(id)?.snapshot as never);
+    const args = { task_id: child, block: true, timeout: 600_000 };
+    stage.call("output", args, { sessionID: lead, callID: "call_1" }).catch(() => undefined);
+    await settled();
+    expect([slot(lead), slot(child)]).toEqual(["none", "held"]);
+    await stage.restart();
+    await stage.clock.advance(5_000);
+    expect(statesOf(stage, [lead, child, other])).toEqual(["running.working", "running.working", "running.queued"]);
+    expect([slot(lead), slot(child)]).toEqual(["held", "held"]);
+    await finish(stage, lead, "I wait.");
+    await stage.clock.advance(ASK_AGAIN);
+    expect([slot(lead), slot(child), slot(other)]).toEqual(["none", "held", "waiting"]);
+    await finish(stage, child);
+    for (let round = 0; round < 20 && stage.task(other).status === "running"; round += 1) {
+      for (const id of [lead, other]) if (stage.host.at(id).busy) await finish(stage, id);
+      await stage.clock.advance(5_000);
+    }
+    expect([lead, child, other].map((id) => stage.task(id).status)).toEqual(["completed", "completed", "completed"]);
   });
 
   test("a parent whose waiting call is aborted has its slot again", async () => {

@@ -26,3 +26,19 @@ test("time in the queue does not count: a run's time begins with its slot", () =
   expect(endedAt(task, START + 50_000 + LIMIT)).toEqual([]);
   expect(endedAt(task, START + 50_001 + LIMIT)).toMatchObject([{ kind: "timeout" }]);
 });
+
+test("nor does the wait for another model's slot: the run's time begins anew with that slot", () => {
+  const models = [{ providerID: "fake", modelID: "m2" }];
+  const task = queuedTask({ fallback: { models, after: LIMIT } });
+  task.take("SLOT_GRANTED");
+  task.take("PROMPT_ACCEPTED");
+  task.take("HOST_IDLE");
+  const error = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
+  task.take("CHECKED_FAILED", { error });
+  task.take("MODEL_CHANGED");
+  task.take("TICK");
+  expect(endedAt(task, START + 10 * LIMIT)).toEqual([]);
+  task.take("SLOT_GRANTED", { at: START + 10 * LIMIT });
+  expect(endedAt(task, START + 11 * LIMIT)).toEqual([]);
+  expect(endedAt(task, START + 11 * LIMIT + 1)).toMatchObject([{ kind: "timeout" }]);
+});

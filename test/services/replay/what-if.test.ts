@@ -90,6 +90,33 @@ test("the journal tells when a run wanted a slot, held it and needed none", () =
   ]);
 });
 
+test("the time for which a run waited for another model's slot is none of its work", () => {
+  const models = [{ providerID: "fake", modelID: "m2" }];
+  const refusal = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
+  const task = stored(
+    "ses_a",
+    0,
+    [
+      begun(0, 5),
+      (at) => [
+        { type: "HOST_IDLE", at: at(8) },
+        { type: "CHECKED_FAILED", at: at(8), checkId: 1, completedAt: at(8), error: refusal },
+        { type: "MODEL_CHANGED", at: at(8), model: models[0] ?? { providerID: "", modelID: "" } },
+        { type: "TICK", at: at(9) },
+      ],
+      begun(9, 30),
+      answered(40, 2),
+    ],
+    { fallback: { models, after: 60_000 } },
+  );
+  const [run] = recordedIn(task.journal)?.runs ?? [];
+  expect(run?.stretches.map(({ from, to }) => [(from - START) / SECOND, (to - START) / SECOND])).toEqual([
+    [5, 9],
+    [30, 40],
+  ]);
+  expect(run?.outcome).toBe("completed");
+});
+
 test("runs beyond the limit wait for those before them, and the last ends later", () => {
   const tasks = [worked("a", 0, 10), worked("b", 1, 11), worked("c", 2, 12)];
   const result = whatIf(tasks, { slots: atMost(1) }, 0);

@@ -165,6 +165,40 @@ test("a transaction that fails is forgotten: the next change of the task writes 
   expect(slotsIn(file)).toEqual([]);
 });
 
+describe("a run that goes on with another model", () => {
+  const m2 = { model: { providerID: "p", modelID: "m2" } };
+  const limits = (total: number): SlotLimits => ({ total, model: 1 });
+  const goesOn = (task: ScriptedTask, of: SlotLimits) =>
+    request(task, of, { provider: "p", model: "p/m2", goesOn: true });
+
+  test("waits while the limit of that model is used up, and the slot that it had is free for others", () => {
+    const file = createSharedDatabase();
+    const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+    const [first, second, third] = [scriptTask("ses_1"), scriptTask("ses_2", { after: 1, ...m2 }), scriptTask("ses_3")];
+    expect([launch(a, first, limits(2)), launch(b, second, limits(2)), launch(b, third, limits(2))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(a.grantSlots([goesOn(first, limits(2))])).toEqual([]);
+    const heldUpBy = { kind: "model", name: "p/m2", used: 1, limit: 1 };
+    expect(b.queue().get("ses_1")).toEqual({ place: 1, heldUpBy });
+    expect(b.grantSlots([request(third, limits(2))])).toEqual(["ses_3"]);
+    b.commit(third.launch());
+    b.commit(second.answer());
+    expect(a.grantSlots([goesOn(first, limits(2))])).toEqual(["ses_1"]);
+  });
+
+  test("keeps its slot where there is room, for it is older than those that wait", () => {
+    const file = createSharedDatabase();
+    const { store } = file.openAs("a");
+    const [first, second] = tasks("ses_1", "ses_2") as [ScriptedTask, ScriptedTask];
+    expect([launch(store, first, limits(1)), launch(store, second, limits(1))]).toEqual([true, false]);
+    expect(store.grantSlots([goesOn(first, limits(1))])).toEqual(["ses_1"]);
+    expect(store.grantSlots([request(second, limits(1))])).toEqual([]);
+  });
+});
+
 describe("while a provider refuses a task for now", () => {
   const model = (providerID: string) => ({ model: { providerID, modelID: "m1" } });
   const onProvider = (id: string, providerID: string, after = 0) => scriptTask(id, { after, ...model(providerID) });

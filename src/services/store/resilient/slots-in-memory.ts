@@ -1,5 +1,11 @@
 import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../../../machines/task/slot-queue.ts";
+import {
+  type LimitedRequest,
+  type SlotLimits,
+  type SlotRow,
+  startable,
+  withoutGivenUp,
+} from "../../../machines/task/slot-queue.ts";
 import type { TaskRecord } from "../store.ts";
 
 /** The slots of this process while the file cannot be used. Those of other processes are not known then. */
@@ -32,7 +38,7 @@ export const createSlotsInMemory = (): SlotsInMemory => {
     rows,
     grant: (requests, records, now) => {
       for (const { taskId, limits: of } of requests) limits.set(taskId, of);
-      const known = rows(records);
+      const known = withoutGivenUp(rows(records), requests);
       const ids = new Set(known.map(({ taskId }) => taskId));
       const asking = requests.filter(({ taskId }) => !ids.has(taskId));
       const all = [...known, ...asking.map((request) => ({ ...request, isHeld: false }))];

@@ -1,5 +1,11 @@
 import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import { type LimitedRequest, type SlotLimits, type SlotRow, startable } from "../../../machines/task/slot-queue.ts";
+import {
+  type LimitedRequest,
+  type SlotLimits,
+  type SlotRow,
+  startable,
+  withoutGivenUp,
+} from "../../../machines/task/slot-queue.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import type { Database } from "./database.ts";
@@ -15,6 +21,7 @@ interface Row {
   since: number;
   limits: string;
   retries_at: number | null;
+  goes_on: 0 | 1;
 }
 
 /**
@@ -45,16 +52,20 @@ export const addSlots = (database: Database): void =>
 /** `retries_at` is when the host asks the provider again that refuses the run for now; null for other runs. */
 export const addRetries = "ALTER TABLE slot ADD COLUMN retries_at INTEGER;";
 
-const toSlotRow = ({ task, is_held, agent, provider, model, priority, since, limits, retries_at }: Row): SlotRow => ({
+/** `goes_on` is 1 for a run that left a model and goes on with another one, see `SlotRequest`. */
+export const addGoesOn = "ALTER TABLE slot ADD COLUMN goes_on INTEGER NOT NULL DEFAULT 0;";
+
+const toSlotRow = ({ task, provider, model, limits, ...row }: Row): SlotRow => ({
   taskId: task,
-  isHeld: is_held === 1,
-  agent,
+  isHeld: row.is_held === 1,
+  agent: row.agent,
   provider: provider ?? undefined,
   model: model ?? undefined,
-  priority,
-  since,
+  priority: row.priority,
+  since: row.since,
+  goesOn: row.goes_on === 1,
   limits: parseStored<SlotLimits>(limits),
-  retriesAt: retries_at ?? undefined,
+  retriesAt: row.retries_at ?? undefined,
 });
 
 /** Reads and writes the table `slot`. All methods but `read` and `maySucceed` need a transaction. */
@@ -63,10 +74,11 @@ export const createSlotTable = (database: Database, me: Owner) => {
     "SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq",
   );
   const upsert = database.prepare(
-    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits, retries_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, goes_on, limits, retries_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
-       provider = excluded.provider, model = excluded.model, limits = excluded.limits, retries_at = excluded.retries_at`,
+       provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
+       retries_at = excluded.retries_at`,
   );
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ? WHERE task = ?");
@@ -83,8 +95,8 @@ export const createSlotTable = (database: Database, me: Owner) => {
   const settled = new Map<string, string>();
 
   const write = (request: LimitedRequest, isHeld: boolean, retriesAt: number | null = null) => {
-    const { taskId, agent, provider = null, model = null, priority, since, limits } = request;
-    const values = [agent, provider, model, priority, since, JSON.stringify(limits), retriesAt];
+    const { taskId, agent, provider = null, model = null, priority, since, goesOn, limits } = request;
+    const values = [agent, provider, model, priority, since, goesOn ? 1 : 0, JSON.stringify(limits), retriesAt];
     upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values);
   };
 
@@ -92,8 +104,11 @@ export const createSlotTable = (database: Database, me: Owner) => {
 
   /** The rows, with the limits that this process has for those that ask now: a row may have those of the process before it. */
   const readFor = (requests: readonly LimitedRequest[], alive: readonly string[]): SlotRow[] => {
-    const asking = new Map(requests.map(({ taskId, limits }) => [taskId, limits]));
-    return read(alive).map((row) => ({ ...row, limits: asking.get(row.taskId) ?? row.limits }));
+    const asking = new Map(requests.map((request) => [request.taskId, request]));
+    return withoutGivenUp(read(alive), requests).map((row) => ({
+      ...row,
+      limits: asking.get(row.taskId)?.limits ?? row.limits,
+    }));
   };
 
   const held = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): string[] => {
@@ -123,7 +138,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
           updateLimits.run(JSON.stringify(request.limits), request.taskId);
           continue;
         }
-        // A dead process may have left one: it says nothing of this run.
+        // A dead process may have left one, or the run itself, of its model before.
         remove.run(request.taskId);
         write(request, false);
         rows.push({ ...request, isHeld: false });

@@ -492,6 +492,18 @@ test("a task that a version without slots left at work holds one from its first 
   expect(file.prepare("SELECT task FROM slot").all()).toEqual([]);
 });
 
+test("the slots of a file from before runs queued for another model are those of runs that have not left theirs", () => {
+  const file = opened(join(temporaryFolder(), "tasks.db"));
+  migrate(file, migrations.slice(0, 15));
+  file.exec(`
+    INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits, retries_at)
+    VALUES ('ses_1', 'next', 1, 'general', 'p', 'p/m1', 0, 0, '{}', 9);
+  `);
+  migrate(file);
+  const rows = file.prepare("SELECT task, is_held, retries_at, goes_on FROM slot ORDER BY seq");
+  expect(rows.all()).toEqual([{ task: "ses_1", is_held: 1, retries_at: 9, goes_on: 0 }]);
+});
+
 test("the slots of a file from before refusals were noted stay, and none of them is refused", () => {
   const file = opened(join(temporaryFolder(), "tasks.db"));
   migrate(file, migrations.slice(0, 13));
