@@ -24,7 +24,7 @@ import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { shellCommand } from "./services/text/user-request.ts";
 import { afterReady } from "./tools/define-tool.ts";
-import { createPluginTools, toolNames } from "./tools/plugin-tools.ts";
+import { createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -165,7 +165,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
     cost: options.budget.cost,
     tasksPerParent: options.budget.tasksPerParent,
   },
-  loop: options.loop,
+  loop: { ...options.loop, readingTools: readingTools(options.toolsets, options.prefix) },
   concurrency: options.concurrency,
   fork: options.fork,
   attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },

@@ -537,6 +537,11 @@ export const task = createMachine({
                 }
               ],
               "on": {
+                "HOST_ERROR": {
+                  "guard": "isAbort",
+                  "target": "#aborted",
+                  "description": "The host reports an error in the child session. That turn had ended: a person stopped what came after it."
+                },
                 "TICK": {
                   "guard": "due",
                   "target": "#queued",

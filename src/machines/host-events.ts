@@ -1,6 +1,9 @@
 import type { ModelRef } from "../task.ts";
 import type { HostError, UserRequest } from "./task/events.ts";
 
+/** The name of the error of a message that somebody aborted. */
+export const ABORTED = "MessageAbortedError";
+
 /** One permission rule of a session. If several rules match, the last one applies. */
 export interface PermissionRule {
   permission: string;
@@ -33,6 +36,8 @@ export interface MessageInfo {
   error: HostError | undefined;
   /** True for the summary of a compaction: the host wrote it, and it answers nothing. */
   isSummary: boolean;
+  /** The model that wrote an assistant message; absent for others. */
+  model?: ModelRef;
 }
 
 /** How far a tool call has come: `stored` when its output is in the conversation. */

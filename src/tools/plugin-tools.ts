@@ -4,7 +4,7 @@ import { errorMessage, type Log } from "../services/platform/log.ts";
 import type { ToolNames } from "../services/text/notice.ts";
 import type { ToolDeps } from "./define-tool.ts";
 import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
-import { subagentsOf } from "./subtasks/subagents.ts";
+import { READ_TOOL, subagentsOf } from "./subtasks/subagents.ts";
 import { subtasksNames, subtasksToolset } from "./subtasks/toolset.ts";
 import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
 
@@ -19,6 +19,13 @@ export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {
     list: first("list"),
     resume: first("resume"),
   };
+};
+
+/** Returns the names of the tools that only read tasks: an agent that calls one again and again waits for its tasks. */
+export const readingTools = (toolsets: Toolset[], prefix: string): string[] => {
+  const { output, list } = tasksNames(prefix);
+  const all = { tasks: [output, list], elisha: [elishaNames.output], subtasks: [READ_TOOL] };
+  return toolsets.flatMap((toolset) => all[toolset].flatMap((name) => name ?? []));
 };
 
 /** Creates the tools that do not depend on the configured agents: those of `tasks` and `elisha`. */

@@ -11,7 +11,7 @@ import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
-import { fixedTools, toolNames } from "../../src/tools/plugin-tools.ts";
+import { fixedTools, readingTools, toolNames } from "../../src/tools/plugin-tools.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
 import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
@@ -79,7 +79,7 @@ export interface StageOptions {
   retention?: Retention;
   timeouts?: { run?: number };
   budget?: Partial<EngineOptions["budget"]>;
-  loop?: EngineOptions["loop"];
+  loop?: Pick<EngineOptions["loop"], "repeat">;
   /** Opens the store of a process. Default: one in memory that all processes share. */
   openStore?: (clock: VirtualClock) => Store;
   life?: FakeProcess;
@@ -138,7 +138,7 @@ export const createStage = ({
         maxDepth,
         timeouts: { stale: 600_000, run: timeouts.run },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
-        loop,
+        loop: { ...loop, readingTools: readingTools(toolsets, prefix) },
         concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },
         fork,
         isHeadless,

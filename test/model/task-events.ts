@@ -130,6 +130,9 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     { type: "HOST_ANSWERING", at },
     { type: "HOST_IDLE", at },
     { type: "HOST_ERROR", at, error },
+    ...(snapshot.matches({ run: { changingModel: "settling" } })
+      ? [{ type: "HOST_ERROR", at, error: { name: "MessageAbortedError", message: "Aborted" } } as const]
+      : []),
     { type: "SESSION_DELETED", at },
     ...answersTo(snapshot),
     { type: "CANCEL", at },

@@ -73,7 +73,7 @@ const SLICES: Slice[] = [
     "ADOPTED",
   ),
   slice("continue", "HOST_RETRYING", "HOST_ANSWERING", "HOST_BUSY", "CHECKED_BUSY"),
-  slice("continue", "HOST_RETRYING", "MODEL_CHANGED", "TICK", "CANCEL", "STOPPED", "ADOPTED"),
+  slice("continue", "HOST_RETRYING", "MODEL_CHANGED", "TICK", "HOST_ERROR", "CANCEL", "STOPPED", "ADOPTED"),
   slice("continue", "CHECKED_FAILED", "MODEL_CHANGED", "NOT_STOPPED", "TICK", "ADOPTED"),
   slice("continue", "HOST_RETRYING", "STEER", "STEERING_STORED", "STEERING_REFUSED", "TICK"),
   slice("continue", "CALL_BLOCKED", "CALL_RETURNED", "OWN_TASK_ENDED"),

@@ -190,7 +190,8 @@ export type TaskEvent =
   | ({ type: "CHECKED_BUSY" } & CheckResult)
   | ({ type: "CHECKED_AWAITING_TASKS" } & CheckResult)
   | ({ type: "CHECKED_ANSWERED"; completedAt: number; result: string } & CheckResult)
-  | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError } & CheckResult)
+  /** `model`: the one that was asked; absent where only the error is known. A person may have asked another one than the run's. */
+  | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError; model?: ModelRef } & CheckResult)
   | ({ type: "CHECKED_ABORTED"; completedAt: number } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNANSWERED" } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNSEEN" } & CheckResult & LastStep)

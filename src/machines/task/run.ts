@@ -393,6 +393,11 @@ export const run = taskSetup.createStateConfig({
             { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
           ],
           on: {
+            HOST_ERROR: {
+              guard: "isAbort",
+              target: "#aborted",
+              description: "That turn had ended: a person stopped what came after it.",
+            },
             TICK: {
               guard: "due",
               target: "#queued",

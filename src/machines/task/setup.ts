@@ -1,8 +1,9 @@
 // ADR-053 in docs/decisions.md
 import { assign, not, or, setup, stateIn } from "xstate";
 import type { TaskError, WaitsFor } from "../../task.ts";
+import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
-import { goesOn, isRefusedTooLong, modelOf, nextModel, refusedModelsWith } from "./fallback.ts";
+import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
@@ -120,19 +121,18 @@ export const taskSetup = setup({
       },
     }),
     forgetRetry: assign({ retry: undefined }),
-    /** The model that the run works with joins those that refused it, with what the provider said last. */
+    /** The model that was asked joins those that refused the run, with what the provider said last. */
     recordRefusal: assign({
       refusedModels: ({ context, event }) =>
-        refusedModelsWith(
-          context,
-          event.type === "CHECKED_FAILED" ? event.error.message : (context.retry?.message ?? ""),
-        ),
+        event.type === "CHECKED_FAILED"
+          ? refusedModelsWith(context, event.error.message, event.model)
+          : refusedModelsWith(context, context.retry?.message ?? ""),
     }),
     /** Where others refused it before, the last one joins them. */
     recordLastRefusal: assign({
       refusedModels: ({ context, event }) =>
         context.refusedModels && event.type === "CHECKED_FAILED" && event.error.refusal
-          ? refusedModelsWith(context, event.error.message)
+          ? refusedModelsWith(context, event.error.message, event.model)
           : context.refusedModels,
     }),
     beginWait: assign({ waitingSince: ({ event }) => event.at }),
@@ -223,7 +223,10 @@ export const taskSetup = setup({
     hasRetry: ({ context }) => context.retry !== undefined,
     isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
     isRefused: ({ context, event }) =>
-      event.type === "CHECKED_FAILED" && event.error.refusal !== undefined && nextModel(context) !== undefined,
+      event.type === "CHECKED_FAILED" &&
+      event.error.refusal !== undefined &&
+      nextModelWithout(context, event.model) !== undefined,
+    isAbort: ({ event }) => event.type === "HOST_ERROR" && event.error.name === ABORTED,
     isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
     isBlockedCall: ({ context: { blockedCalls = [] }, event }) =>
       event.type === "CALL_RETURNED" && blockedCalls.some(({ call }) => call === event.call),

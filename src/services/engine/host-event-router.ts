@@ -26,6 +26,8 @@ export interface HostEventReceivers {
   turns: Turns;
   waits: Waits;
   budgets: Budgets;
+  /** The task for which a session counts that has no task of its own. */
+  taskAbove(sessionID: string): string | undefined;
   opening: DirectoryOpening;
   adoption: Adoption;
   reminders: Reminders;
@@ -46,7 +48,7 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { budgets, observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
+  const { budgets, taskAbove, observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
 
   const routes: Routes = {
     busy: [],
@@ -83,6 +85,12 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["toolCall"], waits.onHostEvent);
   // What is used counts towards the budgets once progress has it.
   on(["toolCall", "step", "idle"], budgets.onHostEvent);
+  on(["toolCall", "step"], (event, at) => {
+    const taskId = taskAbove(event.sessionID);
+    if (taskId === undefined) return;
+    progress.onHostEvent(event, at, taskId);
+    budgets.onUsed(taskId);
+  });
   // Whether the process stays decides whether adoption may begin.
   on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
   on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));

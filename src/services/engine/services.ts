@@ -19,6 +19,7 @@ import { createBudgets } from "../limits/budgets.ts";
 import { createEndRun } from "../limits/end-run.ts";
 import { createRunTimeCheck } from "../limits/run-time.ts";
 import { createSlots } from "../limits/slots.ts";
+import { createTaskAbove } from "../limits/sub-sessions.ts";
 import { createToolCallLog } from "../limits/tool-calls.ts";
 import { createCancellation } from "../operations/cancel.ts";
 import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";
@@ -83,6 +84,8 @@ export interface EngineOptions {
   loop: {
     /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
     repeat: number;
+    /** Tools that only read tasks: calls of them do not count. */
+    readingTools: readonly string[];
   };
   concurrency: Concurrency;
   notice: NoticeStyle;
@@ -159,7 +162,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
   const cancellation = createCancellation({ ...charts, waitForEnd, stopSession });
-  const toolCalls = createToolCallLog(tools.output);
+  const toolCalls = createToolCallLog(options.loop.readingTools);
   const endRun = createEndRun({
     ...charts,
     lastWords: createLastWords(host, clock),
@@ -266,7 +269,12 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   };
   const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });
-  const onHostEvent = createHostEventRouter({ ...services, ...knowledge });
+  const taskAbove = createTaskAbove({
+    sessionOf: observedSessions.sessionOf,
+    isTask: (sessionID) => store.get(sessionID) !== undefined,
+    isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
+  });
+  const onHostEvent = createHostEventRouter({ ...services, ...knowledge, taskAbove });
 
   return {
     ...services,

@@ -35,6 +35,7 @@ const assistantFields = (info: AssistantMessage) => ({
   finish: info.finish ?? undefined,
   error: info.error ? readModelError(info.error) : undefined,
   isSummary: info.summary === true,
+  model: toModelRef(info.providerID, info.modelID, info.variant),
 });
 
 const NO_ASSISTANT_FIELDS = {

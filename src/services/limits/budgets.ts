@@ -26,6 +26,8 @@ export interface BudgetDeps {
 export interface Budgets {
   /** Takes an event of the host, after progress has counted it. */
   onHostEvent(event: HostEvent): void;
+  /** Measures a task anew, of which progress has counted more: a session below it, which has no task of its own, has used it. */
+  onUsed(taskId: string): void;
   stop(): void;
 }
 
@@ -80,6 +82,10 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
       const repeated = toolCalls.onHostEvent(event);
       if (repeated && repeated.times >= repeat) endRun(sessionID, tooManyRepeats(repeated));
       if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
+    },
+    onUsed: (taskId) => {
+      const task = runtime.snapshotOf(taskId)?.context;
+      if (task && task.completedAt === undefined) measure(taskId, task.facts.parentTaskId);
     },
     stop: () => {
       for (const stop of stops) stop();

@@ -26,9 +26,9 @@ interface Calls extends RepeatedCall {
 
 /**
  * Creates a log without any call. What it knows is lost when the process ends: then counting begins anew.
- * @param outputTool waits for tasks: an agent that calls it with the same arguments until they end goes in no circle
+ * @param readingTools only read tasks: an agent that calls one with the same arguments until they end goes in no circle
  */
-export const createToolCallLog = (outputTool: string | undefined): ToolCallLog => {
+export const createToolCallLog = (readingTools: readonly string[]): ToolCallLog => {
   const bySession = new Map<string, Calls>();
 
   const callsOf = (sessionID: string): Calls => {
@@ -49,7 +49,7 @@ export const createToolCallLog = (outputTool: string | undefined): ToolCallLog =
       const calls = callsOf(sessionID);
       if (stage === "begun") calls.running.add(callID);
       else calls.running.delete(callID);
-      if (tool === outputTool || calls.counted.has(callID)) return undefined;
+      if (readingTools.includes(tool) || calls.counted.has(callID)) return undefined;
       calls.counted.add(callID);
       const call = `${tool} ${input}`;
       calls.times = call === calls.newest ? calls.times + 1 : 1;

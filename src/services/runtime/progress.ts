@@ -18,7 +18,8 @@ const NOTHING: ReadonlyMap<string, Progress> = new Map();
 export interface ProgressLog {
   /** Starts to count a child at `at` (epoch milliseconds), on top of what was counted before. */
   begin(sessionID: string, at: number, before?: Progress): void;
-  onHostEvent(event: HostEvent, at: number): void;
+  /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
+  onHostEvent(event: HostEvent, at: number, taskId?: string): void;
   of(sessionID: string): Progress | undefined;
   /** What a child that is counted has used so far. */
   usageOf(sessionID: string): Usage | undefined;
@@ -53,13 +54,14 @@ export const createProgressLog = (): ProgressLog => {
         calls: new Set(),
       });
     },
-    onHostEvent: (event, at) => {
-      const tally = tallies.get(event.sessionID);
+    onHostEvent: (event, at, taskId = event.sessionID) => {
+      const tally = tallies.get(taskId);
       if (!tally) return;
       tally.lastUpdateMs = at;
-      changed.add(event.sessionID);
-      if (event.type === "toolCall" && !tally.calls.has(event.callID)) {
-        tally.calls.add(event.callID);
+      changed.add(taskId);
+      const call = event.type === "toolCall" ? `${event.sessionID} ${event.callID}` : "";
+      if (event.type === "toolCall" && !tally.calls.has(call)) {
+        tally.calls.add(call);
         tally.toolCalls += 1;
         tally.toolCallsByName[event.tool] = (tally.toolCallsByName[event.tool] ?? 0) + 1;
         tally.lastTools = [...tally.lastTools, event.tool].slice(-LAST_TOOLS);

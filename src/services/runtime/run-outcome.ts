@@ -1,7 +1,7 @@
 // ADR-026 in docs/decisions.md
-import type { MessageInfo } from "../../machines/host-events.ts";
+import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
-import type { TaskError } from "../../task.ts";
+import type { ModelRef, TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/messages.ts";
 
 /** What was read of an idle session, and the run whose outcome is wanted. */
@@ -21,12 +21,12 @@ export interface RunObservation {
 }
 
 /**
- * The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. `unseen`: it is
- * answered, but its model has not seen the newest instruction.
+ * The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. `model`: that of the
+ * message that failed, where that is known. `unseen`: it is answered, but its model has not seen the newest instruction.
  */
 export type RunOutcome =
   | { is: "answered"; completedAt: number; result: string }
-  | { is: "failed"; completedAt: number | undefined; error: TaskError }
+  | { is: "failed"; completedAt: number | undefined; error: TaskError; model?: ModelRef | undefined }
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
   | { is: "unseen"; lastStepAt?: number | undefined }
   | { is: "unanswered"; lastStepAt?: number | undefined };
@@ -37,8 +37,6 @@ export const NEWEST_MESSAGES = 4;
 /** When the host stored a message, epoch milliseconds, if it is among those that were read. */
 export const storedAtOf = (messageID: string, messages: HostMessage[]): number | undefined =>
   messages.find(({ id }) => id === messageID)?.createdAt;
-
-const ABORTED = "MessageAbortedError";
 
 /** Reasons for which a model stops, but continues after a tool call. */
 const UNFINISHED_REASONS = new Set(["tool-calls", "unknown"]);
@@ -67,10 +65,10 @@ export const isAnswer = (
   (promptID === messageID ||
     (storedAt !== undefined && createdAt >= storedAt && isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
-const failedOrAborted = (error: HostError, completedAt: number | undefined): RunOutcome =>
+const failedOrAborted = (error: HostError, completedAt: number | undefined, model?: ModelRef): RunOutcome =>
   error.name === ABORTED
     ? { is: "aborted", completedAt }
-    : { is: "failed", completedAt, error: { ...error, kind: "provider" } };
+    : { is: "failed", completedAt, error: { ...error, kind: "provider" }, ...(model ? { model } : {}) };
 
 /**
  * Determines the outcome of a run from the messages of its idle session. Idleness alone proves nothing: a run is over when
@@ -95,7 +93,7 @@ const outcomeOf = (observation: RunObservation): RunOutcome => {
   if (newest && isAnswer(newest, observation) && newest.completedAt !== undefined) {
     const { completedAt } = newest;
     const isOfLeftModel = completedAt <= modelLeftAt;
-    if (newest.error && !isOfLeftModel) return failedOrAborted(newest.error, completedAt);
+    if (newest.error && !isOfLeftModel) return failedOrAborted(newest.error, completedAt, newest.model);
     // An abort during the host's own retries leaves neither an error nor a finish reason.
     if (newest.finish === undefined && !isOfLeftModel) return { is: "aborted", completedAt };
     if (newest.finish !== undefined && !newest.error && !UNFINISHED_REASONS.has(newest.finish)) {

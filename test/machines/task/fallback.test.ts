@@ -22,9 +22,9 @@ const workingTask = (models: ModelRef[] = [SECOND, THIRD]): DrivenTask => {
 };
 
 /** The model refuses the run; returns what is requested then. */
-const refuse = (task: DrivenTask, error: object = NO_CREDIT) => {
+const refuse = (task: DrivenTask, error: object = NO_CREDIT, model?: ModelRef) => {
   task.take("HOST_IDLE");
-  return task.take("CHECKED_FAILED", { error: error as typeof NO_CREDIT });
+  return task.take("CHECKED_FAILED", { error: error as typeof NO_CREDIT, ...(model ? { model } : {}) });
 };
 
 /** The refused model's turn has ended, and the run asks for a slot of the next one. Returns what is requested then. */
@@ -82,6 +82,43 @@ describe("a run whose model is refused", () => {
     ];
     expect(notice).toMatchObject({ type: "queueNotice", end: { outcome: "error", model: THIRD, refusedModels } });
     expect(taskOf(task)).toMatchObject({ status: "error", error: { message: "wrong key" }, refusedModels });
+  });
+
+  test("goes on with its own model where a person asked another one, which alone is blamed", () => {
+    const task = workingTask();
+    expect(refuse(task, NO_CREDIT, THIRD)).toEqual([{ type: "changeModel", sessionID: "ses_child", model: OWN }]);
+    expect(task.snapshot.context.refusedModels).toEqual([{ model: THIRD, reason: "no credit" }]);
+    expect(goOn(task, OWN)).toMatchObject([{ type: "sendPrompt", prompt: { model: OWN } }]);
+    expect(refuse(task)).toMatchObject([{ type: "changeModel", model: SECOND }]);
+  });
+
+  test("leaves its own model when another one refuses it twice: the host may have two names for it", () => {
+    const task = workingTask();
+    const alias = { providerID: "fake", modelID: "m1-2026" };
+    expect(refuse(task, NO_CREDIT, alias)).toMatchObject([{ model: OWN }]);
+    goOn(task, OWN);
+    expect(refuse(task, NO_CREDIT, alias)).toMatchObject([{ model: SECOND }]);
+    expect(task.snapshot.context.refusedModels?.map(({ model }) => model)).toEqual([alias, OWN]);
+  });
+
+  test("names the model that was asked where the task has none of its own, and does not ask it again", () => {
+    const task = queuedTask({ fallback: { models: [SECOND, THIRD], after: AFTER } });
+    task.take("SLOT_GRANTED");
+    task.take("PROMPT_ACCEPTED");
+    expect(refuse(task, NO_CREDIT, SECOND)).toMatchObject([{ type: "changeModel", model: THIRD }]);
+    expect(task.snapshot.context.refusedModels).toEqual([{ model: SECOND, reason: "no credit" }]);
+  });
+
+  test("is cancelled when a person aborts what came after the refused turn", () => {
+    const task = workingTask();
+    refuse(task);
+    const aborted = { error: { name: "MessageAbortedError", message: "Aborted" } };
+    expect(task.refuses("HOST_ERROR", aborted)).toBe(true);
+    task.take("MODEL_CHANGED", { model: SECOND });
+    task.take("HOST_ERROR", aborted);
+    expect(stateOf(task)).toBe("running.aborted");
+    task.take("TICK");
+    expect(stateOf(task)).toBe("cancelled");
   });
 
   test("fails at once where there is no other model, or the failure is none of the model's", () => {

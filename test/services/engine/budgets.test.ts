@@ -230,12 +230,26 @@ test("the calls of each task, and of each run, are counted by themselves; those 
   expect([one, other].map((id) => stage.task(id).status)).toEqual(["resumed", "running"]);
 });
 
-test("an agent that waits for its tasks with the same call again and again is in no loop", async () => {
+test.each([
+  ["asyncagents_output", "running"],
+  ["asyncagents_list", "running"],
+  ["elisha_task_output", "running"],
+  ["read_subtask", "running"],
+  ["asyncagents_task", "error"],
+])("an agent that reads its tasks with the same call again and again is in no loop: %s", async (tool, status) => {
+  const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
+  const id = await stage.launch();
+  for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", tool);
+  await stage.clock.advance(STOP);
+  expect(stage.task(id).status).toBe(status);
+});
+
+test("a tool of a toolset that is not in use is a tool like any other", async () => {
   const stage = createStage();
   const id = await stage.launch();
-  for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", "asyncagents_output");
+  for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", "read_subtask");
   await stage.clock.advance(STOP);
-  expect(stage.task(id).status).toBe("running");
+  expect(stage.task(id).error?.kind).toBe("loop");
 });
 
 test("a call that the host reports late does not hide a loop", async () => {
@@ -274,3 +288,37 @@ function answerOf(stage: Stage, id: string) {
   if (!newest) throw new Error(`${id} has no message`);
   return { ...newest, id: "msg_zzz", role: "assistant" as const };
 }
+
+/** A session that OpenCode's own tool `task` begins below another. */
+const beginBelow = (stage: Stage, sessionID: string, parentID: string) => {
+  const session = { id: sessionID, parentID, agent: "explore", model: undefined, permission: [], title: "look" };
+  stage.host.emit({ type: "session", sessionID, session, isNew: true });
+};
+
+test("what OpenCode's own subagents use below a task counts as the task's own use", async () => {
+  const stage = createStage({ budget: { tokens: 100, toolCalls: 3 } });
+  const id = await stage.launch();
+  beginBelow(stage, "ses_native", id);
+  beginBelow(stage, "ses_deeper", "ses_native");
+  step(stage, id, { tokens: 20 });
+  step(stage, "ses_native", { tokens: 30 });
+  callTools(stage, "ses_deeper", 2);
+  await stage.clock.advance(STOP);
+  expect(stage.task(id).progress).toMatchObject({ tokens: 50, toolCalls: 2 });
+  expect(stage.task(id).status).toBe("running");
+  step(stage, "ses_deeper", { tokens: 51 });
+  await stage.clock.advance(STOP);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } });
+});
+
+test("what a person does in the session of an ended task, or in a session of their own, counts for nobody", async () => {
+  const stage = createStage({ budget: { tokens: 100 } });
+  const lead = await stage.launch();
+  const ended = await stage.launch({}, { sessionID: lead });
+  stage.host.finish(ended, "12");
+  await stage.clock.advance(60_000);
+  beginBelow(stage, "ses_mine", PARENT);
+  for (const sessionID of [ended, "ses_mine", PARENT]) step(stage, sessionID, { tokens: 500 });
+  await stage.clock.advance(STOP);
+  expect(stage.task(lead)).toMatchObject({ status: "running", progress: { tokens: 0 } });
+});

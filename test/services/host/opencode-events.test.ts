@@ -38,6 +38,8 @@ test.each([
         time: { created: 1, completed: 2 },
         finish: "stop",
         error: { name: "APIError", data: { message: "401" } },
+        providerID: "fake",
+        modelID: "m1",
       },
     },
     {
@@ -52,6 +54,7 @@ test.each([
         finish: "stop",
         error: { name: "APIError", message: "401" },
         isSummary: false,
+        model: { providerID: "fake", modelID: "m1" },
       },
     },
   ],

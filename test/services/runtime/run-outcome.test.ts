@@ -207,3 +207,12 @@ test("what ended when the run left its model says nothing of the next one, but a
     expect(see({ messages, modelLeftAt: 20, hostError })).toMatchObject({ is: "failed", error: hostError });
   }
 });
+
+test("a failure names the model that was asked, where a message shows it", () => {
+  const [error, model] = [
+    { name: "APIError", message: "401" },
+    { providerID: "fake", modelID: "m2" },
+  ] as const;
+  const outcome = see({ messages: [user(PROMPT), assistant({ error, model })] });
+  expect(outcome).toEqual({ is: "failed", completedAt: 9, error: { ...error, kind: "provider" }, model });
+});

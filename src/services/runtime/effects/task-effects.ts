@@ -205,7 +205,14 @@ export const createTaskEffects = ({
       case "busy":
         return { type: "CHECKED_BUSY", at, checkId };
       case "failed":
-        return { type: "CHECKED_FAILED", at, checkId, completedAt: outcome.completedAt ?? at, error: outcome.error };
+        return {
+          type: "CHECKED_FAILED",
+          at,
+          checkId,
+          completedAt: outcome.completedAt ?? at,
+          error: outcome.error,
+          ...(outcome.model ? { model: outcome.model } : {}),
+        };
       case "aborted":
         // Until the continued run has begun, the host still shows the earlier interruption.
         if (outcome.completedAt !== undefined && outcome.completedAt === abortedAt) {
