@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
-import { calls, hang, type Reply, type ScriptedCall, text } from "./lab/reply.ts";
+import { calls, type HangReply, hang, type Reply, type ScriptedCall, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
@@ -54,6 +54,14 @@ const requestsOf = (parents: string[]) =>
 
 const promptsOf = (requests: ModelRequest[]) => requests.map(lastUserText);
 
+/** The model is silent to the children of a session until it is released, at the latest when the test ends: its slots are free then. */
+const holdChildren = (parent: string): HangReply => {
+  const held = hang();
+  onTestFinished(() => held.release(text("done")));
+  model.when((request) => request.parentSessionID === parent, held);
+  return held;
+};
+
 /** Two that start together may ask their model in either order. */
 const expectOrder = (requests: ModelRequest[], launched: string[]) => {
   const started = starts(requests).map(({ sessionID }) => sessionID);
@@ -71,8 +79,7 @@ test("of twelve launches never more than two are at work, in the order of the la
   timeout: 120_000,
 }, async () => {
   const parent = await lab.session();
-  const held = hang();
-  model.when((request) => request.parentSessionID === parent, held);
+  const held = holdChildren(parent);
   const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);
   await act(
     parent,
@@ -120,8 +127,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
 
   test("the narrowest that is used up holds a task up, and each says which that is", async () => {
     const parent = await lab.session();
-    const held = hang();
-    model.when((request) => request.parentSessionID === parent, held);
+    const held = holdChildren(parent);
     const ofEach = (number: number) => [
       launching(`look ${number}`, { agent: "explore" }),
       launching(`first ${number}`, { model: "other/o1" }),
@@ -157,8 +163,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
 
   test("of those that wait for the same slot, the one with the highest priority starts first, whatever their age", async () => {
     const parent = await lab.session();
-    const held = hang();
-    model.when((request) => request.parentSessionID === parent, held);
+    const held = holdChildren(parent);
     await act(parent, "take the slot", [launching("keep the slot", { agent: "explore" })]);
     const subtask = (intent: string, priority?: string | number) => ({
       name: "create_subtask_explore",
@@ -219,8 +224,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
 
   test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", async () => {
     const parent = await lab.session();
-    const held = hang();
-    model.when((request) => request.parentSessionID === parent, held);
+    const held = holdChildren(parent);
     const prompts = Array.from({ length: 8 }, (_, index) => `piece ${index}`);
     await act(
       parent,
