@@ -5,7 +5,7 @@ import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { Sequence } from "./sequence.ts";
-import type { ToolCallCounts } from "./tool-call-counts.ts";
+import type { UsageCounts } from "./usage-counts.ts";
 
 /** A tool call that has not returned. */
 export interface OpenCall {
@@ -48,7 +48,7 @@ export interface AgentParts {
   clock: VirtualClock;
   tracks: TaskObservations;
   tellings: Deliveries;
-  toolCalls: ToolCallCounts;
+  usage: UsageCounts;
   sequence: Sequence;
   isOver(): boolean;
 }
@@ -61,16 +61,7 @@ const endedIn = (answer: string, taskId: string): boolean =>
 
 const LONGEST_WAIT = 60_000;
 
-export const createAgents = ({
-  stage,
-  host,
-  clock,
-  tracks,
-  tellings,
-  toolCalls,
-  sequence,
-  isOver,
-}: AgentParts): Agents => {
+export const createAgents = ({ stage, host, clock, tracks, tellings, usage, sequence, isOver }: AgentParts): Agents => {
   const open = new Map<string, OpenCall>();
   let count = 0;
 
@@ -102,7 +93,7 @@ export const createAgents = ({
     const awaited = awaitedBy(sessionID, args);
     sequence.say(sessionID, "call", "engine", `${tool} ${JSON.stringify(args)}`);
     host.at(sessionID).toolCalls.set(callID, "begun");
-    toolCalls.add(sessionID);
+    usage.add(sessionID, { toolCalls: 1 });
     host.emit({ type: "toolCall", sessionID, callID, tool, stage: "begun" });
     const isGone = () => open.get(callID) !== made || isOver();
     return new Promise((resolve) => {

@@ -1,27 +1,61 @@
 import { taskMachine } from "../../src/machines/task/machine.ts";
-import { hasEnded, type Task } from "../../src/task.ts";
+import { type BudgetedUsage, hasEnded, noProgress, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { isBelow } from "./limit-watch.ts";
 import type { Simulation } from "./simulation.ts";
-import { TOOL_CALLS } from "./tool-call-counts.ts";
+import { isBeyond, sum } from "./usage-counts.ts";
+
+/** The model of a session writes something, on its way to an answer. */
+const say = ({ host }: Simulation, sessionID: string) => {
+  const step = host.at(sessionID).messages.at(-1);
+  if (step?.role === "assistant" && step.completedAt === undefined) {
+    step.text = `so far ${host.at(sessionID).messages.length} of ${sessionID}`;
+  }
+};
 
 /** Has the model of a task's session call tools that many times, always the same one or others each time. */
 export const callTools = (world: Simulation, sessionID: string, times: number, isSame: boolean): void => {
-  const { host, toolCalls } = world;
+  const { host, usage } = world;
+  say(world, sessionID);
   for (let time = 0; time < times; time += 1) {
-    toolCalls.add(sessionID);
-    const callID = `call_tool${toolCalls.total()}`;
+    usage.add(sessionID, { toolCalls: 1 });
+    const callID = `call_tool${usage.calls()}`;
     const call = { type: "toolCall", sessionID, callID, tool: "bash", input: isSame ? "same" : callID } as const;
     host.emit({ ...call, stage: "begun" });
     host.emit({ ...call, stage: "stored" });
   }
 };
 
-const usedBy = (world: Simulation, task: Task, all: Task[]): number =>
+/** Has the model of a task's session call a tool that runs for so many milliseconds, unless its turn ends before. */
+export const runTool = (world: Simulation, sessionID: string, ms: number): void => {
+  const { host, clock, usage } = world;
+  const life = world.life();
+  usage.add(sessionID, { toolCalls: 1 });
+  const callID = `call_tool${usage.calls()}`;
+  const call = { type: "toolCall", sessionID, callID, tool: "bash", input: callID } as const;
+  host.emit({ ...call, stage: "begun" });
+  clock.after(ms, () => {
+    const isThere = world.life() === life && host.sessionIDs().includes(sessionID) && host.at(sessionID).busy;
+    if (isThere) host.emit({ ...call, stage: "stored" });
+  });
+};
+
+/** Has the model of a task's session finish a step that used so much. Cost in US dollars. */
+export const spend = (world: Simulation, sessionID: string, tokens: number, cost: number): void => {
+  const { host, usage, clock } = world;
+  say(world, sessionID);
+  usage.add(sessionID, { tokens, cost });
+  const partID = `prt_step${clock.now() % 10_000_000}_${host.at(sessionID).messages.length}_${usage.usedFor(sessionID).tokens}`;
+  host.emit({ type: "step", sessionID, partID, tokens, cost });
+};
+
+/** What a task and all tasks below it have used, as far as the engine has heard. */
+const usedBy = (world: Simulation, task: Task, all: Task[]): BudgetedUsage =>
   all
     .filter(({ parentTaskId }) => parentTaskId === task.sessionID)
-    .reduce(
-      (sum, child) => sum + usedBy(world, child, all),
-      world.stage.engine.get(task.sessionID)?.progress.toolCalls ?? 0,
+    .reduce<BudgetedUsage>(
+      (used, child) => sum(used, usedBy(world, child, all)),
+      world.stage.engine.get(task.sessionID)?.progress ?? noProgress(""),
     );
 
 /** True for a run that is under way, and not being stopped. */
@@ -30,19 +64,43 @@ const isAtWork = ({ stage }: Simulation, task: Task): boolean => {
   return !hasEnded(task) && !(stored && taskMachine.resolveState(stored).hasTag("stopping"));
 };
 
-/** The runs that are under way beyond their budget, and not being stopped. */
+/** The runs that are under way beyond their budget, and not being stopped. One in the queue has used nothing in this run. */
 const overBudget = (world: Simulation): string[] => {
   const all = wholeTasks(world.stage.store);
   return all.flatMap((task) => {
-    return usedBy(world, task, all) > TOOL_CALLS && isAtWork(world, task) ? task.sessionID : [];
+    const isQueued = task.state?.endsWith("queued") === true;
+    return !isQueued && isBeyond(usedBy(world, task, all), world.limits) && isAtWork(world, task) ? task.sessionID : [];
   });
 };
 
 /** The runs that are under way though they make the same call again and again, and not being stopped. */
 const loops = (world: Simulation): string[] =>
   wholeTasks(world.stage.store)
-    .filter((task) => world.toolCalls.loops().has(`${task.sessionID}/${task.resumeCount}`) && isAtWork(world, task))
+    .filter((task) => world.usage.loops().has(`${task.sessionID}/${task.resumeCount}`) && isAtWork(world, task))
     .map(({ sessionID }) => sessionID);
+
+/** Milliseconds within which a run that has taken too long begins to stop. */
+const NOTICED_WITHIN = 10_000;
+
+/** The runs that are under way though they have taken too long, no tool runs, and no person is waited for. */
+const overtime = (world: Simulation): string[] => {
+  const { limits, clock, slotWatch, usage } = world;
+  const all = wholeTasks(world.stage.store);
+  return all.flatMap((task) => {
+    const begun = slotWatch.begunAt(task.sessionID);
+    const isLate =
+      begun !== undefined && clock.now() - begun > (limits.runTime ?? Number.POSITIVE_INFINITY) + NOTICED_WITHIN;
+    const isSpared = all.some(
+      (other) =>
+        isBelow(other, task, all) &&
+        !hasEnded(other) &&
+        (usage.isToolRunning(other.sessionID) ||
+          other.attention?.kind === "permission" ||
+          other.attention?.kind === "question"),
+    );
+    return isLate && !isSpared && isAtWork(world, task) ? task.sessionID : [];
+  });
+};
 
 /** Milliseconds within which a run beyond its budget begins to stop, though calls to the host are late. */
 const STOPPED_WITHIN = 15_000;
@@ -61,16 +119,20 @@ export const overspend = async (world: Simulation, task: Task): Promise<void> =>
   const life = world.life();
   const all = wholeTasks(world.stage.store);
   const { sessionID } = topmost(world, task);
-  callTools(world, task.sessionID, Math.max(1, TOOL_CALLS + 1 - usedBy(world, topmost(world, task), all)), false);
+  const used = usedBy(world, topmost(world, task), all).toolCalls;
+  // Where tool calls are not limited to few, its tokens and its cost are.
+  if (world.limits.toolCalls > 20) spend(world, task.sessionID, 1_001, 0.51);
+  else callTools(world, task.sessionID, Math.max(1, world.limits.toolCalls + 1 - used), false);
   await world.clock.advance(STOPPED_WITHIN);
   if (world.life() !== life || life.isOver()) return;
   if (overBudget(world).includes(sessionID)) world.fault(`${sessionID} works on beyond its budget`);
 };
 
-/** A task that is beyond its budget or goes round in circles ends by itself, once nothing keeps the engine from it. */
+/** A task that is beyond a limit ends by itself, once nothing keeps the engine from it. */
 export const checkBudgets = async (world: Simulation): Promise<void> => {
-  const isOver = () => overBudget(world).length + loops(world).length === 0;
+  const isOver = () => overBudget(world).length + loops(world).length + overtime(world).length === 0;
   for (let round = 0; round < 6 && !isOver(); round += 1) await world.clock.advance(5_000);
   for (const id of overBudget(world)) world.fault(`${id} works on beyond its budget`);
   for (const id of loops(world)) world.fault(`${id} works on though it goes round in circles`);
+  for (const id of overtime(world)) world.fault(`${id} works on beyond its time`);
 };

@@ -4,6 +4,7 @@ import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
 import { INSTRUCTION } from "./step-actions.ts";
@@ -281,6 +282,9 @@ export const checkEnd = (world: Simulation): void => {
     ...removed(world, stored),
     ...uninformed(world, stored),
     ...triedTwice(world, stored),
+    ...tooMany(world, stored),
+    ...wronglyStopped(world, stored),
+    ...wronglyChanged(world, stored),
     ...slotsLeft(world),
     ...leaks(world),
   ];

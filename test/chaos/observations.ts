@@ -22,6 +22,8 @@ export interface TaskObservations {
   mayResume(taskId: string): void;
   /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
   mayLeaveModel(sessionID: string): void;
+  /** True if its model ever refused. */
+  wasRefused(sessionID: string): boolean;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
   /** Compares all stored tasks with what was seen. */
@@ -39,8 +41,15 @@ const runOf = ({ sessionID, resumeCount }: Task): string => `${sessionID}/${resu
 /** Milliseconds within which the child tasks of a failed task must have begun to stop. */
 const AT_ONCE = 1_000;
 
-/** Creates an empty record. `fault` is called with a description of each violation; `now` returns epoch milliseconds. */
-export const createTaskObservations = (fault: (words: string) => void, now: () => number): TaskObservations => {
+/**
+ * Creates an empty record. `fault` is called with a description of each violation; `now` returns epoch milliseconds;
+ * `isAttended` says whether a living process looks after a task.
+ */
+export const createTaskObservations = (
+  fault: (words: string) => void,
+  now: () => number,
+  isAttended: (taskId: string) => boolean,
+): TaskObservations => {
   const tasks = new Map<string, Task>();
   const ends = new Set<string>();
   const removals = new Set<string>();
@@ -94,7 +103,9 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
 
   const noteQuietBatch = (task: Task) => {
     const batch = [...tasks.values()].filter((other) => isOfBatch(other, task) && !gone.has(other.sessionID));
-    if (batch.every(isQuiet)) for (const ended of batch.filter(hasEnded)) lastOfBatch.add(runOf(ended));
+    // What nobody looks after may never end: it is not waited for.
+    const isAtWork = (other: Task) => !isQuiet(other) && isAttended(other.sessionID);
+    if (!batch.some(isAtWork)) for (const ended of batch.filter(hasEnded)) lastOfBatch.add(runOf(ended));
   };
 
   const see: TaskObservations["see"] = (task) => {
@@ -130,6 +141,7 @@ export const createTaskObservations = (fault: (words: string) => void, now: () =
     },
     wasDeleted: (sessionID) => deleted.has(sessionID),
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    wasRefused: (sessionID) => refused.has(sessionID),
     mayLeaveModel: (sessionID) => void refused.add(sessionID),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {

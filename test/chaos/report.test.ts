@@ -14,7 +14,10 @@ const quiet: Schedule = {
   recovery: "continue",
   slots: 10,
   steps: [
-    { do: "launch", parent: 0, turn: 0, from: "message", wake: "each", priority: 0 },
+    {
+      ...{ do: "launch", parent: 0, turn: 0, from: "message" },
+      ...{ wake: "each", priority: 0, agent: "general", model: undefined },
+    },
     { do: "garble", faults: [{ is: "lost" }] },
     { do: "answer", session: 0, idles: 1, unwritten: false, unseen: false },
     { do: "time", ms: 6_000 },

@@ -13,7 +13,7 @@ export interface Finding {
 export const reportOf = ({
   seed,
   path,
-  schedule: { store, recovery, slots, steps },
+  schedule: { store, recovery, slots, lifetime, limits, steps },
   faults,
   diagram,
 }: Finding): string =>
@@ -22,7 +22,10 @@ export const reportOf = ({
     "",
     `Again: npm run chaos -- --seed ${seed} --path "${path}"`,
     "",
-    `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}. Steps:`,
+    `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}.`,
+    ...(lifetime === undefined ? [] : [`Each process dies after ${lifetime} calls.`]),
+    ...(limits === undefined ? [] : [`Limits: ${JSON.stringify(limits)}.`]),
+    "Steps:",
     ...steps.map((step, index) => `  ${index + 1}. ${wordsOf(step)}`),
     "",
     "```mermaid",

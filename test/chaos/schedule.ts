@@ -3,6 +3,7 @@ import type { Wake } from "../../src/task.ts";
 import type { Habit } from "../fakes/fake-host.ts";
 import { CALL_FAULTS, type CallFault, CREATIONS } from "./calls.ts";
 import type { EventFault } from "./event-stream.ts";
+import { type Limits, limits, MODELS } from "./limits.ts";
 
 /**
  * What launches a task: a tool call in a message of which the host knows nothing, or in one of the steps of a turn; the
@@ -16,7 +17,16 @@ export type Launcher = "message" | "step" | "fork";
  */
 export type Step =
   // The agents, through the tools.
-  | { do: "launch"; parent: number; turn: number; from: Launcher; wake: Wake; priority: number }
+  | {
+      do: "launch";
+      parent: number;
+      turn: number;
+      from: Launcher;
+      wake: Wake;
+      priority: number;
+      agent: "general" | "explore";
+      model: (typeof MODELS)[number] | undefined;
+    }
   | { do: "launchBelow"; task: number }
   | { do: "delegate"; task: number; timeout: number; lasts: number }
   | { do: "resume"; task: number }
@@ -42,6 +52,8 @@ export type Step =
   | { do: "ask"; task: number; kind: "permission" | "question"; lasts: number }
   | { do: "reply"; task: number }
   | { do: "callTools"; task: number; times: number; same: boolean }
+  | { do: "runTool"; task: number; ms: number }
+  | { do: "spend"; task: number; tokens: number; cost: number }
   | { do: "overspend"; task: number }
   | { do: "hint"; session: number; says: "idle" | "busy" }
   | { do: "behave"; session: number; habit: Habit }
@@ -63,6 +75,10 @@ export interface Schedule {
   recovery: "continue" | "fail";
   /** How many tasks may be at work at once. */
   slots: number;
+  /** At how many calls to the host and the store each process dies. Default: none does. */
+  lifetime?: number | undefined;
+  /** What else the options allow. Default: the usual limits. */
+  limits?: Limits | undefined;
   steps: Step[];
 }
 
@@ -155,6 +171,8 @@ const step: fc.Arbitrary<Step> = weighted([
       from: fc.constantFrom<Launcher>(...Array(7).fill("message"), "step", "step", "fork"),
       wake: fc.constantFrom("each", "all"),
       priority: fc.constantFrom(0, 0, 0, 1),
+      agent: fc.constantFrom("general", "general", "general", "explore"),
+      model: fc.constantFrom(undefined, undefined, ...MODELS),
     }),
   ],
   [6, one("launchBelow", { task: which })],
@@ -188,6 +206,8 @@ const step: fc.Arbitrary<Step> = weighted([
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
+  [2, one("runTool", { task: which, ms: fc.constantFrom(3_000, 12_000, 45_000) })],
+  [3, one("spend", { task: which, tokens: fc.constantFrom(10, 600, 1_001), cost: fc.constantFrom(0, 0.3, 0.51) })],
   [2, one("overspend", { task: which })],
   [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
   [4, one("behave", { session: which, habit: childHabit })],
@@ -197,7 +217,7 @@ const step: fc.Arbitrary<Step> = weighted([
   [3, madeUnheard],
   [14, one("time", { ms: fc.constantFrom(0, 60, 400, 600, 1_200, 2_100, 3_100, 6_000, 6_000, 12_000, 30_000) })],
   [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
-  [3, one("dieSoon", { points: fc.integer({ min: 1, max: 12 }) })],
+  [5, one("dieSoon", { points: fc.integer({ min: 1, max: 30 }) })],
   [1, one("close", { aborts: fc.boolean() })],
   [1, one("quit", { lingers: fc.constantFrom(100, 1_100, 5_000) })],
   [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
@@ -211,6 +231,8 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   ),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
   slots: fc.constantFrom(10, 2, 1),
+  lifetime: fc.constantFrom(undefined, undefined, undefined, 15, 30, 60),
+  limits: fc.option(limits, { nil: undefined, freq: 2 }),
   steps: fc.array(step, { minLength: 1, maxLength: 22, size: "max" }),
 });
 

@@ -8,7 +8,7 @@ import { type Simulation, USER_SESSIONS } from "./simulation.ts";
 const removeFaults = (world: Simulation) => {
   const { host, wire, calls } = world;
   world.life().wake();
-  world.life().dieAfter(Number.POSITIVE_INFINITY);
+  world.liveOn();
   wire.mend();
   calls.mend();
   host.childHabits("work");
@@ -32,7 +32,7 @@ const answerAll = (world: Simulation) => {
   }
 };
 
-/** Number of timers of an idle engine: its six recurring checks, and no alarm. */
+/** Number of timers of an idle engine: its six recurring checks, and no alarm. Where runs are limited in time, that is a seventh. */
 const WATCHES = 6;
 
 /**
@@ -63,8 +63,9 @@ export const whyNotIdle = (world: Simulation): string | undefined => {
     return record !== undefined && !isAtRest(record.snapshot);
   });
   const timers = life().timers();
-  if (live.length === 0 && timers !== WATCHES)
-    return `${timers} timers are set, and ${WATCHES} is all that an engine at rest needs`;
+  const watches = WATCHES + (world.limits.runTime === undefined ? 0 : 1);
+  if (live.length === 0 && timers !== watches)
+    return `${timers} timers are set, and ${watches} is all that an engine at rest needs`;
   if (live.length === 0) return undefined;
   return live
     .map(({ sessionID, state }) => {

@@ -11,22 +11,18 @@ import { type CountedProcess, createCountedProcess } from "./counted-process.ts"
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
 import { createEventStream, type EventStream } from "./event-stream.ts";
 import { callLabel, eventLabel, isRoutine } from "./labels.ts";
+import { createLimitWatch, type LimitWatch } from "./limit-watch.ts";
+import { type Limits, USUAL_LIMITS } from "./limits.ts";
 import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createPlainIds } from "./plain-ids.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
-import { createToolCallCounts, REPEAT, TOOL_CALLS, type ToolCallCounts } from "./tool-call-counts.ts";
+import { createUsageCounts, type UsageCounts } from "./usage-counts.ts";
 
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
-
-/** What tasks go on with when their model refuses. */
-const OTHER_MODELS = [
-  { providerID: "fake", modelID: "small" },
-  { providerID: "router", modelID: "anthropic/claude" },
-];
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
@@ -44,8 +40,12 @@ export interface Simulation {
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  toolCalls: ToolCallCounts;
+  usage: UsageCounts;
+  limits: Limits;
+  limitWatch: LimitWatch;
   life(): CountedProcess;
+  /** From now on no process dies by itself. */
+  liveOn(): void;
   /** Descriptions of the violated invariants. */
   faults: readonly string[];
   fault(words: string): void;
@@ -73,7 +73,9 @@ export const createSimulation = ({
   store,
   recovery,
   slots,
-}: Pick<Schedule, "store" | "recovery" | "slots">): Simulation => {
+  lifetime = Number.POSITIVE_INFINITY,
+  limits = USUAL_LIMITS,
+}: Omit<Schedule, "steps">): Simulation => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -85,7 +87,14 @@ export const createSimulation = ({
   const ids = createPlainIds();
   const host = createFakeHost(clock, ids);
   for (const id of USER_SESSIONS) host.addSession(id);
-  let life = createCountedProcess();
+  /** How many calls each process lives for; without end once everything is to come to rest. */
+  let longest = lifetime;
+  const begin = (): CountedProcess => {
+    const begun = createCountedProcess();
+    begun.dieAfter(longest);
+    return begun;
+  };
+  let life = begin();
   const lifeClock = () => life.clock(clock);
   const write = (message: string, extra?: Record<string, unknown>) => {
     const line = `${message} ${JSON.stringify(extra ?? {})}`;
@@ -93,8 +102,8 @@ export const createSimulation = ({
   };
   const log: Log = { info: write, error: write };
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
-  const tracks = createTaskObservations(fault, clock.now);
-  const toolCalls = createToolCallCounts(tracks);
+  const tracks = createTaskObservations(fault, clock.now, (taskId) => stage.store.isAttended(taskId));
+  const usage = createUsageCounts(tracks, limits);
   const tellings = createDeliveries(host, tracks, fault);
 
   const wire = createEventStream((event, fault) => {
@@ -118,15 +127,16 @@ export const createSimulation = ({
   });
 
   const listen: FakeHost["listen"] = (to) => {
-    toolCalls.forgetCalls();
+    usage.forgetCalls();
     const hear: typeof to = (event) => {
-      toolCalls.heard(event, (taskId) => stage.store.isAttended(taskId));
+      usage.heard(event, (taskId) => stage.store.isAttended(taskId));
+      world.limitWatch.heard(event);
       to(event);
     };
     host.listen(wire.endAt(hear, lifeClock()));
   };
   const linked = calls.to({ ...host, listen }, lifeClock);
-  const slotWatch = createSlotWatch(slots, clock.now, fault);
+  const slotWatch = createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault);
   const stage = createStage({
     openStore: (of) => slotWatch.watch(storage.boot(of)),
     clock,
@@ -134,11 +144,18 @@ export const createSimulation = ({
     host: linked,
     life,
     recovery,
-    budget: { toolCalls: TOOL_CALLS },
-    loop: { repeat: REPEAT },
-    concurrency: { default: slots },
-    fallback: { agents: { general: OTHER_MODELS }, after: 10_000 },
+    timeouts: { run: limits.runTime, stale: limits.stale },
+    budget: {
+      toolCalls: limits.toolCalls,
+      tokens: limits.tokens,
+      cost: limits.cost,
+      tasksPerParent: limits.tasksPerParent,
+    },
+    loop: { repeat: limits.repeat },
+    concurrency: { default: slots, ...limits.concurrency },
+    fallback: limits.fallback,
   });
+  const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
   let said = 0;
   let isQuitting = false;
 
@@ -149,6 +166,7 @@ export const createSimulation = ({
       if (tracks.of(task.sessionID)?.state !== task.state) {
         sequence.note(task.sessionID, task.state === task.status ? task.status : `${task.state}`);
       }
+      limitWatch.see(task);
       tracks.see(task);
     });
   };
@@ -160,14 +178,20 @@ export const createSimulation = ({
     storage,
     wire,
     calls,
-    agents: createAgents({ stage, host, clock, tracks, tellings, toolCalls, sequence, isOver: () => life.isOver() }),
+    agents: createAgents({ stage, host, clock, tracks, tellings, usage, sequence, isOver: () => life.isOver() }),
     tracks,
     tellings,
     sequence,
     slotWatch,
     copies: new Set(),
-    toolCalls,
+    usage,
+    limits,
+    limitWatch,
     life: () => life,
+    liveOn: () => {
+      longest = Number.POSITIVE_INFINITY;
+      life.dieAfter(longest);
+    },
     faults,
     fault,
     reboot: async (down) => {
@@ -176,8 +200,9 @@ export const createSimulation = ({
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
       await clock.advance(down);
-      life = createCountedProcess();
+      life = begin();
       await stage.restart(life);
+      limitWatch.began();
       attend();
     },
     quit: async (lingers) => {
@@ -189,6 +214,7 @@ export const createSimulation = ({
       try {
         await stage.reopen(lingering);
         life = lingering;
+        limitWatch.began();
         attend();
         await clock.advance(lingers);
       } catch (error) {

@@ -2,6 +2,7 @@ import type { SlotRequest } from "../../src/machines/task/events.ts";
 import { slotRequestOf } from "../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS } from "../../src/machines/task/slot-queue.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
+import { holds, type Kind, type Known, type Limits, queued, starters, usage } from "../model/capacity-reference.ts";
 
 /** What is known of the slots of the living process: from what it stores, not from how the engine counts. */
 export interface SlotWatch {
@@ -9,6 +10,8 @@ export interface SlotWatch {
   watch(store: Store): Store;
   /** The tasks that hold a slot, or wait for one. */
   open(): string[];
+  /** When the run under way got its first slot, epoch milliseconds; undefined where it has none yet. */
+  begunAt(taskId: string): number | undefined;
   /** Reports a run that waits though a slot has been free for a while. */
   checkNoneIdle(): void;
   /** The process was stopped for a while: until now it could serve nobody. */
@@ -29,47 +32,53 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
   return needsNone ? "none" : "held";
 };
 
-/** True when the first is to start before the second: it has a higher priority, or has waited longer with the same one. */
-const isAhead = (first: SlotRequest, second: SlotRequest): boolean =>
-  first.priority > second.priority || (first.priority === second.priority && first.since < second.since);
-
 /** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
 const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>
   context.retry && context.retry.until + GOES_AHEAD_MS;
 
 /**
- * Watches that no run starts at or above the limit, none before one that is ahead of it, none on a provider that refuses
- * another one for now, and none waits for nothing.
+ * Watches that no run starts at or above a limit, none before one that is ahead of it, none on a provider that refuses
+ * another one for now, and none waits for nothing. The reference of the model tests says who may start.
  */
-export const createSlotWatch = (limit: number, now: () => number, fault: (words: string) => void): SlotWatch => {
+export const createSlotWatch = (limits: Limits, now: () => number, fault: (words: string) => void): SlotWatch => {
   const tasks = new Map<string, { state: State; request: SlotRequest; aheadUntil?: number | undefined }>();
-  /** Since when a slot is free and a run waits for one; undefined where that is not so. */
+  /** Outlives the process, as what it stores does. */
+  const begun = new Map<string, number>();
+  /** Since when a run could start; undefined where none could. */
   let idleSince: number | undefined;
 
-  const inState = (state: State) => [...tasks.values()].filter((task) => task.state === state);
+  /** What the reference knows of the tasks; of equal ones that task comes first, for either may. */
+  const known = (first?: SlotRequest) => {
+    const reference: Record<string, Known> = first ? { [first.taskId]: queued(first.since) } : {};
+    const kinds: Record<string, Kind> = first ? { [first.taskId]: first } : {};
+    for (const [taskId, { state, request, aheadUntil = 0 }] of tasks) {
+      if (taskId === first?.taskId) continue;
+      const phase = state === "held" ? "working" : "queued";
+      reference[taskId] = { ...queued(request.since), phase, refusedUntil: aheadUntil };
+      kinds[taskId] = request;
+    }
+    return { reference, kinds };
+  };
 
-  /** Until when the provider of that run refuses another one; 0 where it does not. */
-  const refusedUntil = ({ provider }: SlotRequest): number =>
-    Math.max(0, ...inState("held").map((held) => (held.request.provider === provider ? (held.aheadUntil ?? 0) : 0)));
+  const mayStart = (at: number): boolean => {
+    const { reference, kinds } = known();
+    return starters(reference, kinds, limits, at).length > 0;
+  };
 
   const noteIdle = () => {
-    const waiting = inState("waiting");
-    const isIdle = waiting.length > 0 && inState("held").length < limit;
-    const mayStartAt = Math.min(...waiting.map(({ request }) => refusedUntil(request)));
-    idleSince = isIdle ? Math.max(idleSince ?? now(), mayStartAt) : undefined;
+    const times = [...tasks.values()].flatMap(({ aheadUntil = 0 }) => (aheadUntil > now() ? aheadUntil : []));
+    const first = [now(), ...times.sort((one, other) => one - other)].find(mayStart);
+    idleSince = first === undefined ? undefined : Math.max(idleSince ?? now(), first);
   };
 
   const started = (request: SlotRequest) => {
-    const held = inState("held").length;
-    if (held >= limit) fault(`${request.taskId} starts while ${held} tasks hold the ${limit} slots`);
-    if (refusedUntil(request) > now())
-      fault(`${request.taskId} starts though its provider refuses another task for now`);
-    // Those that waited for a provider, and can start now, keep their room until they are asked for again.
-    const ahead = inState("waiting").filter(({ request: other }) => isAhead(other, request));
-    const [first] = ahead;
-    if (first && held + ahead.length >= limit) {
-      fault(`${request.taskId} starts before ${first.request.taskId}, which is ahead of it`);
-    }
+    const { reference, kinds } = known(request);
+    if (starters(reference, kinds, limits, now()).includes(request.taskId)) return;
+    const used = usage(reference, { [request.taskId]: request, ...kinds }, limits);
+    const holders = Object.keys(reference).filter((id) => reference[id] && holds(reference[id]));
+    fault(
+      `${request.taskId} starts out of turn or above a limit: ${holders.join(", ") || "nobody"} at work, ${used.map(({ used, limit }) => `${used} of ${limit}`).join(", ")}`,
+    );
   };
 
   const note = (record: TaskRecord) => {
@@ -77,6 +86,9 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
     const { sessionID } = record.task;
     const request = slotRequestOf(record.snapshot.context);
     const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting";
+    if (state === "held" && !begun.has(sessionID)) begun.set(sessionID, now());
+    // One that goes on with another model waits again, and its time counts anew.
+    if (state === "waiting" || record.snapshot.value.run === "idle") begun.delete(sessionID);
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);
@@ -91,10 +103,11 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
 
   return {
     open: () => [...tasks.keys()],
+    begunAt: (taskId) => begun.get(taskId),
     checkNoneIdle: () => {
       if (idleSince === undefined || now() - idleSince <= SERVED_WITHIN) return;
-      const [waiting] = inState("waiting");
-      fault(`${waiting?.request.taskId} waits though a slot has been free for ${now() - idleSince} ms`);
+      const { reference, kinds } = known();
+      fault(`${starters(reference, kinds, limits, now()).join(", ")} could start for ${now() - idleSince} ms`);
     },
     wasPaused: () => {
       idleSince = undefined;
@@ -126,14 +139,16 @@ export const createSlotWatch = (limit: number, now: () => number, fault: (words:
         },
         grantSlots: (requests) => {
           for (const request of requests) {
-            if (!tasks.has(request.taskId)) tasks.set(request.taskId, { state: "waiting", request });
+            const known = tasks.get(request.taskId);
+            // One that goes on with another model gives up the slot of the one before.
+            const isAnew = request.goesOn && known?.request.model !== request.model;
+            if (!known || isAnew) tasks.set(request.taskId, { state: "waiting", request });
           }
           const granted = new Set(store.grantSlots(requests));
           const inOrder = requests
-            .filter(({ taskId }) => granted.has(taskId))
-            .sort((a, b) => Number(isAhead(b, a)) - Number(isAhead(a, b)));
+            .filter(({ taskId }) => granted.has(taskId) && tasks.get(taskId)?.state !== "held")
+            .sort((one, other) => other.priority - one.priority || one.since - other.since);
           for (const request of inOrder) {
-            if (tasks.get(request.taskId)?.state === "held") continue;
             tasks.delete(request.taskId);
             started(request);
             tasks.set(request.taskId, { state: "held", request });

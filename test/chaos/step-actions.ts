@@ -3,7 +3,7 @@ import type { LaunchRequest } from "../../src/services/engine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
-import { callTools, overspend } from "./budgets.ts";
+import { callTools, overspend, runTool, spend } from "./budgets.ts";
 import type { Step } from "./schedule.ts";
 import { finishRun } from "./settle-down.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
@@ -44,13 +44,11 @@ const remove = (world: Simulation, sessionID: string) => {
 /** Launches a task with a priority: as a subtask is, but nobody waits for its end. */
 const launchUrgently = (
   { stage }: Simulation,
-  task: Pick<LaunchRequest, "parentSessionID" | "parentMessageID" | "prompt" | "wake" | "priority">,
+  task: Pick<LaunchRequest, "parentSessionID" | "parentMessageID" | "prompt" | "wake" | "priority" | "agent" | "model">,
 ) => {
   const launched = stage.engine.launch({
     ...task,
     description: "find it at once",
-    agent: "general",
-    model: undefined,
     batchId: undefined,
     fork: false,
     parentAgent: "build",
@@ -69,20 +67,26 @@ const launch = async (
     turn = "msg_turn",
     from = "message",
     priority = 0,
+    agent = "general",
+    model,
     wake,
   }: Partial<Omit<LaunchStep, "turn">> & { turn?: string } = {},
 ) => {
   const { agents, clock, host, tracks } = world;
   const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
   if (priority !== 0) {
-    launchUrgently(world, { parentSessionID: sessionID, parentMessageID: turn, prompt, wake, priority });
+    launchUrgently(world, {
+      ...{ parentSessionID: sessionID, parentMessageID: turn, prompt },
+      ...{ wake, priority, agent, model },
+    });
     return;
   }
   const launched = {
     description: "find it",
     prompt,
-    agent: "general",
+    agent,
     wake,
+    ...(model === undefined ? {} : { model }),
     ...(from === "fork" ? { fork: true } : {}),
   };
   if (from === "message") {
@@ -276,6 +280,22 @@ export const stepActions: StepActions = {
     const sessionID = pick(calling.filter(isRunning), task)?.sessionID;
     if (sessionID) callTools(world, sessionID, times, same);
   },
+  runTool: (world, { task, ms }) => {
+    const working = busy(world);
+    const sessionID = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    )?.sessionID;
+    if (sessionID) runTool(world, sessionID, ms);
+  },
+  spend: (world, { task, tokens, cost }) => {
+    const working = busy(world);
+    const sessionID = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    )?.sessionID;
+    if (sessionID) spend(world, sessionID, tokens, cost);
+  },
   overspend: async (world, { task }) => {
     const working = busy(world);
     const spending = tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID));
@@ -320,5 +340,6 @@ export const stepActions: StepActions = {
     await world.clock.advance(ms);
     world.life().wake();
     world.slotWatch.wasPaused();
+    world.limitWatch.began();
   },
 };

@@ -77,7 +77,7 @@ export interface StageOptions {
   wake?: Wake;
   fallback?: EngineOptions["fallback"];
   retention?: Retention;
-  timeouts?: { run?: number };
+  timeouts?: { run?: number | undefined; stale?: number };
   budget?: Partial<EngineOptions["budget"]>;
   loop?: Pick<EngineOptions["loop"], "repeat">;
   /** Opens the store of a process. Default: one in memory that all processes share. */
@@ -136,7 +136,7 @@ export const createStage = ({
       log,
       options: {
         maxDepth,
-        timeouts: { stale: 600_000, run: timeouts.run },
+        timeouts: { stale: timeouts.stale ?? 600_000, run: timeouts.run },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
         loop: { ...loop, readingTools: readingTools(toolsets, prefix) },
         concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },

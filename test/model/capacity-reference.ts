@@ -7,17 +7,22 @@
 
 /** What a task is, as far as limits ask. */
 export interface Kind {
-  provider: string;
+  provider: string | undefined;
+  /** "provider/model". */
+  model?: string | undefined;
   agent: string;
   priority: number;
+  /** It was at work, and goes on with another model: it is not kept waiting because a provider refuses others. */
+  goesOn?: boolean;
   /** The task that launches it; undefined for one that a person's session launches. */
   parent?: string;
 }
 
-/** How many tasks may work at once: all of them, and those of one provider or agent. */
+/** How many tasks may work at once: all of them, and those of one provider, model or agent. */
 export interface Limits {
   total: number;
   providers?: Record<string, number>;
+  models?: Record<string, number>;
   agents?: Record<string, number>;
 }
 
@@ -74,10 +79,12 @@ export const ended = (reference: Reference, name: string, kinds: Record<string, 
 const limitsOf = ({
   total,
   providers = {},
+  models = {},
   agents = {},
 }: Limits): { concerns(kind: Kind): boolean; limit: number }[] => [
   { concerns: () => true, limit: total },
   ...Object.entries(providers).map(([name, limit]) => ({ concerns: (kind: Kind) => kind.provider === name, limit })),
+  ...Object.entries(models).map(([name, limit]) => ({ concerns: (kind: Kind) => kind.model === name, limit })),
   ...Object.entries(agents).map(([name, limit]) => ({ concerns: (kind: Kind) => kind.agent === name, limit })),
 ];
 
@@ -98,7 +105,8 @@ export const starters = (
   limits: Limits,
   now: number,
 ): readonly string[] => {
-  const isRefused = (provider: string) =>
+  const isRefused = (provider: string | undefined) =>
+    provider !== undefined &&
     Object.entries(reference).some(
       ([name, known]) => kinds[name]?.provider === provider && holds(known) && known.refusedUntil > now,
     );
@@ -120,7 +128,7 @@ export const starters = (
       });
       return !concerns(kind) || holders.length < limit;
     });
-    if (!known || !hasRoom || isRefused(kind.provider)) continue;
+    if (!known || !hasRoom || (!kind.goesOn && isRefused(kind.provider))) continue;
     after = { ...after, [name]: { ...known, phase: "working" } };
     started.push(name);
   }

@@ -42,6 +42,9 @@ export interface Family {
 /** How long a provider refuses, in moves that take time. */
 const REFUSED_FOR = 3;
 
+/** How often a run is continued that finishes no step in between. */
+const CONTINUED = 2;
+
 const fault = { name: "APIError", kind: "host", message: "401" } as const;
 
 const atOf = ({ now }: World): number => START + now;
@@ -125,7 +128,7 @@ export const createMoves = (family: Family) => {
     const key = `${name} ${at}`;
     const known = begun.get(key);
     if (known) return known;
-    const model = { providerID: provider, modelID: "m1" };
+    const model = provider === undefined ? undefined : { providerID: provider, modelID: "m1" };
     const facts = { agent, priority, model, ...(parent === undefined ? {} : { parentTaskId: parent }) };
     const [chart] = initialTransition(taskMachine, taskInput(name, facts, at));
     begun.set(key, chart);
@@ -228,7 +231,9 @@ export const createMoves = (family: Family) => {
         move("waits for its own", know(take("CHECKED_AWAITING_TASKS"), name, { awaitsOwn: true })),
       isChecked && ownLive.length === 0 && move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
       isChecked && move("has failed", end(take("CHECKED_FAILED", { ...checked, error: fault }), name)),
-      run === "recovering" && move("is continued", take("CHECKED_UNANSWERED")),
+      run === "recovering" &&
+        chart.context.interruptions < CONTINUED &&
+        move("is continued", take("CHECKED_UNANSWERED")),
       isActive &&
         move(
           "is beyond its budget",

@@ -1,0 +1,46 @@
+import type { TaskEvent } from "../../src/machines/task/events.ts";
+import { isSameModel, type Task } from "../../src/task.ts";
+import type { Simulation } from "./simulation.ts";
+
+/** No session has more tasks than it may. */
+export const tooMany = ({ limits }: Simulation, stored: Task[]): string[] => {
+  const byParent = Map.groupBy(stored, ({ parentSessionID }) => parentSessionID);
+  return [...byParent].flatMap(([id, tasks]) =>
+    tasks.length > limits.tasksPerParent ? `${id} has ${tasks.length} of ${limits.tasksPerParent} tasks` : [],
+  );
+};
+
+const newest = <Type extends TaskEvent["type"]>(
+  events: TaskEvent[],
+  type: Type,
+): Extract<TaskEvent, { type: Type }> | undefined =>
+  events.findLast((event): event is Extract<TaskEvent, { type: Type }> => event.type === type);
+
+/** A run that was stopped at a limit ends in that limit's error, and keeps what its agent had said. */
+export const wronglyStopped = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID, status, error, result }) => {
+    const event = newest(store.journal(sessionID), "LIMIT_EXCEEDED");
+    if (!event) return [];
+    const isSo = status === "error" && error?.kind === event.error.kind && result === event.said;
+    return isSo
+      ? []
+      : `${sessionID} was stopped with the error ${event.error.kind} and the words "${event.said}", and is ${status} with ${error?.kind} and "${result}"`;
+  });
+
+/** A run goes on with the models of its agent's list only, in their order, and only where one was refused. */
+export const wronglyChanged = ({ stage: { store }, limits, tracks }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID, agent }) => {
+    const list = limits.fallback.agents[agent] ?? [];
+    let place = -1;
+    return store.journal(sessionID).flatMap((event) => {
+      if (event.type === "RESUME") place = -1;
+      if (event.type !== "MODEL_CHANGED") return [];
+      const next = list.findIndex((model) => isSameModel(model, event.model));
+      const isInOrder = next > place;
+      place = next;
+      return [
+        ...(isInOrder ? [] : [`${sessionID} goes on with ${event.model.modelID}, which is not next in its list`]),
+        ...(tracks.wasRefused(sessionID) ? [] : [`${sessionID} changes its model, which nobody refused`]),
+      ];
+    });
+  });

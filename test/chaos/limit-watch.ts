@@ -1,0 +1,121 @@
+import type { HostEvent } from "../../src/machines/host-events.ts";
+import { hasEnded, type Task } from "../../src/task.ts";
+import type { Stage } from "../fakes/stage.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
+import type { Limits } from "./limits.ts";
+import type { TaskObservations } from "./observations.ts";
+import type { SlotWatch } from "./slot-watch.ts";
+import { isBeyond, type UsageCounts } from "./usage-counts.ts";
+
+/** Watches that the engine stops runs, and calls tasks stale, only where there is reason for it. */
+export interface LimitWatch {
+  /** Records that the living process hears an event of the host. */
+  heard(event: HostEvent): void;
+  /** Records that a process began, or woke: until now it could hear nothing. */
+  began(): void;
+  /** Looks at a task that has just changed. */
+  see(task: Task): void;
+}
+
+/** True for a task itself, and for those that it launched, or that they did. */
+export const isBelow = (task: Task, lead: Task, all: readonly Task[]): boolean => {
+  if (task.sessionID === lead.sessionID) return true;
+  const parent = all.find(({ sessionID }) => sessionID === task.parentTaskId);
+  return parent !== undefined && isBelow(parent, lead, all);
+};
+
+interface WatchedParts {
+  stage: Stage;
+  tracks: TaskObservations;
+  usage: UsageCounts;
+  slotWatch: SlotWatch;
+  limits: Limits;
+  /** The names of the host's calls that a fault was applied to. */
+  struck: ReadonlySet<string>;
+  fault(words: string): void;
+}
+
+export const createLimitWatch = ({
+  stage,
+  tracks,
+  usage,
+  slotWatch,
+  limits,
+  struck,
+  fault,
+}: WatchedParts): LimitWatch => {
+  const { clock } = stage;
+  const heardAt = new Map<string, number>();
+  /** The runs whose stop was looked at, as `task/run`. */
+  const stopped = new Set<string>();
+  const stale = new Set<string>();
+  let awakeSince = clock.now();
+
+  /** Says why a run must not be ended for its time; undefined where it may. */
+  const whyNotYet = (task: Task): string | undefined => {
+    const taken = clock.now() - (slotWatch.begunAt(task.sessionID) ?? clock.now());
+    if (limits.runTime === undefined || taken <= limits.runTime) return `it has had its slot for ${taken} ms only`;
+    const all = wholeTasks(stage.store);
+    for (const other of all.filter((one) => isBelow(one, task, all) && !hasEnded(one))) {
+      const { sessionID, attention } = other;
+      if (usage.isToolRunning(sessionID)) return `a tool runs in ${sessionID}`;
+      if (attention !== undefined && attention.kind !== "stale") return `${sessionID} waits for a person`;
+    }
+    return undefined;
+  };
+
+  /** What the task's agent said last in its run. */
+  const lastWords = ({ sessionID }: Task): string | undefined => {
+    const { run } = stage.store.get(sessionID)?.snapshot.context ?? {};
+    const { messages } = stage.host.at(sessionID);
+    const begin = messages.findIndex(({ id }) => id === run?.messageID);
+    return messages.slice(begin + 1).findLast(({ role, text }) => role === "assistant" && text !== "")?.text;
+  };
+
+  const checkStop = (task: Task) => {
+    const run = `${task.sessionID}/${task.resumeCount}`;
+    if (!task.state.includes("stopping")) return;
+    const error = stage.store.get(task.sessionID)?.snapshot.context.limitError;
+    if (!error || stopped.has(run)) return;
+    stopped.add(run);
+    tracks.mayEnd(task.sessionID);
+    const { sessionID } = task;
+    if (error.kind === "budget" && !isBeyond(usage.usedFor(sessionID), limits)) {
+      fault(`${sessionID} is stopped for its budget, and used ${JSON.stringify(usage.usedFor(sessionID))} only`);
+    }
+    if (error.kind === "loop" && usage.usedFor(sessionID).toolCalls < limits.repeat) {
+      fault(`${sessionID} is stopped as going round in circles after too few calls`);
+    }
+    const said = lastWords(task);
+    if (!struck.has("messages") && said !== task.result) {
+      fault(`${sessionID} is stopped with the words "${task.result}", and said "${said}"`);
+    }
+    const why = error.kind === "timeout" ? whyNotYet(task) : undefined;
+    if (why) fault(`${sessionID} is stopped for its time, though ${why}`);
+  };
+
+  const checkStale = (task: Task) => {
+    const { sessionID, state, attention } = task;
+    const isStale = attention?.kind === "stale";
+    if (!isStale || stale.has(sessionID)) {
+      if (!isStale) stale.delete(sessionID);
+      return;
+    }
+    stale.add(sessionID);
+    const silent = clock.now() - Math.max(heardAt.get(sessionID) ?? 0, awakeSince, slotWatch.begunAt(sessionID) ?? 0);
+    if (silent < limits.stale) fault(`${sessionID} is stale after ${silent} ms of silence`);
+    if (state.endsWith("queued")) fault(`${sessionID} is stale in the queue`);
+  };
+
+  return {
+    heard: ({ sessionID }) => void heardAt.set(sessionID, clock.now()),
+    began: () => {
+      awakeSince = clock.now();
+      stale.clear();
+    },
+    see: (task) => {
+      checkStop(task);
+      checkStale(task);
+    },
+  };
+};

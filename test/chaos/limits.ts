@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import type { EngineOptions } from "../../src/services/engine/services.ts";
+import type { Limits as SlotLimits } from "../model/capacity-reference.ts";
+
+/** What the options of a schedule allow. Times are milliseconds; undefined: no limit. */
+export interface Limits {
+  /** How many may be at work at once, beside the limit of all tasks. */
+  concurrency: Required<Omit<SlotLimits, "total">>;
+  toolCalls: number;
+  tokens: number | undefined;
+  /** US dollars. */
+  cost: number | undefined;
+  tasksPerParent: number;
+  /** How often in a row a task may make the same call. */
+  repeat: number;
+  runTime: number | undefined;
+  stale: number;
+  fallback: EngineOptions["fallback"];
+}
+
+/** The models that a launch may name. */
+export const MODELS = ["fake/m1", "fake/small", "router/anthropic/claude"] as const;
+
+const small = { providerID: "fake", modelID: "small" };
+const claude = { providerID: "router", modelID: "anthropic/claude" };
+
+/** The limits of a schedule that says nothing of them. */
+export const USUAL_LIMITS: Limits = {
+  concurrency: { providers: {}, models: {}, agents: {} },
+  toolCalls: 12,
+  tokens: undefined,
+  cost: undefined,
+  tasksPerParent: 200,
+  repeat: 6,
+  runTime: undefined,
+  stale: 600_000,
+  fallback: { agents: { general: [small, claude] }, after: 10_000 },
+};
+
+const few = fc.constantFrom(1, 2, 3);
+
+const limitsBy = <Name extends string>(...names: Name[]) =>
+  fc.dictionary(fc.constantFrom(...names), few, { maxKeys: 2, noNullPrototype: true });
+
+/** Draws limits that short schedules come to. */
+export const limits: fc.Arbitrary<Limits> = fc.record({
+  concurrency: fc.record({
+    providers: limitsBy("fake", "router"),
+    models: limitsBy(...MODELS),
+    agents: limitsBy("general", "explore"),
+  }),
+  toolCalls: fc.constantFrom(12, 4, 1_000),
+  tokens: fc.constantFrom(undefined, 1_000),
+  cost: fc.constantFrom(undefined, 0.5),
+  tasksPerParent: fc.constantFrom(200, 3, 1),
+  repeat: fc.constantFrom(6, 3),
+  runTime: fc.constantFrom(undefined, 8_000, 20_000, 60_000),
+  stale: fc.constantFrom(600_000, 20_000),
+  fallback: fc.record({
+    agents: fc.constantFrom({}, { general: [small, claude] }, { general: [claude], explore: [claude, small] }),
+    after: fc.constantFrom(10_000, 2_000),
+  }),
+});
