@@ -1,37 +1,78 @@
-import { parseArgs } from "node:util";
-import { runRandomSchedules } from "../test/chaos/chaos.ts";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { findFault, runRandomSchedules } from "../test/chaos/chaos.ts";
+import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
 
 const { values } = parseArgs({
   options: {
-    runs: { type: "string", default: "100000" },
+    runs: { type: "string" },
     seed: { type: "string" },
     path: { type: "string" },
+    planted: { type: "boolean", default: false },
+    only: { type: "string" },
+    found: { type: "boolean", default: false },
   },
 });
 
 const seed = values.seed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(values.seed);
-const runs = values.path === undefined ? Number(values.runs) : 1;
+const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 2_000 : 100_000)) : 1;
 if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1) {
-  throw new Error("Usage: npm run chaos -- [--runs 100000] [--seed 1] [--path 12:0:3]");
+  throw new Error(
+    "Usage: npm run chaos -- [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- --planted [--only words] [--runs 2000] [--seed 1]",
+  );
 }
 
 const began = performance.now();
 const seconds = () => (performance.now() - began) / 1_000;
-let played = 0;
-let saidAt = 0;
 
-const report = await runRandomSchedules({
-  runs,
-  seed,
-  path: values.path,
-  onPlayed: ({ faults }) => {
-    played += 1;
-    if (faults.length > 0 && played <= runs) console.log(`A fault in schedule ${played}; now it is made shorter.`);
-    if (seconds() - saidAt < 5) return;
-    saidAt = seconds();
-    console.log(`${played} of ${runs} schedules, ${Math.round(saidAt)} s, ${Math.round(played / saidAt)} a second`);
-  },
-});
+/** Runs schedules, and shows on the way how many. Resolves to whether all invariants held. */
+const search = async (): Promise<boolean> => {
+  let played = 0;
+  let saidAt = 0;
+  const report = await runRandomSchedules({
+    runs,
+    seed,
+    path: values.path,
+    onPlayed: ({ faults }) => {
+      played += 1;
+      if (faults.length > 0 && played <= runs) console.log(`A fault in schedule ${played}; now it is made shorter.`);
+      if (seconds() - saidAt < 5) return;
+      saidAt = seconds();
+      console.log(`${played} of ${runs} schedules, ${Math.round(saidAt)} s, ${Math.round(played / saidAt)} a second`);
+    },
+  });
+  console.log(report ?? `${played} schedules, ${Math.round(seconds())} s, seed ${seed}: all invariants held.`);
+  return report === undefined;
+};
 
-console.log(report ?? `${played} schedules, ${Math.round(seconds())} s, seed ${seed}: all invariants held.`);
-process.exit(report === undefined ? 0 : 1);
+/** Plants one mistake after the other, each in a process of its own. Resolves to whether the schedules found them all. */
+const searchPlanted = async (): Promise<boolean> => {
+  const chosen = plantedMistakes.filter(({ name }) => name.includes(values.only ?? ""));
+  let missed = 0;
+  for (const { name } of chosen) {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        "--import",
+        new URL("plant-mistake.ts", import.meta.url).href,
+        fileURLToPath(import.meta.url),
+        ...["--found", "--runs", String(runs), "--seed", String(seed)],
+      ],
+      { env: { ...process.env, PLANTED_MISTAKE: name } },
+    );
+    const found = JSON.parse(stdout) as Awaited<ReturnType<typeof findFault>> | null;
+    if (!found) missed += 1;
+    console.log(found ? `found in schedule ${found.schedule}: ${name}\n  ${found.fault}` : `NOT FOUND: ${name}`);
+  }
+  console.log(
+    `${chosen.length - missed} of ${chosen.length} planted mistakes found within ${runs} schedules, ${Math.round(seconds())} s, seed ${seed}`,
+  );
+  return missed === 0;
+};
+
+if (values.found) {
+  console.log(JSON.stringify((await findFault(runs, seed)) ?? null));
+  process.exit(0);
+}
+process.exit((await (values.planted ? searchPlanted() : search())) ? 0 : 1);

@@ -64,6 +64,20 @@ export interface ChaosOptions {
   check?: (world: Simulation) => void;
 }
 
+/** Runs random schedules until one fails. Resolves to its number and its first fault, or to undefined where none fails. */
+export const findFault = async (
+  runs: number,
+  seed: number,
+): Promise<{ schedule: number; fault: string } | undefined> => {
+  const property = fc.asyncProperty(schedules, async (schedule) => {
+    const { faults } = await runSchedule(schedule);
+    if (faults[0] !== undefined) throw new Error(faults[0]);
+  });
+  const { failed, numRuns, errorInstance } = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
+  const fault = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+  return failed ? { schedule: numRuns, fault } : undefined;
+};
+
 /** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
 export const runRandomSchedules = async ({
   runs,

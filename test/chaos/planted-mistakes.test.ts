@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { plantedMistakes } from "./planted-mistakes.ts";
+
+const rootOf = (file: string): URL => new URL(`../../${file}`, import.meta.url);
+
+test.each(plantedMistakes)("the code is there in which is planted: $name", ({ file, code, mistake }) => {
+  const source = readFileSync(rootOf(file), "utf8");
+  expect(source.split(code), "a changed file needs its planted mistake changed, too").toHaveLength(2);
+  expect(mistake).not.toBe(code);
+});
+
+test("each planted mistake has a name of its own", () => {
+  const names = plantedMistakes.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});

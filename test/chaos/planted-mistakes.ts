@@ -1,0 +1,225 @@
+/** A mistake that random schedules must find: one text of one file is replaced by another. */
+export interface PlantedMistake {
+  name: string;
+  /** From the root of the repository. */
+  file: string;
+  /** Occurs once in the file. */
+  code: string;
+  mistake: string;
+}
+
+/** The mistakes that `npm run chaos -- --planted` plants, one at a time. */
+export const plantedMistakes: readonly PlantedMistake[] = [
+  {
+    name: "a task owes its notice again after a takeover, though a prompt has it",
+    file: "src/machines/task/notice.ts",
+    code: '          guard: "noNoticePending",\n',
+    mistake: "",
+  },
+  {
+    name: "effects are performed before the journal is stored",
+    file: "src/services/runtime/runtime.ts",
+    code: "const { changed, lost } = commit(transitions);",
+    mistake:
+      "for (const effect of transitions.effects.splice(0)) performEffect(effect); const { changed, lost } = commit(transitions);",
+  },
+  {
+    name: "prompts to parents are not stored",
+    file: "src/services/runtime/runtime.ts",
+    code: "store.commit({ records, journal, prompts })",
+    mistake: "store.commit({ records, journal, prompts: [] })",
+  },
+  {
+    name: "a task is resumed while the notice of its run is due",
+    file: "src/machines/task/lifecycle.ts",
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
+    mistake: 'not("waitedFor")',
+  },
+  {
+    name: "a task is resumed while a call waits for its end",
+    file: "src/machines/task/lifecycle.ts",
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
+    mistake: 'stateIn("#nothingOwed")',
+  },
+  {
+    name: "requests stay open when their run ends",
+    file: "src/machines/task/attention.ts",
+    code: 'RUN_ENDED: { target: ".none", actions: assign({ userRequests: [], staleSince: undefined }) }',
+    mistake: 'RUN_ENDED: { target: ".none" }',
+  },
+  {
+    name: "a notice becomes due when one of several waiting calls is aborted",
+    file: "src/machines/task/setup.ts",
+    code: '"call" in event && context.waiters.every((call) => call === event.call)',
+    mistake: '"call" in event',
+  },
+  {
+    name: "an end that a closed outbox is told is kept",
+    file: "src/machines/outbox/delivery.ts",
+    code: 'actions: ["enqueue", drop] },\n        ADOPTED',
+    mistake: 'actions: ["enqueue"] },\n        ADOPTED',
+  },
+  {
+    name: "a closed outbox never opens again",
+    file: "src/machines/outbox/delivery.ts",
+    code: '        PARENT_PRESENT: { target: "idle" },\n',
+    mistake: "",
+  },
+  {
+    name: "a task that refused an event stays claimed",
+    file: "src/services/runtime/runtime.ts",
+    code: "    store.release(taskId);\n",
+    mistake: "",
+  },
+  {
+    name: "a budget counts no tasks below",
+    file: "src/services/limits/usage.ts",
+    code: "if (node) node.sum = add(node.sum, more);",
+    mistake: "if (node && id === taskId && nodes.size === 1) node.sum = add(node.sum, more);",
+  },
+  {
+    name: "a budget does not count tasks below that have ended",
+    file: "src/services/limits/budgets.ts",
+    code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
+    mistake:
+      "store.list({ parentTaskId }).filter(({ completedAt }) => completedAt === undefined).map(({ sessionID }) => sessionID)",
+  },
+  {
+    name: "an instruction that was under way at a takeover is not sent again",
+    file: "src/machines/task/steering.ts",
+    code: '        ADOPTED: { target: "waiting", description: STORED_AGAIN },\n',
+    mistake: "",
+  },
+  {
+    name: "a run ends with an answer though an instruction was not sent yet",
+    file: "src/machines/task/run.ts",
+    code: 'guard: and(["isCurrentCheck", "isSteered"]),',
+    mistake: 'guard: and(["isCurrentCheck", "isSteered", () => false]),',
+  },
+  {
+    name: "a slot of a dead process whose task was never stored stays",
+    file: "src/services/store/sqlite/slot-table.ts",
+    code: "      removeUnowned.run(JSON.stringify(alive));\n",
+    mistake: "",
+  },
+  {
+    name: "slots of dead processes count",
+    file: "src/services/store/sqlite/slot-table.ts",
+    code: '"SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq"',
+    mistake: "\"SELECT * FROM slot WHERE ? <> '' ORDER BY seq\"",
+  },
+  {
+    name: "a slot is not freed when its run ends",
+    file: "src/services/store/sqlite/slot-table.ts",
+    code: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);\n      else remove.run(sessionID);',
+    mistake: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);',
+  },
+  {
+    name: "a parent whose turn has ended keeps its slot",
+    file: "src/machines/task/slot.ts",
+    code: 'run === "awaitingTasks" || blockedCalls.length > 0',
+    mistake: "blockedCalls.length > 0",
+  },
+  {
+    name: "a provider's limit is ignored",
+    file: "src/machines/task/slot-queue.ts",
+    code: "provider: ownEntry(providers, provider)",
+    mistake: "provider: undefined",
+  },
+  {
+    name: "a model's limit is ignored",
+    file: "src/machines/task/slot-queue.ts",
+    code: "model: ownEntry(models, model)",
+    mistake: "model: undefined",
+  },
+  {
+    name: "an agent's limit is ignored",
+    file: "src/machines/task/slot-queue.ts",
+    code: "agent: ownEntry(agents, agent)",
+    mistake: "agent: undefined",
+  },
+  {
+    name: "the younger run starts first",
+    file: "src/machines/task/slot-queue.ts",
+    code: "one.since - other.since",
+    mistake: "other.since - one.since",
+  },
+  {
+    name: "runs start on a provider that refuses for now",
+    file: "src/machines/task/slot-queue.ts",
+    code: "retriesAt + GOES_AHEAD_MS <= now) continue",
+    mistake: "true) continue",
+  },
+  {
+    name: "tokens are not limited",
+    file: "src/services/text/limits.ts",
+    code: "used.tokens > tokens",
+    mistake: "used.tokens < 0",
+  },
+  {
+    name: "cost is not limited",
+    file: "src/services/text/limits.ts",
+    code: "used.cost > cost + SAME_COST",
+    mistake: "used.cost < 0",
+  },
+  {
+    name: "a budget is enforced one tool call too early",
+    file: "src/services/text/limits.ts",
+    code: "used.toolCalls > toolCalls",
+    mistake: "used.toolCalls >= toolCalls",
+  },
+  {
+    name: "a loop is cut off one call too late",
+    file: "src/services/limits/budgets.ts",
+    code: "repeated.times >= repeat",
+    mistake: "repeated.times > repeat",
+  },
+  {
+    name: "a session gets one task too many",
+    file: "src/services/launch/launch.ts",
+    code: ">= tasksPerParent) return",
+    mistake: "> tasksPerParent) return",
+  },
+  {
+    name: "a run is timed out while a tool runs",
+    file: "src/services/limits/run-time.ts",
+    code: "userRequests.length === 0 && !toolCalls.isToolRunning(taskId)",
+    mistake: "userRequests.length === 0",
+  },
+  {
+    name: "a run is timed out while a person is waited for",
+    file: "src/services/limits/run-time.ts",
+    code: "userRequests.length === 0 && !toolCalls.isToolRunning(taskId)",
+    mistake: "!toolCalls.isToolRunning(taskId)",
+  },
+  {
+    name: "a run is timed out while a tool runs below it",
+    file: "src/services/limits/run-time.ts",
+    code: "id = live.get(id)?.facts.parentTaskId;",
+    mistake: "id = undefined;",
+  },
+  {
+    name: "time in the queue counts as time of the run",
+    file: "src/services/limits/run-time.ts",
+    code: "queuedUntil ?? run.startedAt",
+    mistake: "run.startedAt",
+  },
+  {
+    name: "no run is timed out",
+    file: "src/services/limits/run-time.ts",
+    code: "if (taken <= limit || ",
+    mistake: "if (taken <= limit + 1e9 || ",
+  },
+  {
+    name: "what was said before a limit is lost",
+    file: "src/machines/task/setup.ts",
+    code: "result: event.said",
+    mistake: "result: undefined",
+  },
+  {
+    name: "a task is stale after half the time",
+    file: "src/services/recovery/housekeeping.ts",
+    code: "at - heardAt >= staleAfter",
+    mistake: "at - heardAt >= staleAfter / 2",
+  },
+];
