@@ -40,12 +40,15 @@ const isUsage = (value: unknown): boolean =>
 
 const TEXTS = ["sessionID", "parentSessionID", "status", "agent", "description", "startedAt", "runStartedAt"] as const;
 
+const isProgress = (value: unknown): boolean => isUsage(value) && isRecord(value) && Array.isArray(value.lastTools);
+
 /** True when a value has the fields of a task that every reader relies on: one of another version may lack others. */
 export const isTask = (value: unknown): value is ApiTask =>
   isRecord(value) &&
   TEXTS.every((name) => typeof value[name] === "string") &&
-  isUsage(value.progress) &&
-  isUsage(value.usage);
+  isProgress(value.progress) &&
+  isUsage(value.usage) &&
+  Array.isArray(value.allowed);
 
 /** True for a page of tasks, newest first, whatever version they are of, with how many there are in all. */
 export const isPage = (value: unknown): value is { tasks: unknown[]; total: number } =>

@@ -55,7 +55,7 @@ const readServerFile = (path: string): ApiResult<ServerFile | undefined> => {
 const differenceTo = (version: string): string | undefined =>
   version === manifest.version
     ? undefined
-    : `OpenCode runs version ${toSingleLine(version)} of opencode-taskchart, and this is ${manifest.version}: what only one of them knows is not shown. Update, and restart OpenCode.`;
+    : `OpenCode runs opencode-taskchart ${toSingleLine(version)}, and this is ${manifest.version}. Update the older one, and restart OpenCode.`;
 
 /** Finds the server of a data folder, as it is now. */
 export interface ServerFinder {

@@ -5,6 +5,7 @@ import { readPanelOptions } from "./options.ts";
 import { createActions } from "./screen/act.ts";
 import { announceOngoing } from "./screen/announce.ts";
 import { registerCommands, shownKey } from "./screen/commands.ts";
+import { createDialogKeys } from "./screen/dialog-keys.ts";
 import { createDialogs } from "./screen/dialogs.ts";
 import { askForEarlier } from "./screen/earlier-tasks.ts";
 import { createGuard } from "./screen/guard.ts";
@@ -26,13 +27,21 @@ const tui: TuiPlugin = async (api, given) => {
   const unreachable = guard("the server's address could not be read", () => whyUnreachable(api), undefined);
   const known = followKnown({ api, client, guard, unreachable });
   askForEarlier({ api, client, known, guard });
-  const navigation = createNavigation(api);
-  const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api), guard });
-  const openList = createList({ api, known, guard, navigation, act });
+  const navigation = createNavigation(api, (sessionID) => known.live().tasks.get(sessionID)?.parentSessionID);
+  const keepKeys = createDialogKeys(api);
+  const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api, keepKeys), guard });
+  const openList = createList({ api, known, guard, navigation, act, keepKeys });
   const keys = { list: options.key, back: options.backKey };
+  const shown = (key: string | undefined) => key && shownKey(key, api);
   registerCommands({ api, guard, keys, openList, back: navigation.back });
   announceOngoing(api, known, guard);
-  registerSlots({ api, known, guard, key: options.key && shownKey(options.key, api), open: navigation.open });
+  registerSlots({
+    api,
+    known,
+    guard,
+    keys: { list: shown(keys.list), back: shown(keys.back) },
+    open: navigation.open,
+  });
 };
 
 export default { id: ID, tui };

@@ -140,13 +140,13 @@ test.each([["{"], ['{"port":"5165"}'], ['{"port":0,"pid":1,"startedAt":"x"}'], [
   },
 );
 
-test("another version is told in a sentence, and named where an answer cannot be read", async () => {
+test("another version is said in a sentence, and named where an answer cannot be read", async () => {
   const version = "99.0.0";
   const other = await listenAs((request, response) =>
     json(response, request.url === "/v1/health" ? { ...HEALTH, version } : { tasks: "many" }),
   );
   const found = await clientOf(other).server();
-  const sentence = `OpenCode runs version 99.0.0 of opencode-taskchart, and this is ${manifest.version}`;
+  const sentence = `OpenCode runs opencode-taskchart 99.0.0, and this is ${manifest.version}.`;
   expect(found).toMatchObject({ ok: true, value: { version, versionDifference: expect.stringContaining(sentence) } });
   expect(await clientOf(other).allTasks({})).toMatchObject({
     kind: "unreadable",
@@ -160,12 +160,14 @@ test("another version is told in a sentence, and named where an answer cannot be
 test("a task of another version that cannot be shown is left out, and the others are not", async () => {
   const task = {
     ...{ sessionID: "ses_1", parentSessionID: "ses_0", status: "asleep", agent: "general", description: "new" },
-    ...{ startedAt: STARTED, runStartedAt: STARTED, progress: { tokens: 0, cost: 0 }, usage: { tokens: 0, cost: 0 } },
+    ...{ startedAt: STARTED, runStartedAt: STARTED, allowed: [], usage: { tokens: 0, cost: 0 } },
+    progress: { tokens: 0, cost: 0, lastTools: [] },
   };
+  const { allowed: _, ...without } = task;
   const other = await listenAs((request, response) =>
     json(
       response,
-      request.url === "/v1/health" ? HEALTH : { tasks: [{ id: 1 }, task], total: 2, limit: 50, offset: 0 },
+      request.url === "/v1/health" ? HEALTH : { tasks: [{ id: 1 }, without, task], total: 3, limit: 50, offset: 0 },
     ),
   );
   expect(await clientOf(other).allTasks({})).toMatchObject({ ok: true, value: [task] });

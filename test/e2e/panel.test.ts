@@ -1,11 +1,15 @@
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { START, scriptTask } from "../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
 import type { ModelRequest } from "./lab/model-request.ts";
 import { startOpenCode } from "./lab/opencode.ts";
+import { runOpenCode } from "./lab/opencode-run.ts";
 import { startProxy } from "./lab/proxy.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
@@ -42,7 +46,7 @@ const scriptTasks = (model: ScriptedModel): void => {
 
 /** OpenCode with a model that has a price, and with commands that a person must permit. */
 const CONFIG = {
-  permission: { bash: "ask" as const },
+  permission: { bash: "ask" as const, question: "allow" as const },
   provider: { scripted: { models: { m1: { name: "M1", cost: { input: 3, output: 15 } } } } },
 };
 
@@ -56,7 +60,9 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     model = await startModel();
     home = await newHome();
     const [plugin = ""] = pluginsOf();
-    const plugins = [[String(plugin), { maxDepth: 3 }] as [string, Record<string, unknown>]];
+    const plugins = [
+      [String(plugin), { maxDepth: 3, concurrency: { agents: { explore: 1 } } }] as [string, Record<string, unknown>],
+    ];
     options = {
       modelURL: model.url,
       home,
@@ -136,7 +142,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.hides("Search:");
     await terminal.shows("try it on a copy");
     // In the session of a subagent, OpenCode has neither sidebar nor prompt.
-    await terminal.shows(/^ {2}2 running · 1 waits for you/m);
+    await terminal.shows(/^ {2}● Try it on a copy · ctrl\+x j back · 2 running · 1 waits for you/m);
     await terminal.press("C-x");
     await terminal.press("j");
     await terminal.shows(/Scripted +2 running/);
@@ -182,29 +188,98 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await closeList();
   });
 
-  test("steers a task at work", async () => {
+  /** Keep their tasks at work until they are released. */
+  const [looking, choosing, thinking] = [hang(), hang(), hang()];
+
+  test("shows the place of a task in the queue, and what it waits for, until its turn comes", async () => {
     // It is asked again when OpenCode has been restarted, and is at work until the end.
-    const isOfTask = ({ parentSessionID, messages }: ModelRequest) =>
+    const isKept = ({ parentSessionID, messages }: ModelRequest) =>
       parentSessionID !== undefined && /keep (at it|on)/.test(JSON.stringify(messages));
-    model.when(isOfTask, hang());
-    model.when("start one more", [calls([launching("keep at it", { description: "Keep at it" })]), text("started")]);
-    await terminal.submit("start one more");
-    await model.waitFor(inChild("keep at it"), PATIENCE);
-    await terminal.shows(/● Keep at it/);
+    model.when(isKept, hang());
+    const launches = [
+      launching("keep at it", { description: "Keep at it" }),
+      launching("look here", { description: "Look here", agent: "explore" }),
+      launching("look there", { description: "Look there", agent: "explore" }),
+      launching("choose", { description: "Choose a database" }),
+      launching("think aloud", { description: "Think aloud", fork: true }),
+    ];
+    model.when("start more", [calls(launches), text("started")]);
+    model.when(inChild("look here"), looking);
+    model.when(inChild("look there"), looking);
+    model.when(inChild("choose"), [choosing, text("SQLite, then.")]);
+    model.when("think aloud", thinking);
+    await terminal.submit("start more");
+    await terminal.shows(/○ Look there\s[\s\S]*explore · 1st in the queue/, PATIENCE);
+    await terminal.shows(/ · 1 queued/);
+    await openList();
+    await select("there");
+    await terminal.press("w");
+    await terminal.shows(/Waits for a slot of agent explore \(1 of 1 in use/);
+    await terminal.press("Escape");
+    await closeList();
+    looking.release(text("There is nothing."));
+    await terminal.hides(/ · 1 queued/);
+  });
+
+  test("answers a question of a task in place, and keeps the keys when it appears below the list", async () => {
+    await model.waitFor(inChild("choose"), PATIENCE);
+    await openList();
+    const options = ["SQLite", "Postgres"].map((label) => ({ label, description: "" }));
+    const question = { question: "Which database?", header: "Database", options };
+    choosing.release(calls([{ name: "question", args: { questions: [question] } }]));
+    await terminal.shows("general · asks: Which database?", PATIENCE);
+    await terminal.shows("1. SQLite");
+    await select("choose");
+    await terminal.press("a");
+    await terminal.shows("Something else …");
+    await terminal.press("Down", "Enter");
+    await terminal.shows('Answered the question of "Choose a database"');
+    await closeList();
+    await model.waitFor(
+      ({ messages }) => /Which database\?[\\"]+=[\\"]+Postgres/.test(JSON.stringify(messages)),
+      PATIENCE,
+    );
+    await terminal.shows("✓ Choose a database", PATIENCE);
+  });
+
+  test("opens the session of a fork, says there where one is, and leads back from it", async () => {
+    await openList();
+    await select("aloud");
+    await terminal.press("Enter");
+    await terminal.shows(/^ {2}● Think aloud · ctrl\+x j back · \d running/m);
+    await terminal.hides("Search:");
+    await openList();
+    await terminal.shows("› ● Think aloud");
+    await terminal.press("b");
+    await terminal.hides("Think aloud · ctrl+x j back");
+    await terminal.shows(/Scripted +\d running/);
+    thinking.release(text("That is clear now."));
+    await terminal.shows("✓ Think aloud", PATIENCE);
+  });
+
+  test("steers a task at work", async () => {
     await openList();
     await select("keep at it");
     await terminal.press("s");
     await terminal.shows("Steer with an instruction");
     await terminal.type("look at the tests, too");
     await terminal.press("Enter");
-    await terminal.shows('Told "Keep at it"');
+    await terminal.shows('Steered "Keep at it"');
     await closeList();
   });
 
   /** Opens the interface with other arguments, in place of the one that is open. */
-  const reopen = async (args: string[], env: TerminalOptions["env"] = {}) => {
+  const reopen = async (args: string[], env: TerminalOptions["env"] = {}, meanwhile?: () => Promise<void>) => {
     await terminal.quit();
+    await meanwhile?.();
     terminal = await openTerminal({ ...options, env, args: [...args, "--continue"], ready: "Build · M1" });
+  };
+
+  /** Has `opencode run` go on with the conversation, launch a task, and end before the task does. */
+  const leaveBehind = async (prompt: string) => {
+    model.when(`leave ${prompt}`, [calls([launching(prompt, { description: "Left behind" })]), text("It is at work.")]);
+    const { code } = await runOpenCode({ ...options, message: `leave ${prompt}`, args: ["--continue"] });
+    expect(code).toBe(0);
   };
 
   /** Stores as many ended tasks of another conversation as the interface hears of when it starts. */
@@ -215,38 +290,60 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
   };
 
   test(
-    "tells after a restart that tasks of the conversation go on, and counts those that ended before many others",
+    "says at the next start what goes on, what `opencode run` has left behind included, and counts what ended long ago",
     STARTS,
     async () => {
       endOthers();
-      await reopen([]);
+      await reopen([], {}, () => leaveBehind("keep on alone"));
+      await terminal.shows(/2 tasks of this (conversation|directory) go on/, PATIENCE);
       await terminal.shows(/… \d+ more ended/, PATIENCE);
-      await terminal.shows(/1 task of this (conversation|directory) goes on/, PATIENCE);
-      await terminal.shows(/Scripted +1 running/, PATIENCE);
+      await terminal.shows(/Scripted +2 running/, PATIENCE);
       await terminal.shows(/● Keep at it/);
+      await terminal.shows(/● Left behind/);
     },
   );
 
-  test("works in an interface that is attached, and finds a server that was restarted", STARTS, async () => {
-    const first = await startOpenCode(options);
-    onTestFinished(() => first.stop());
-    const { port } = new URL(first.url);
-    await reopen(["attach", first.url]);
-    // A task of its own: one whose OpenCode has ended too often is not begun again.
-    model.when("start the last", [calls([launching("keep on", { description: "Keep on" })]), text("started")]);
-    await terminal.submit("start the last");
-    await terminal.shows(/● Keep on/, PATIENCE);
-    await first.kill();
-    await terminal.shows("As last heard.", PATIENCE);
-    const second = await startOpenCode({ ...options, port: Number(port) });
-    onTestFinished(() => second.stop());
-    await second.client.session.list();
-    await terminal.hides("As last heard.");
-    await terminal.shows(/tasks? of this conversation goe?s? on/, PATIENCE);
-    await terminal.shows(/● Keep on/);
-  });
+  /** Builds the plugin once more, as another version of it. */
+  const otherVersion = async (): Promise<string> => {
+    const folder = join(home, "other-version");
+    const repository = fileURLToPath(new URL("../..", import.meta.url));
+    await cp(join(repository, "dist"), join(folder, "dist"), { recursive: true });
+    await cp(join(repository, "package.json"), join(folder, "package.json"));
+    for (const name of await readdir(join(folder, "dist"))) {
+      const file = join(folder, "dist", name);
+      const code = await readFile(file, "utf8");
+      if (code.includes(`"${manifest.version}"`))
+        await writeFile(file, code.replaceAll(`"${manifest.version}"`, '"99.0.0"'));
+    }
+    return pathToFileURL(folder).href;
+  };
 
-  test("tells that it has taken over a task of another OpenCode, which has ended", STARTS, async () => {
+  test(
+    "works in an interface that is attached, with another version, and finds a server that was restarted",
+    STARTS,
+    async () => {
+      const first = await startOpenCode({ ...options, plugins: [await otherVersion()] });
+      onTestFinished(() => first.stop());
+      const { port } = new URL(first.url);
+      await reopen(["attach", first.url]);
+      // A task of its own: one whose OpenCode has ended too often is not begun again.
+      model.when("start the last", [calls([launching("keep on", { description: "Keep on" })]), text("started")]);
+      await terminal.submit("start the last");
+      await terminal.shows(/● Keep on/, PATIENCE);
+      await terminal.shows(/OpenCode runs opencode-taskchart +99\.0\.0, and this is/);
+      await first.kill();
+      await terminal.shows("Out of date.", PATIENCE);
+      const second = await startOpenCode({ ...options, port: Number(port) });
+      onTestFinished(() => second.stop());
+      await second.client.session.list();
+      await terminal.hides("Out of date.");
+      await terminal.hides("99.0.0");
+      await terminal.shows(/tasks? of this conversation goe?s? on/, PATIENCE);
+      await terminal.shows(/● Keep on/);
+    },
+  );
+
+  test("says that it has taken over a task of another OpenCode, which has ended", STARTS, async () => {
     await reopen([]);
     const other = await startOpenCode(options);
     onTestFinished(() => other.stop());

@@ -42,8 +42,15 @@ const permissionStep = ({ what, always = [] }: OpenUserRequest): Step => ({
   ],
 });
 
-const questionStep = ({ question, options, multiple, custom }: Question, chosen: readonly string[]): Step => ({
-  title: question,
+/** The place of a question among those of its request, such as `2 of 3: `; nothing where it is the only one. */
+const placeOf = (index: number, count: number): string => (count === 1 ? "" : `${index + 1} of ${count}: `);
+
+const questionStep = (
+  { question, options, multiple, custom }: Question,
+  chosen: readonly string[],
+  place: string,
+): Step => ({
+  title: `${place}${question}`,
   choices: [
     ...options.map((option): Choice => {
       const mark = multiple ? (chosen.includes(option) ? "[x] " : "[ ] ") : "";
@@ -61,7 +68,7 @@ export const nextStep = (request: OpenUserRequest, answers: Answers): Step | und
   const questions = request.questions ?? [];
   const open = Math.max(0, answers.length - 1);
   const question = questions[open];
-  return question && questionStep(question, answers[open] ?? []);
+  return question && questionStep(question, answers[open] ?? [], placeOf(open, questions.length));
 };
 
 /** What a choice leads to: a reply that is complete, a text that the person has to write, or the next step. */

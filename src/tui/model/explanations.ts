@@ -25,11 +25,12 @@ export const stopsWith = (task: PanelTask, tasks: readonly PanelTask[]): PanelTa
 export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Explanation => {
   const title = `Stop "${task.description}"?`;
   const others = stopsWith(task, tasks);
-  if (others.length === 0) return { title, message: "Nothing else stops with it. Its agent's parent is told." };
+  if (others.length === 0)
+    return { title, message: "Nothing else stops with it. The agent that launched it is notified." };
   const named = others.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
   const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
   const count = others.length === 1 ? "1 task below it stops" : `${others.length} tasks below it stop`;
-  return { title, message: `${count} with it: ${named.join(", ")}${more}. Its agent's parent is told.` };
+  return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
 };
 
 /** Says what a task waits for and what ends that, or how it has ended. `now` is epoch milliseconds. */
@@ -37,7 +38,7 @@ export const whyText = (task: PanelTask, now: number): Explanation => {
   const title = task.description;
   const { waiting, why } = task;
   if (waiting && why !== undefined) {
-    return { title, message: `Waits for ${why}. Since ${elapsed(now - Date.parse(waiting.since))}.` };
+    return { title, message: `Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.` };
   }
   if (!hasEnded(task)) return { title, message: "It is at work." };
   if (task.status === "error") return { title, message: `It failed: ${task.error?.message ?? "no reason is known"}` };

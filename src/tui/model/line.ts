@@ -37,16 +37,25 @@ export const cut = (text: string, columns: number): string => {
   return columns < 1 ? "" : `${kept.trimEnd()}…`;
 };
 
-/** Breaks a text between words into lines of at most that many columns; a longer word is cut. */
-export const wrapped = (text: string, columns: number): string[] => {
+/** Breaks a text between words into lines of at most that many columns; a longer word is cut, and so is what follows `most` lines. */
+export const wrapped = (text: string, columns: number, most = Number.POSITIVE_INFINITY): string[] => {
   const lines: string[] = [];
   for (const word of toSingleLine(text).split(" ")) {
     const joined = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && columnsOf(joined) <= columns) lines[lines.length - 1] = joined;
-    else lines.push(cut(word, columns));
+    if (lines.length > 0 && (columnsOf(joined) <= columns || lines.length === most)) lines[lines.length - 1] = joined;
+    else lines.push(word);
   }
-  return lines;
+  return lines.map((line) => cut(line, columns));
 };
+
+/** Lines that a warning takes at most. */
+const MAX_WARNING_LINES = 4;
+
+/** Writes a sentence about what is wrong; nothing where nothing is. */
+export const warningLines = (text: string | undefined, columns: number): Line[] =>
+  text === undefined
+    ? []
+    : wrapped(text, columns, MAX_WARNING_LINES).map((line) => ({ segments: [{ text: line, tone: "warning" }] }));
 
 const widthOf = (segments: readonly Segment[]): number => segments.reduce((sum, { text }) => sum + columnsOf(text), 0);
 

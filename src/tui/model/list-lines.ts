@@ -1,6 +1,7 @@
 import { dollars } from "../../services/text/dollars.ts";
 import { hasEnded } from "../../task.ts";
-import { columnsOf, cut, type Line, type Segment, spread } from "./line.ts";
+import { inCents } from "./in-cents.ts";
+import { columnsOf, cut, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { type ListState, placeOf } from "./list-state.ts";
 import { ACTION_KEYS, refusalOf } from "./offers.ts";
 import type { PanelTask } from "./panel-task.ts";
@@ -13,7 +14,7 @@ import { elapsed, runTime, standingOf } from "./words.ts";
 export interface ListedTasks {
   /** Of the conversation that is shown, in the order of their launch. */
   here: readonly PanelTask[];
-  /** Of other conversations. */
+  /** Of the other conversations; of all where none is shown. */
   elsewhere: readonly PanelTask[];
 }
 
@@ -39,8 +40,8 @@ export interface ListLayout {
   rows: number;
   /** Epoch milliseconds. */
   now: number;
-  /** Above the list, in place of the sums: why what is shown may be out of date. */
-  lost?: string | undefined;
+  /** Why what is shown may be out of date or incomplete: stands above the list. */
+  problem?: string | undefined;
 }
 
 const muted = (text: string): Segment => ({ text, tone: "muted" });
@@ -57,14 +58,23 @@ const filled = (text: string, columns: number): string => {
   return short + " ".repeat(columns - columnsOf(short));
 };
 
-const rowLine = (row: ListRow, isSelected: boolean, { columns, now }: ListLayout): Line => {
+/** Writes who works on a task, and what it does. */
+const detailOf = (row: ListRow): string => `${row.task.agent} · ${standingOf(row).words}`;
+
+/** Returns how many columns the details of these rows get: what they need, and at most two fifths of the line. */
+const detailColumns = (rows: readonly ListRow[], columns: number): number =>
+  columns < COLUMNS_FOR_DETAIL
+    ? 0
+    : Math.min(Math.floor(columns * 0.4), Math.max(0, ...rows.map((row) => columnsOf(detailOf(row)))));
+
+const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now }: ListLayout): Line => {
   const { task, depth, request } = row;
-  const { sign, tone, words } = standingOf(row);
+  const { sign, tone } = standingOf(row);
   const isLive = !hasEnded(task);
   const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
-  const cost = task.usage.cost > 0 ? dollars(task.usage.cost) : "";
+  const cost = task.usage.cost > 0 ? dollars(inCents(task.usage).cost) : "";
   const time = elapsed(runTime(task, now)).padStart(TIME_COLUMNS);
-  const detail = columns < COLUMNS_FOR_DETAIL ? "" : filled(`${task.agent} · ${words}`, Math.floor(columns * 0.4));
+  const detail = filled(detailOf(row), room);
   const tail: Segment[] = [
     { text: detail, tone: request ? tone : "muted" },
     muted(`${time} ${cost.padStart(COST_COLUMNS)}`),
@@ -113,7 +123,7 @@ const keysLine = (task: PanelTask | undefined, columns: number): Line => {
 
 /** Writes the list: what is searched, the tasks, and the keys for the one that is selected. */
 export const listLines = (rows: readonly ListRow[], state: ListState, layout: ListLayout): Line[] => {
-  const { columns, lost } = layout;
+  const { columns, problem } = layout;
   const place = placeOf(
     state,
     rows.map(({ task }) => task.sessionID),
@@ -123,16 +133,18 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
   const shown = rows.slice(first, first + layout.rows);
   const hidden = rows.length - shown.length;
   const nothing = state.query === "" ? "No task was launched here." : "No task matches.";
+  const room = detailColumns(shown, columns);
+  const hasOwn = rows.some(({ isHere }) => isHere);
   const lines = shown.flatMap((row, index): Line[] => {
     const isFirstElsewhere = !row.isHere && (index === 0 || shown[index - 1]?.isHere === true);
-    const line = rowLine(row, row === selected, layout);
-    return isFirstElsewhere ? [{ segments: [muted("Other conversations")] }, line] : [line];
+    const line = rowLine(row, row === selected, room, layout);
+    return isFirstElsewhere && hasOwn ? [{ segments: [muted("Other conversations")] }, line] : [line];
   });
   const counts = countSegments(summarize(rows.map(({ task }) => task)));
   return [
     { segments: spread([], { text: "Tasks", tone: "text", bold: true }, counts, columns) },
     searchLine(state),
-    ...(lost === undefined ? [] : [{ segments: [{ text: cut(lost, columns), tone: "warning" as const }] }]),
+    ...warningLines(problem, columns),
     { segments: [] },
     ...(lines.length === 0 ? [{ segments: [muted(nothing)] }] : lines),
     ...(hidden > 0 ? [{ segments: [muted(`  ${place + 1} of ${rows.length}`)] }] : []),

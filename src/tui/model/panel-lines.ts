@@ -1,7 +1,8 @@
 import { dollars } from "../../services/text/dollars.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded, type Usage } from "../../task.ts";
-import { columnsOf, cut, type Line, type Segment, spread, wrapped } from "./line.ts";
+import { inCents } from "./in-cents.ts";
+import { columnsOf, cut, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { countSegments } from "./status-line.ts";
@@ -25,8 +26,8 @@ export interface PanelLayout {
   now: number;
   /** The key that opens the list, as the user presses it; undefined if there is none. */
   key?: string | undefined;
-  /** Why nothing new is heard; absent while all is well. */
-  lost?: string | undefined;
+  /** Why what is shown may be out of date or incomplete; absent where it is neither. */
+  problem?: string | undefined;
   /** Why tasks cannot be shown at all; absent where they can. */
   unreachable?: string | undefined;
 }
@@ -34,7 +35,8 @@ export interface PanelLayout {
 const muted = (text: string): Segment => ({ text, tone: "muted" });
 
 /** Writes tokens and cost in few columns, such as `12.3k $0.04`, and in fewer, where there is no room for both. */
-const usedWords = ({ tokens, cost }: Usage): string[] => {
+const usedWords = (usage: Usage): string[] => {
+  const { tokens, cost } = inCents(usage);
   const price = cost > 0 ? dollars(cost) : undefined;
   const count = tokens > 0 ? formatUsage({ tokens, cost: 0 })?.replace(/ tokens?$/, "") : undefined;
   if (price === undefined) return count === undefined ? [] : [count];
@@ -79,7 +81,7 @@ const more = (hidden: number, what: string): Line[] =>
 
 /** Writes the panel for the tasks of a conversation. Nothing when it has none. */
 export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Line[] => {
-  const { columns, key, lost, unreachable } = layout;
+  const { columns, key, problem, unreachable } = layout;
   const title: Segment = { text: "Tasks", tone: "text", bold: true };
   if (unreachable !== undefined) {
     return [{ segments: [title] }, ...wrapped(unreachable, columns).map((text) => ({ segments: [muted(text)] }))];
@@ -90,13 +92,11 @@ export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Li
   const live = rows.filter(({ task }) => !hasEnded(task));
   const ended = rows.filter(({ task }) => hasEnded(task));
   const counts = countSegments(summary);
-  const used = formatUsage(summary.usage);
+  const used = formatUsage(inCents(summary.usage));
   return [
     { segments: spread([], title, key === undefined ? [] : [muted(key)], columns) },
     ...(isActive(summary) ? [{ segments: counts }] : []),
-    ...(lost === undefined
-      ? []
-      : [{ segments: [{ text: cut(`As last heard. ${lost}`, columns), tone: "warning" as const }] }]),
+    ...warningLines(problem, columns),
     ...live.slice(0, MAX_LIVE).flatMap((row) => [headline(row, layout), detail(row, layout)]),
     ...more(live.length - MAX_LIVE, "not ended"),
     ...ended.slice(0, MAX_ENDED).flatMap((row) => endedLines(row, layout)),

@@ -8,7 +8,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1|0\.0\.0\.0)$/;
 
 /**
  * Returns the name of the other machine that the server at an address runs on; undefined where it is this one, or the
- * address does not tell. A tunnel from this machine looks like this machine.
+ * address does not say so. A tunnel from this machine looks like this machine.
  */
 export const otherMachine = (url: string | undefined, ownNames: OwnNames): string | undefined => {
   if (url === undefined || !URL.canParse(url)) return undefined;

@@ -1,6 +1,9 @@
 import { formatCost } from "../../services/text/usage.ts";
-import type { Segment } from "./line.ts";
+import { inCents } from "./in-cents.ts";
+import { columnsOf, cut, type Segment } from "./line.ts";
+import type { PanelTask } from "./panel-task.ts";
 import { isActive, type Summary } from "./summary.ts";
+import { standingOf } from "./words.ts";
 
 const separator: Segment = { text: " · ", tone: "muted" };
 
@@ -22,9 +25,43 @@ export const countSegments = ({ waitingForPerson, running, queued }: Summary): S
 /** Writes the line beside the prompt: `3 running · 1 waits for you · $0.42`. Nothing when no task goes on. */
 export const statusLine = (summary: Summary): Segment[] => {
   if (!isActive(summary)) return [];
-  const cost = formatCost(summary.usage);
+  const cost = formatCost(inCents(summary.usage));
   return [
     ...countSegments(summary),
     ...(cost === undefined ? [] : [separator, { text: cost, tone: "muted" as const }]),
   ];
+};
+
+/** Columns of a task's description in a line at most: what goes on, and the way back, are to fit beside it. */
+const MAX_DESCRIPTION_COLUMNS = 32;
+
+/** What the line in the session of a task says, besides what goes on. */
+export interface TaskPlace {
+  task: PanelTask;
+  /** The key that leads back, as the user presses it; undefined if there is none. */
+  backKey: string | undefined;
+  columns: number;
+}
+
+/** Writes the line in the session of a task: which task it is, what goes on around it, and the key that leads back. */
+export const taskStatusLine = (summary: Summary, { task, backKey, columns }: TaskPlace): Segment[] => {
+  const { sign, tone } = standingOf({ task, depth: 0 });
+  const back: Segment[] =
+    backKey === undefined
+      ? []
+      : [
+          { text: backKey, tone: "text" },
+          { text: " back", tone: "muted" },
+        ];
+  const parts = [back, statusLine(summary)].filter((part) => part.length > 0);
+  const rest = parts.flatMap((part) => [separator, ...part]);
+  const room = columns - rest.reduce((sum, { text }) => sum + columnsOf(text), columnsOf(`${sign} `));
+  const description = cut(task.description, Math.max(0, Math.min(room, MAX_DESCRIPTION_COLUMNS)));
+  return [{ text: `${sign} `, tone }, { text: description, tone: "text" }, ...rest];
+};
+
+/** Writes the line on the first screen, which has no conversation: what goes on in the directory, and how to see it. */
+export const homeStatusLine = (summary: Summary): Segment[] => {
+  const line = statusLine(summary);
+  return line.length === 0 ? [] : [...line, separator, { text: "/tasks", tone: "text" }];
 };

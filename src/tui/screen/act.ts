@@ -23,7 +23,7 @@ export interface ActDeps {
 
 /**
  * Creates the actions. Each resolves as soon as the person has said all that is needed. OpenCode may take seconds to do it:
- * a toast tells the outcome.
+ * a toast shows the outcome.
  */
 export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
@@ -62,7 +62,7 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
     if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
     switch (action) {
       case "why":
-        await dialogs.tell(whyText(task, Date.now()));
+        await dialogs.show(whyText(task, Date.now()));
         return;
       case "stop":
         if (await dialogs.confirm(stopQuestion(task, tasks)))
@@ -78,7 +78,7 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
           "Steer with an instruction",
           `${description}: its agent sees it at its next step`,
         );
-        if (prompt !== undefined) send(`Told "${description}".`, () => client.steer(sessionID, prompt));
+        if (prompt !== undefined) send(`Steered "${description}".`, () => client.steer(sessionID, prompt));
         return;
       }
       case "answer": {

@@ -6,9 +6,9 @@ import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
 import { shownSession } from "./slots.ts";
 
-/** Tells by a toast which tasks go on from before, once for each conversation that is shown and each start of OpenCode. */
+/** Says in a toast which tasks go on from before, once for each conversation that is shown and each start of OpenCode. */
 export const announceOngoing = (api: TuiPluginApi, known: Known, guard: Guard): void => {
-  const told = new Set<string>();
+  const announced = new Set<string>();
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
 
   const announce = (): void => {
@@ -17,8 +17,8 @@ export const announceOngoing = (api: TuiPluginApi, known: Known, guard: Guard): 
     const session = shownSession(api.route.current);
     const conversation = session && conversationOf(session, tasks, hostParent);
     const beginning = `${server.pid} ${server.startedAt} ${conversation ?? ""}`;
-    if (told.has(beginning)) return;
-    told.add(beginning);
+    if (announced.has(beginning)) return;
+    announced.add(beginning);
     const { directory } = api.state.path;
     const shown = conversation
       ? tasksOf(conversation, tasks, hostParent)
@@ -28,7 +28,7 @@ export const announceOngoing = (api: TuiPluginApi, known: Known, guard: Guard): 
   };
 
   createRoot((dispose) => {
-    createEffect(() => guard("what goes on could not be told", announce, undefined));
+    createEffect(() => guard("what goes on could not be announced", announce, undefined));
     api.lifecycle.onDispose(dispose);
   });
 };

@@ -7,7 +7,7 @@ import { element } from "./element.ts";
 /** OpenCode's dialogs, each as a promise of what the person says. Closed without a word, they resolve to undefined. */
 export interface Dialogs {
   /** Shows a text until the person has read it. */
-  tell(text: Explanation): Promise<true | undefined>;
+  show(text: Explanation): Promise<true | undefined>;
   confirm(question: Explanation): Promise<true | undefined>;
   /** Asks for a text, which is not empty. */
   write(title: string, about: string): Promise<string | undefined>;
@@ -20,8 +20,8 @@ export interface Dialogs {
  */
 const AFTER_FOCUS_MS = 2;
 
-/** Creates the dialogs. Each replaces the one that is open. */
-export const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">): Dialogs => {
+/** Creates the dialogs. Each replaces the one that is open, and keeps the keys by `keepKeys`. */
+export const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKeys: () => void): Dialogs => {
   /** Opens a dialog. OpenCode also calls `onClose` after a choice: then the promise has its value already. */
   const ask = <Value>(view: (resolve: (value: Value | undefined) => void) => JSX.Element): Promise<Value | undefined> =>
     new Promise((resolve) => {
@@ -29,13 +29,16 @@ export const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">)
       const settle = (value: Value | undefined) =>
         void setTimeout(() => setTimeout(() => resolve(value), AFTER_FOCUS_MS), 0);
       ui.dialog.replace(
-        () => view(settle),
+        () => {
+          keepKeys();
+          return view(settle);
+        },
         () => settle(undefined),
       );
     });
 
   return {
-    tell: (text) =>
+    show: (text) =>
       ask<true>((resolve) => createComponent(ui.DialogAlert, { ...text, onConfirm: () => resolve(true) })),
     confirm: (question) =>
       ask<true>((resolve) =>

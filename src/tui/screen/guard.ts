@@ -24,7 +24,7 @@ export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string):
     reported.add(message);
     const entry = { service, level: "error" as const, message };
     api.client.app.log(entry).catch(() => {
-      // OpenCode itself is gone or out of reach: nobody is left to tell, and drawing must go on.
+      // OpenCode itself is gone or out of reach: nobody is left to hear of it, and drawing must go on.
       reported.delete(message);
     });
   };

@@ -87,6 +87,9 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
     api.renderer.off("resize", resized);
     stop();
   });
-  const problem = () => unreachable ?? live().lost?.reason ?? live().server?.versionDifference;
+  const problem = () => {
+    const { lost, server } = live();
+    return unreachable ?? (lost ? `Out of date. ${lost.reason}` : server?.versionDifference);
+  };
   return { live, snapshots, setEarlier, now, since, problem, unreachable, columns, rows };
 };

@@ -19,6 +19,8 @@ export interface ListDeps {
   guard: Guard;
   navigation: Navigation;
   act: Act;
+  /** Has the list keep the keys for as long as it is drawn. */
+  keepKeys: () => void;
 }
 
 /** Columns of OpenCode's large dialog, and those of the margins in and around it. */
@@ -29,7 +31,7 @@ const MARGINS = { outside: 2, inside: 4 };
 const rowsFor = (screenRows: number): number => Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9));
 
 /** Creates the function that opens the list of tasks. */
-export const createList = ({ api, known, guard, navigation, act }: ListDeps): (() => void) => {
+export const createList = ({ api, known, guard, navigation, act, keepKeys }: ListDeps): (() => void) => {
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
 
   const listed = (): ListedTasks => {
@@ -58,6 +60,7 @@ export const createList = ({ api, known, guard, navigation, act }: ListDeps): ((
   };
 
   const view = (initial: ListState): View => {
+    keepKeys();
     const [state, setState] = createSignal(initial);
     const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
     const columns = () => Math.min(DIALOG_COLUMNS, known.columns() - MARGINS.outside) - MARGINS.inside;
@@ -83,7 +86,7 @@ export const createList = ({ api, known, guard, navigation, act }: ListDeps): ((
           columns: columns(),
           rows: rowsFor(known.rows()),
           now: known.now(),
-          lost: known.problem(),
+          problem: known.problem(),
         };
         return listLines(rows(), state(), layout);
       }, []),
@@ -100,5 +103,6 @@ export const createList = ({ api, known, guard, navigation, act }: ListDeps): ((
     api.ui.dialog.replace(() => view(state));
     api.ui.dialog.setSize("large");
   };
-  return () => open(INITIAL);
+  // In the session of a task, the keys are about that task.
+  return () => open({ ...INITIAL, selected: shownSession(api.route.current) });
 };

@@ -4,8 +4,9 @@ import { conversationOf, tasksOf } from "../model/conversation.ts";
 import type { Line, Segment } from "../model/line.ts";
 import { panelLines } from "../model/panel-lines.ts";
 import type { PanelTask } from "../model/panel-task.ts";
-import { statusLine } from "../model/status-line.ts";
+import { homeStatusLine, statusLine, taskStatusLine } from "../model/status-line.ts";
 import { summarize } from "../model/summary.ts";
+import type { Keys } from "./commands.ts";
 import { linesView, lineView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
@@ -24,8 +25,8 @@ export interface SlotDeps {
   api: TuiPluginApi;
   known: Known;
   guard: Guard;
-  /** The key that opens the list, as the user presses it. */
-  key: string | undefined;
+  /** The keys that open the list and lead back, as the user presses them. */
+  keys: Keys;
   /** Opens the session of a task. */
   open: (taskId: string) => void;
 }
@@ -33,7 +34,8 @@ export interface SlotDeps {
 /** Nothing to show: such a line takes no room. */
 const NOTHING: Line = { segments: [] };
 
-const MARGIN: Segment = { text: "", tone: "muted" };
+/** Columns between the edge of the screen and the line at its bottom. */
+const MARGIN = 2;
 
 /** Returns the session that the interface shows; undefined where it shows something else. */
 export const shownSession = (route: TuiRouteCurrent): string | undefined => {
@@ -43,7 +45,7 @@ export const shownSession = (route: TuiRouteCurrent): string | undefined => {
 };
 
 /** Draws the panel in the sidebar, and the line that says how many tasks go on. */
-export const registerSlots = ({ api, known, guard, key, open }: SlotDeps): void => {
+export const registerSlots = ({ api, known, guard, keys, open }: SlotDeps): void => {
   const theme = () => api.theme.current;
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
 
@@ -61,8 +63,8 @@ export const registerSlots = ({ api, known, guard, key, open }: SlotDeps): void 
           panelLines(tasksAround(sessionID()), {
             columns: SIDEBAR_COLUMNS,
             now: known.now(),
-            key,
-            lost: known.live().lost?.reason,
+            key: keys.list,
+            problem: known.problem(),
             unreachable: known.unreachable,
           }),
         [],
@@ -71,38 +73,48 @@ export const registerSlots = ({ api, known, guard, key, open }: SlotDeps): void 
     return linesView(lines, theme, open);
   };
 
-  const status = (sessionID: () => string | undefined, margin = 0): View => {
-    const line = createMemo(() =>
-      guard(
-        "the line about the tasks could not be drawn",
-        () => {
-          const session = sessionID();
-          if (session === undefined) return NOTHING;
-          const segments = statusLine(summarize(tasksAround(session)));
-          return segments.length === 0 ? NOTHING : { segments: [{ ...MARGIN, text: " ".repeat(margin) }, ...segments] };
-        },
-        NOTHING,
-      ),
+  /** Draws segments in one line, which takes no room where there are none. */
+  const line = (segments: () => readonly Segment[]): View => {
+    const drawn = createMemo(() =>
+      guard("the line about the tasks could not be drawn", () => ({ segments: [...segments()] }), NOTHING),
     );
-    return lineView(line, theme);
+    return lineView(drawn, theme);
   };
 
   const hasRoomBesidePrompt = () => known.columns() >= LEAST_COLUMNS_BESIDE_PROMPT;
 
-  /** The session that is shown, where the line has no place beside the prompt. */
-  const sessionAtBottom = (): string | undefined => {
+  /** True in the session of a task. OpenCode shows no prompt there, unless the task is a fork. */
+  const isOfTask = (sessionID: string): boolean =>
+    known.live().tasks.has(sessionID) || hostParent(sessionID) !== undefined;
+
+  const besidePrompt = (sessionID: string): Segment[] =>
+    hasRoomBesidePrompt() && !isOfTask(sessionID) ? statusLine(summarize(tasksAround(sessionID))) : [];
+
+  const atBottom = (): Segment[] => {
+    const { tasks } = known.live();
     const sessionID = shownSession(api.route.current);
-    if (sessionID === undefined) return undefined;
-    // OpenCode shows no prompt in the session of a subagent, and so not what is beside it either.
-    return hasRoomBesidePrompt() && hostParent(sessionID) === undefined ? undefined : sessionID;
+    if (sessionID === undefined) {
+      const { directory } = api.state.path;
+      const isHome = api.route.current.name === "home";
+      return isHome
+        ? homeStatusLine(summarize([...tasks.values()].filter((task) => task.directory === directory)))
+        : [];
+    }
+    const task = tasks.get(sessionID);
+    const summary = summarize(tasksAround(sessionID));
+    if (task) return taskStatusLine(summary, { task, backKey: keys.back, columns: known.columns() - 2 * MARGIN });
+    return hasRoomBesidePrompt() && !isOfTask(sessionID) ? [] : statusLine(summary);
   };
+
+  const withMargin = (segments: readonly Segment[]): Segment[] =>
+    segments.length === 0 ? [] : [{ text: " ".repeat(MARGIN), tone: "muted" }, ...segments];
 
   api.slots.register({
     order: ORDER,
     slots: {
       sidebar_content: (_context, props) => panel(() => props.session_id),
-      session_prompt_right: (_context, props) => status(() => (hasRoomBesidePrompt() ? props.session_id : undefined)),
-      app_bottom: () => status(sessionAtBottom, 2),
+      session_prompt_right: (_context, props) => line(() => besidePrompt(props.session_id)),
+      app_bottom: () => line(() => withMargin(atBottom())),
     },
   });
 };

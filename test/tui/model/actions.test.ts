@@ -21,7 +21,7 @@ describe("stopping a task", () => {
   test("is asked about with what else stops", () => {
     expect(stopQuestion(parent, tasks)).toEqual({
       title: 'Stop "about parent"?',
-      message: '2 tasks below it stop with it: "about child", "about helped". Its agent\'s parent is told.',
+      message: '2 tasks below it stop with it: "about child", "about helped". The agent that launched it is notified.',
     });
     expect(stopQuestion(helped, tasks).message).toMatch(/^Nothing else stops/);
   });
@@ -44,7 +44,7 @@ describe("an action that makes no sense", () => {
     expect(refusalOf(action, task)).toContain(reason);
   });
 
-  test("is told from one that does", () => {
+  test("differs from one that does", () => {
     expect(refusalOf("stop", panelTask("a"))).toBeUndefined();
     expect(refusalOf("resume", ended(panelTask("a", { allowed: ["RESUME"] }), "completed"))).toBeUndefined();
     expect(refusalOf("steer", panelTask("a", { allowed: ["STEER"] }))).toBeUndefined();
@@ -68,7 +68,7 @@ describe("why a task stands as it does", () => {
       why: "a slot of agent general (3 of 3 in use, 1 ahead of it); it starts by itself",
     });
     expect(whyText(queued, NOW).message).toBe(
-      "Waits for a slot of agent general (3 of 3 in use, 1 ahead of it); it starts by itself. Since 1m 5s.",
+      "Waits for a slot of agent general (3 of 3 in use, 1 ahead of it); it starts by itself. It has waited for 1m 5s.",
     );
   });
 
@@ -142,6 +142,12 @@ describe("questions", () => {
     expect(afterChoice(request, [["a.ts"], ["e2e"]], { kind: "done" })).toEqual({
       reply: { requestId: "que_1", answers: [["a.ts"], ["e2e"]] },
     });
+  });
+
+  test("say their place where there are several", () => {
+    expect(nextStep(request, [["a.ts"], []])?.title).toBe("2 of 2: Which tests?");
+    const [only] = request.questions ?? [];
+    expect(nextStep({ ...request, questions: only ? [only] : [] }, [[]])?.title).toBe("Which file?");
   });
 
   test("are rejected as a whole", () => {

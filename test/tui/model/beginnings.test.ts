@@ -10,7 +10,7 @@ describe("what goes on from before", () => {
   const before = panelTask("before", { startedAt: ago(60) });
   const later = panelTask("later", { startedAt: ago(5) });
 
-  test("is told with the number of tasks that were launched before", () => {
+  test("is said with the number of tasks that were launched before", () => {
     const other = panelTask("other", { startedAt: ago(90) });
     const tasks = [before, other, later, ended(panelTask("done", { startedAt: ago(90) }), "completed")];
     expect(announcementOf({ tasks, isConversation: true, since })).toBe(
@@ -21,7 +21,7 @@ describe("what goes on from before", () => {
     );
   });
 
-  test("is not told where there is none, or only what was launched since", () => {
+  test("is not said where there is none, or only what was launched since", () => {
     expect(announcementOf({ tasks: [], isConversation: true, since })).toBeUndefined();
     expect(announcementOf({ tasks: [later], isConversation: true, since })).toBeUndefined();
   });
@@ -56,9 +56,13 @@ describe("a panel without news", () => {
   const layout = { columns: 37, now: NOW };
 
   test("says so above the tasks as they were last heard of", () => {
-    const lines = panelLines([panelTask("a")], { ...layout, lost: "OpenCode does not answer: it is stopped or busy." });
-    expect(lines[2]?.segments[0]).toMatchObject({ text: "As last heard. OpenCode does not ans…", tone: "warning" });
-    expect(lines.map(plain)).toContain("● about a                          1m");
+    const problem = "Out of date. OpenCode does not answer: it is stopped or busy.";
+    const lines = panelLines([panelTask("a")], { ...layout, problem });
+    expect(lines[2]?.segments).toEqual([{ text: "Out of date. OpenCode does not", tone: "warning" }]);
+    expect(lines.map(plain).slice(3, 5)).toEqual([
+      "answer: it is stopped or busy.",
+      "● about a                          1m",
+    ]);
   });
 
   test("says that tasks run on another machine, and shows none of this one", () => {
@@ -75,5 +79,6 @@ describe("a panel without news", () => {
   test("breaks lines between words, and cuts a word that is longer", () => {
     expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
     expect(wrapped("incomprehensibilities are", 6)).toEqual(["incom…", "are"]);
+    expect(wrapped("one two three four five", 7, 2)).toEqual(["one two", "three…"]);
   });
 });

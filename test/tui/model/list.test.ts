@@ -92,7 +92,7 @@ describe("the list", () => {
   const layout = { columns: 84, rows: 10, now: NOW };
   const listed = (
     state: ListState = INITIAL,
-    more: Partial<typeof layout & { lost: string }> = {},
+    more: Partial<typeof layout & { problem: string }> = {},
     tasks: PanelTask[] = here,
   ) => listLines(listRows({ here: tasks, elsewhere }, state), state, { ...layout, ...more }).map(plain);
 
@@ -100,14 +100,25 @@ describe("the list", () => {
     const lines = listed({ ...INITIAL, selected: "slow" });
     expect(lines[0]).toMatch(/^Tasks +2 running · 1 waits for you$/);
     expect(lines.slice(3)).toEqual([
-      "  ▲ Apply it to a copy             general · asks: bash: git push        1m         ",
-      "› ● Find the slow tests            general · grep                    1m 12s    $0.04",
-      "  ✓ Write the changelog            writer · completed                   40s         ",
+      "  ▲ Apply it to a copy                general · asks: bash: git push     1m         ",
+      "› ● Find the slow tests               general · grep                 1m 12s    $0.04",
+      "  ✓ Write the changelog               writer · completed                40s         ",
       "Other conversations",
-      "  ● Another conversation's         general · working                     1m         ",
+      "  ● Another conversation's            general · working                  1m         ",
       "",
       expect.stringMatching(/^enter open {2}x stop {2}w why {2}\/ search {2}b back {2}esc close/),
     ]);
+  });
+
+  test("has no heading where no conversation is shown", () => {
+    expect(listed(INITIAL, {}, [])).not.toContain("Other conversations");
+  });
+
+  test("leaves a description all the room that what the tasks do does not need", () => {
+    const tasks = [panelTask("a", { description: "Find all of the tests that take longer than a second" })];
+    expect(listed(INITIAL, {}, tasks)[3]).toContain("Find all of the tests that take longer than a… ");
+    const asks = asking(panelTask("b"), { what: "bash: a command that is longer than two fifths of the line" });
+    expect(listed(INITIAL, {}, [...tasks, asks])[4]).toContain("Find all of the tests that ta… ");
   });
 
   test("offers what the task allows", () => {
@@ -138,7 +149,7 @@ describe("the list", () => {
   });
 
   test("says when it may be out of date", () => {
-    expect(listed(INITIAL, { lost: "OpenCode does not answer." })).toContain("OpenCode does not answer.");
+    expect(listed(INITIAL, { problem: "OpenCode does not answer." })).toContain("OpenCode does not answer.");
   });
 
   test.each([54, 72, 84])("fits into %i columns", (columns) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { columnsOf, cut, plain, spread } from "../../../src/tui/model/line.ts";
 import { panelLines } from "../../../src/tui/model/panel-lines.ts";
 import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
-import { statusLine } from "../../../src/tui/model/status-line.ts";
+import { homeStatusLine, statusLine, taskStatusLine } from "../../../src/tui/model/status-line.ts";
 import { summarize } from "../../../src/tui/model/summary.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
@@ -125,6 +125,27 @@ describe("the line beside the prompt", () => {
 
   test("says tokens where nothing has a price", () => {
     expect(line([panelTask("a", { tokens: 12_340 })])).toBe("1 running · 12.3k tokens");
+  });
+
+  test("writes cents, and what costs less than one with more digits", () => {
+    expect(line([panelTask("a", { cost: 0.1644 })])).toBe("1 running · $0.16");
+    expect(line([panelTask("a", { cost: 0.0042 })])).toBe("1 running · $0.0042");
+  });
+
+  test("says in the session of a task which one it is, and the key that leads back", () => {
+    const task = panelTask("a", { description: "Think about the design of the store and its file" });
+    const inTask = (columns: number, backKey?: string) =>
+      plain({ segments: taskStatusLine(summarize([task, panelTask("b")]), { task, backKey, columns }) });
+    expect(inTask(90, "ctrl+x j")).toBe("● Think about the design of the s… · ctrl+x j back · 2 running");
+    expect(inTask(50, "ctrl+x j")).toBe("● Think about the des… · ctrl+x j back · 2 running");
+    expect(inTask(90)).toBe("● Think about the design of the s… · 2 running");
+    const segments = taskStatusLine(summarize([]), { task: ended(task, "error"), backKey: "ctrl+x j", columns: 90 });
+    expect(plain({ segments })).toBe("✗ Think about the design of the s… · ctrl+x j back");
+  });
+
+  test("says on the first screen how to see what goes on", () => {
+    expect(plain({ segments: homeStatusLine(summarize([panelTask("a")])) })).toBe("1 running · /tasks");
+    expect(homeStatusLine(summarize([]))).toEqual([]);
   });
 
   test("is empty when nothing goes on", () => {
