@@ -18,7 +18,7 @@ const openerFor = (url: string, env: NodeJS.ProcessEnv): [program: string, ...ar
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open", url] : undefined;
 };
 
-/** True when the user's own program is at the other end. Only Linux tells. */
+/** True when the user's own program is at the other end. It is known on Linux only. */
 const isOwn = async ({ socket }: IncomingMessage): Promise<boolean> => {
   if (process.platform !== "linux") return true;
   const { localAddress = "", localPort = 0, remoteAddress = "", remotePort = 0 } = socket;

@@ -60,7 +60,7 @@ const describeEffect = (effect: TaskEffect): string => {
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
     case "reportEnd":
-      return `tell ${effect.parentTaskId} of the end`;
+      return `notify ${effect.parentTaskId} of the end`;
     case "queueNotice":
       return `queue the notice of run ${effect.end.run}, ${effect.end.outcome}`;
     case "withdrawNotice":

@@ -61,7 +61,7 @@ const differenceTo = (version: string): string | undefined =>
 export interface ServerFinder {
   /**
    * Returns the server that `server.json` describes. It is asked who it is once, and again when the file has changed or
-   * after `forget`. That tells a file that was left over: nothing listens there, or another program does.
+   * after `forget`. That shows whether a file was left over: nothing listens there, or another program does.
    */
   find(): Promise<ApiResult<FoundServer>>;
   /** Has the server asked anew, as it could not be reached. */

@@ -97,7 +97,7 @@ export const answerCommand = ({ terminal }: CommandContext) =>
       "for a permission: once, always or reject; for questions: one answer for each, in order. Separate several choices with commas, and put -- before an answer that starts with -",
     )
     .option("--reject", "reject the permission or the questions")
-    .option("--message <why>", "with a rejected permission: what to tell the agent")
+    .option("--message <why>", "with a rejected permission: the reason, for the agent to read")
     .addHelpText(
       "after",
       `

@@ -25,7 +25,7 @@ const COLLECT_FIRST =
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
 const taskTool = (deps: ToolDeps): ToolDefinition =>
   defineTool({
-    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are told when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
+    description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are notified when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
       title: z.string().describe("Short description of the task"),
       agent: z.string().describe("Agent name to use"),

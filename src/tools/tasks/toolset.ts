@@ -13,8 +13,8 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">
   if (isHeadless) {
     return own`This run of OpenCode ends with your answer, and the task with it: collect its result with ${nameOf(prefix)}_output and block: true before you answer.`;
   }
-  const told = wake === "all" ? own`when all of its batch have ended, or one has failed` : own`when it ends`;
-  return own`You will be told ${told}. Continue with other work, or end your turn and wait.`;
+  const when = wake === "all" ? own`when all of its batch have ended, or one has failed` : own`when it ends`;
+  return own`You will be notified ${when}. Continue with other work, or end your turn and wait.`;
 };
 
 /** Says of a task that cannot start yet that it will; empty for one that has. */
@@ -30,7 +30,7 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
   orThrow(deps.engine.steer({ parentSessionID, taskId, prompt, from: "agent" }));
   return {
     title: description,
-    output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be told when the task ends.`,
+    output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends.`,
     metadata: { sessionId: taskId },
   };
 };

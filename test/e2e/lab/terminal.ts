@@ -46,8 +46,8 @@ const startTimeoutMs = 90_000;
 /** Milliseconds that something gets to show. */
 const showTimeoutMs = 20_000;
 
-/** Milliseconds that OpenCode takes to end at most: it gives its plugins and sessions 5 s. */
-const endTimeoutMs = 20_000;
+/** Milliseconds that OpenCode takes to end at most: it gives its plugins and sessions 5 s, and a busy machine is slow. */
+const endTimeoutMs = 40_000;
 
 /** Milliseconds after which Ctrl-C is pressed again: the first one may only have cleared what was typed. */
 const patienceMs = 3_000;

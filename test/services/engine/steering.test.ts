@@ -23,7 +23,7 @@ test("a child at work is given the instruction in its conversation, in words tha
   const id = await stage.launch();
   const told = await stage.call("task", { steer: id, prompt: "Only the tests." });
   expect(told).toBe(
-    `Task ${id} was given the instruction: its agent sees it at its next step. You will still be told when the task ends.`,
+    `Task ${id} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends.`,
   );
   await settled();
   expect(stage.host.at(id).prompts.at(-1)).toMatchObject({ agent: "general", noReply: true });
