@@ -42,6 +42,10 @@ const scriptTasks = (model: ScriptedModel): void => {
   model.when(inChild("try it on a copy"), [calls([bash], TOKENS), text("The copy has the new schema.")]);
   model.when(inChild("write the changelog"), failure(400, "The context window is exceeded"));
   model.when(inChild("count the files"), text("There are 12 files.", TOKENS));
+  // These are asked again when OpenCode has been restarted, and are at work until the end.
+  const isKept = ({ parentSessionID, messages }: ModelRequest) =>
+    parentSessionID !== undefined && /keep (at it|on)/.test(JSON.stringify(messages));
+  model.when(isKept, hang());
 };
 
 /** OpenCode with a model that has a price, and with commands that a person must permit. */
@@ -192,10 +196,6 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
   const [looking, choosing, thinking] = [hang(), hang(), hang()];
 
   test("shows the place of a task in the queue, and what it waits for, until its turn comes", async () => {
-    // It is asked again when OpenCode has been restarted, and is at work until the end.
-    const isKept = ({ parentSessionID, messages }: ModelRequest) =>
-      parentSessionID !== undefined && /keep (at it|on)/.test(JSON.stringify(messages));
-    model.when(isKept, hang());
     const launches = [
       launching("keep at it", { description: "Keep at it" }),
       launching("look here", { description: "Look here", agent: "explore" }),
