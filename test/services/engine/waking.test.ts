@@ -393,7 +393,7 @@ describe("the policy", () => {
     const stage = createStage();
     const launch = (more: Record<string, unknown>) =>
       stage.call("task", { description: "find it", prompt: "Find it.", agent: "general", ...more });
-    expect(await launch({ wake: "all" })).toContain("told when all of its batch have ended, or one has failed.");
+    expect(await launch({ wake: "all" })).toContain("notified when all of its batch have ended, or one has failed.");
     expect(await launch({})).toContain("You will be notified when it ends.");
     await expect(launch({ wake: "never" })).rejects.toThrow(/wake/);
   });
