@@ -36,6 +36,8 @@ const server: Plugin = async (input, given) => {
   let config: Config | undefined;
   let plugin: PluginHooks | undefined;
   let isClosed = false;
+  /** Why the plugin could not be started, until a person is shown it. */
+  let unseenFailure: string | undefined;
   /** What OpenCode reported before the code was loaded. */
   const missedEvents: Parameters<PluginHooks["event"]>[0][] = [];
 
@@ -44,7 +46,14 @@ const server: Plugin = async (input, given) => {
     missedEvents.length = 0;
     const message = `${SERVICE} cannot start: ${errorMessage(error)}`;
     input.client.app.log({ body: { service: SERVICE, level: "error", message } }).catch(() => undefined);
-    input.client.tui.showToast({ body: { message, variant: "error" } }).catch(() => undefined);
+    unseenFailure = message;
+  };
+
+  /** An interface that is still starting misses toasts: one that a session is used in does not (ADR-193). */
+  const showFailure = (type: string) => {
+    if (unseenFailure === undefined || !type.startsWith("session.")) return;
+    input.client.tui.showToast({ body: { message: unseenFailure, variant: "error" } }).catch(() => undefined);
+    unseenFailure = undefined;
   };
 
   /** Returns the started plugin; undefined if it cannot be started, of which a person is notified once. */
@@ -70,8 +79,9 @@ const server: Plugin = async (input, given) => {
       config = configured;
     },
     event: async (event) => {
-      if (plugin) await plugin.event(event);
-      else if (!isClosed) missedEvents.push(event);
+      if (plugin) return plugin.event(event);
+      if (!isClosed) missedEvents.push(event);
+      showFailure(event.event.type);
     },
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>

@@ -102,8 +102,12 @@ test("a start that fails is told once, and leaves OpenCode without the tools, bu
   const { hooks, logged, toasts } = await start({}, notOpencode);
   expect(hooks.tool).toEqual({});
   expect(hooks.tool).toEqual({});
-  await hooks.event?.({ event: { type: "session.idle" } as never });
   await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+  await hooks.event?.({ event: { type: "server.connected" } as never });
+  // An interface that is still starting would not show it.
+  expect(toasts).toEqual([]);
+  await hooks.event?.({ event: { type: "session.idle" } as never });
+  await hooks.event?.({ event: { type: "session.idle" } as never });
   const failure = { message: expect.stringMatching(/^opencode-taskchart cannot start: /) };
   expect(logged).toEqual([expect.objectContaining(failure)]);
   expect(toasts).toEqual([expect.objectContaining(failure)]);
