@@ -303,8 +303,8 @@ export const Task = TaskFacts.extend({
   /** The model that the newest run works with, or ended with; absent where it is its agent's own. */
   model: ModelRef.optional(),
   /**
-   * The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. The
-   * first is the task's own. The last is `model` where all refused it.
+   * The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. One
+   * that a person asked in the task's session may be among them. The last is `model` where all refused it.
    */
   refusedModels: z.array(RefusedModel).optional(),
   status: TaskStatus,

@@ -139,7 +139,7 @@ export const DescribedTask = describeFields(shape, {
     "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
   fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
   refusedModels:
-    "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. The first is the task's own. The last is `model` where all refused it.",
+    "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. One that a person asked in the task's session may be among them. The last is `model` where all refused it.",
   startedAt: "When it was launched.",
   batchId: "The tasks of one parent that were launched together have the same one.",
   isForked: "True when it began with a copy of its parent's conversation.",
