@@ -1,4 +1,4 @@
-import type { Page, Route } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
@@ -286,18 +286,20 @@ describeInChromium("the board", () => {
     await first.stop();
     await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
     // The first page arrives after what happens next, though the server answered before it.
-    const isAnswered = Promise.withResolvers<void>();
-    const mayArrive = Promise.withResolvers<void>();
-    const hold = async (route: Route) => {
-      const response = await route.fetch();
-      isAnswered.resolve();
-      await mayArrive.promise;
-      await route.fulfill({ response });
-    };
-    await page.route("**/v1/tasks?*", hold, { times: 1 });
+    await page.evaluate(`(() => {
+      const send = window.fetch;
+      const mayArrive = new Promise((resolve) => { window.letArrive = resolve; });
+      window.fetch = async (...asked) => {
+        const response = await send(...asked);
+        if (window.isAnswered || !String(asked[0]).includes("/v1/tasks?")) return response;
+        window.isAnswered = true;
+        await mayArrive;
+        return response;
+      };
+    })()`);
     const { source, stop } = await boardStage({ port, source: first.source });
     onTestFinished(stop);
-    await isAnswered.promise;
+    await until(() => page.evaluate("window.isAnswered")).toBe(true);
     source.launch({ description: "the newest", parentSessionID: "ses_new" });
     source.end(ids[299] ?? "", "cancelled");
     source.clear(ids[298] ?? "");
@@ -305,7 +307,7 @@ describeInChromium("the board", () => {
     const asItIs = ["3 the newest (running)", "3 task number 299 (cancelled)", "3 task number 297 (running)"];
     await until(newest).toEqual(asItIs);
     const isReadAgain = page.waitForResponse(/offset=299/);
-    mayArrive.resolve();
+    await page.evaluate("letArrive()");
     await isReadAgain;
     await until(newest).toEqual(asItIs);
     await until(footer).toBe("300 tasks");

@@ -86,7 +86,11 @@ export const openPage = async (
 ): Promise<Opened> => {
   browser ??= chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
   const context = await (await browser).newContext({ viewport: { width, height }, reducedMotion: "reduce" });
-  onTestFinished(() => context.close());
+  onTestFinished(async () => {
+    // A request that is under way as the test ends can be continued no more.
+    await context.unrouteAll({ behavior: "ignoreErrors" });
+    await context.close();
+  });
   const requested: string[] = [];
   const faults: string[] = [];
   await context.route("**/*", async (route) => {

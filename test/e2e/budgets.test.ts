@@ -85,17 +85,18 @@ describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
     expect(JSON.stringify(asked.messages)).toContain("has shown no sign of life for");
     for (const { output } of toolResults(asked).slice(1)) expect(output).toContain("no activity since");
 
-    silent.release(calls([{ name: "glob", args: { pattern: "*.none" } }]));
-    await lab.until(async () => (await taskOf(task)).attention === undefined, { what: "it is not stale any more" });
-    expect((await taskOf(task)).status).toBe("running");
-    atWork.release(text("thought through"));
-    expect(await noticeOf(parent, task)).toContain("> thought through");
     expect(await notes()).toHaveLength(1);
     const toasts = lab.events.all.filter(
       ({ type, properties }) =>
         type === "tui.toast.show" && properties.message.startsWith('Task "about think long" has shown no sign of life'),
     );
     expect(toasts).toHaveLength(1);
+
+    silent.release(calls([{ name: "glob", args: { pattern: "*.none" } }]));
+    await lab.until(async () => (await taskOf(task)).attention === undefined, { what: "it is not stale any more" });
+    expect((await taskOf(task)).status).toBe("running");
+    atWork.release(text("thought through"));
+    expect(await noticeOf(parent, task)).toContain("> thought through");
   });
 
   describe("on what a task and a session may use", () => {

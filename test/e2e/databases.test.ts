@@ -18,7 +18,7 @@ afterAll(() => lab.stop());
 /** When each process showed last that it lives, the newest last. */
 const signs = (): number[] => {
   const path = join(lab.options.home, "data", "opencode-taskchart", "tasks.db");
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
     return database
       .prepare("SELECT beat_at FROM owner ORDER BY beat_at")

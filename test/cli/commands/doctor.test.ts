@@ -85,7 +85,7 @@ test("a server of another version, and a plugin that is not loaded here, are tol
   const { of } = await doctor(served.folder);
   expect(of("server")).toMatchObject({
     state: "wrong",
-    advice: expect.stringContaining("OpenCode runs version 1.2.3"),
+    advice: expect.stringContaining("OpenCode runs opencode-taskchart 1.2.3"),
   });
   expect(of("port")?.found[0]).toContain(String(served.server.port));
   expect(of("options")).toMatchObject({

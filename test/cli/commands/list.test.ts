@@ -41,7 +41,7 @@ test("what waits for a person comes first, with what it asks; then what runs; th
   vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-23T10:00:00.000Z") });
   onTestFinished(() => void vi.useRealTimers());
   const { code, out, error } = await list(await scene(), [], { columns: 80 });
-  expect({ code, error: error.replace(/^OpenCode runs version .*\n/, "") }).toEqual({ code: 0, error: "" });
+  expect({ code, error: error.replace(/^OpenCode runs opencode-taskchart .*\n/, "") }).toEqual({ code: 0, error: "" });
   expect(out.split("\n")).toEqual([
     "TASK    STATE     AGENT    TIME  TOKENS   COST  ABOUT",
     "bbbb33  asks you  general    0s                 clean up",
