@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Plugin } from "@opencode-ai/plugin";
+import { createErrorToasts } from "./error-toasts.ts";
 import type { PluginHooks } from "./plugin.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
@@ -36,24 +37,19 @@ const server: Plugin = async (input, given) => {
   let config: Config | undefined;
   let plugin: PluginHooks | undefined;
   let isClosed = false;
-  /** Why the plugin could not be started, until a person is shown it. */
-  let unseenFailure: string | undefined;
   /** What OpenCode reported before the code was loaded. */
   const missedEvents: Parameters<PluginHooks["event"]>[0][] = [];
+
+  const errorToasts = createErrorToasts((message) => {
+    input.client.tui.showToast({ body: { message, variant: "error" } }).catch(() => undefined);
+  });
 
   const reportFailure = (error: unknown) => {
     isClosed = true;
     missedEvents.length = 0;
     const message = `${SERVICE} cannot start: ${errorMessage(error)}`;
     input.client.app.log({ body: { service: SERVICE, level: "error", message } }).catch(() => undefined);
-    unseenFailure = message;
-  };
-
-  /** An interface that is still starting misses toasts: one that a session is used in does not (ADR-193). */
-  const showFailure = (type: string) => {
-    if (unseenFailure === undefined || !type.startsWith("session.")) return;
-    input.client.tui.showToast({ body: { message: unseenFailure, variant: "error" } }).catch(() => undefined);
-    unseenFailure = undefined;
+    errorToasts.show(message);
   };
 
   /** Returns the started plugin; undefined if it cannot be started, of which a person is notified once. */
@@ -61,7 +57,13 @@ const server: Plugin = async (input, given) => {
     if (plugin || isClosed) return plugin;
     cancelTimer();
     try {
-      plugin = loadPlugin().startPlugin({ input, given, opening, configuredAgents: () => config?.agent });
+      plugin = loadPlugin().startPlugin({
+        input,
+        given,
+        opening,
+        configuredAgents: () => config?.agent,
+        showError: errorToasts.show,
+      });
       for (const missed of missedEvents.splice(0)) void plugin.event(missed);
     } catch (error) {
       reportFailure(error);
@@ -79,9 +81,9 @@ const server: Plugin = async (input, given) => {
       config = configured;
     },
     event: async (event) => {
-      if (plugin) return plugin.event(event);
-      if (!isClosed) missedEvents.push(event);
-      showFailure(event.event.type);
+      errorToasts.onEvent(event.event.type);
+      if (plugin) await plugin.event(event);
+      else if (!isClosed) missedEvents.push(event);
     },
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>

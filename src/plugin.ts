@@ -7,7 +7,6 @@ import { type Options, optionsError, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine } from "./services/engine.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
-import type { Host } from "./services/host/host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
@@ -44,6 +43,8 @@ export interface PluginDeps {
   opening: DirectoryOpening;
   /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
   configuredAgents(): unknown;
+  /** Shows an error to the person who uses OpenCode. */
+  showError(message: string): void;
 }
 
 /** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
@@ -55,14 +56,14 @@ export type PluginHooks = Required<
  * Starts the plugin for one directory.
  * @throws Error when the runtime has no SQLite
  */
-export const startPlugin = ({ input, given, opening, configuredAgents }: PluginDeps): PluginHooks => {
+export const startPlugin = ({ input, given, opening, configuredAgents, showError }: PluginDeps): PluginHooks => {
   const { options, problems } = readOptions(given);
   const isHeadless = isOpencodeRun();
 
   const host = createClosableHost(createOpencodeHost(input));
   const log = createOpencodeLog(SERVICE, input.client, host);
   const owner = thisProcess(randomUUID(), input.directory);
-  const { log: visibleLog, showWaiting } = withToasts(log, host);
+  const visibleLog = showingErrors(log, showError);
   const wrongOptions = optionsError(problems);
   if (wrongOptions !== undefined) visibleLog.error(wrongOptions);
   const store = openStore({ folder: dataFolder(), owner, log: visibleLog });
@@ -126,9 +127,7 @@ export const startPlugin = ({ input, given, opening, configuredAgents }: PluginD
       "an event could not be handled",
       ({ event }) => {
         const hostEvent = readEvent(event as OpencodeEvent, clock.now());
-        if (!hostEvent) return;
-        showWaiting();
-        engine.onHostEvent(hostEvent);
+        if (hostEvent) engine.onHostEvent(hostEvent);
       },
       ({ event }) => ({ type: event.type }),
     ),
@@ -181,26 +180,11 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   },
 });
 
-/**
- * Shows each error to a person too: an option that has no effect, or tasks that are gone when OpenCode ends. An interface
- * that is starting may not listen yet, and misses what is shown then (seen on a busy machine): those errors are shown when
- * the first session is used.
- */
-const withToasts = (log: Log, host: Host): { log: Log; showWaiting(): void } => {
-  let waiting: string[] | undefined = [];
-  const show = (message: string) => void host.toast({ message, variant: "error" });
-  return {
-    log: {
-      ...log,
-      error: (message, extra) => {
-        log.error(message, extra);
-        if (waiting) waiting.push(message);
-        else show(message);
-      },
-    },
-    showWaiting: () => {
-      for (const message of waiting ?? []) show(message);
-      waiting = undefined;
-    },
-  };
-};
+/** Shows each error to a person too: an option that has no effect, or tasks that are gone when OpenCode ends. */
+const showingErrors = (log: Log, showError: (message: string) => void): Log => ({
+  ...log,
+  error: (message, extra) => {
+    log.error(message, extra);
+    showError(message);
+  },
+});

@@ -97,7 +97,20 @@ test("the tools of subtasks follow the agents as they are when OpenCode reads th
   rmSync(data, { recursive: true });
 });
 
-test("a start that fails is told once, and leaves OpenCode without the tools, but working", async () => {
+test("a wrong option is shown once the first session is used: an interface that is still starting would not show it", async () => {
+  const { hooks, toasts } = await start({ maxDepth: 0 });
+  expect(Object.keys(hooks.tool ?? {})).toContain("asyncagents_task");
+  await hooks.event?.({ event: { type: "server.connected" } as never });
+  expect(toasts).toEqual([]);
+  for (const type of ["session.created", "session.status"]) {
+    await hooks.event?.({ event: { type, properties: { info: {}, status: {} } } as never });
+  }
+  expect(toasts).toEqual([expect.objectContaining({ message: expect.stringContaining('option "maxDepth"') })]);
+  await hooks.dispose?.();
+  rmSync(data, { recursive: true });
+});
+
+test("a start that fails is reported once, and leaves OpenCode without the tools, but working", async () => {
   const notOpencode = { getConfig: "not a function" };
   const { hooks, logged, toasts } = await start({}, notOpencode);
   expect(hooks.tool).toEqual({});

@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
@@ -30,11 +29,10 @@ const start = (
   { directory = "/project", answers = {}, agents }: { directory?: string; answers?: Answers; agents?: unknown } = {},
 ) => {
   const requests: string[] = [];
-  const toasts: string[] = [];
+  const shown: string[] = [];
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     requests.push(pathname);
-    if (pathname === "/tui/show-toast") toasts.push(await request.text());
     return Response.json(answers[`${request.method} ${pathname}`] ?? {});
   };
   const getConfig = () => ({ baseUrl: "http://127.0.0.1:1", fetch: answer, headers: new Headers() });
@@ -42,8 +40,14 @@ const start = (
   const log = async ({ body }: { body: unknown }) => logged.push(body);
   const input = { client: { _client: { getConfig }, app: { log } }, directory };
   const opening = openings.open(directory);
-  const hooks = startPlugin({ input: input as never, given, opening, configuredAgents: () => agents });
-  return { hooks, requests, toasts, logged };
+  const hooks = startPlugin({
+    input: input as never,
+    given,
+    opening,
+    configuredAgents: () => agents,
+    showError: (message) => shown.push(message),
+  });
+  return { hooks, requests, shown, logged };
 };
 
 test("a start calls nothing of the host, which waits for it", async () => {
@@ -53,20 +57,13 @@ test("a start calls nothing of the host, which waits for it", async () => {
 });
 
 test.each(Object.entries(WRONG_VALUES))(
-  "a wrong value of %s is named in the log, and by a toast once a session is used, and the plugin starts without it",
+  "a wrong value of %s is named in the log and shown to a person, and the plugin starts without it",
   async (path, [wrong]) => {
-    const { hooks, toasts, logged } = start(withOption(path, wrong?.[0]));
+    const { hooks, shown, logged } = start(withOption(path, wrong?.[0]));
     expect(Object.keys(hooks.tool)).toContain("asyncagents_task");
     const message = expect.stringMatching(new RegExp(`option "${path}[".].*the default is used`));
     expect(logged).toEqual([expect.objectContaining({ level: "error", message })]);
-    await setImmediate();
-    expect(toasts).toEqual([]);
-    for (const type of ["busy", "idle"]) {
-      await hooks.event({
-        event: { type: "session.status", properties: { sessionID: "s", status: { type } } } as never,
-      });
-    }
-    await vi.waitFor(() => expect(toasts).toEqual([expect.stringContaining(path)]));
+    expect(shown).toEqual([message]);
     await hooks.dispose();
   },
 );

@@ -2,6 +2,12 @@ import type { ApiResult } from "./api-result.ts";
 import type { ApiTask } from "./api-types.ts";
 import type { StatusApiClient } from "./status-api-client.ts";
 
+/** Returns the tasks below a task among these, at any depth, the nearest first. */
+export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
+  const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
+  return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
+};
+
 /**
  * Returns the tasks that a session launched, and those below them at any depth: ended ones too, however long ago that was.
  * Those nearest to the session come first, and of one parent the newest; at most `most` of them.

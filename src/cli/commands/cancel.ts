@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { descendantsOf } from "../../client/tasks-below.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { hasEnded } from "../../task.ts";
 import {
@@ -17,12 +18,6 @@ import { openClient, received } from "../status-api.ts";
 import { cut } from "../table.ts";
 import { runTime, shortTime, standing } from "../task-words.ts";
 import { wrap } from "../terminal.ts";
-
-/** Returns the tasks below a task among these, the nearest first. */
-export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
-  const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
-  return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
-};
 
 const line = (task: ApiTask): string =>
   `${named(task)} (${toSingleLine(task.agent)}, ${standing(task).text} for ${shortTime(runTime(task, Date.now()))})`;

@@ -38,9 +38,9 @@ export const createRunTimeCheck =
     for (const snapshot of tasks) {
       const { context } = snapshot;
       const taskId = context.facts.sessionID;
+      const isAtWork = context.completedAt === undefined && slotOf(snapshot) !== "waiting";
       const taken = clock.now() - beginOf(context);
-      if (taken <= limit || slotOf(snapshot) === "waiting" || spared.has(taskId)) continue;
-      if (context.completedAt === undefined) endRun(taskId, tookTooLong(taken, limit));
+      if (isAtWork && taken > limit && !spared.has(taskId)) endRun(taskId, tookTooLong(taken, limit));
     }
   };
 

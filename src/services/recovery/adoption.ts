@@ -154,8 +154,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     if (parent.ok && parent.value.parentID) await deps.loadAncestors(parentSessionID);
   };
 
-  /** Tells a person who has OpenCode open that tasks go on here. What goes on when it is opened, the panel says. */
-  const tell = async ({ tasks }: AbandonedWork): Promise<void> => {
+  /** Shows a person who has OpenCode open that tasks go on here. What goes on when it is opened, the panel says. */
+  const announce = async ({ tasks }: AbandonedWork): Promise<void> => {
     const count = tasks.filter(({ task }) => !hasEnded(task)).length;
     if (count === 0 || isHeadless) return;
     const shown = await host.toast({ message: takeoverToast(count), variant: "info" });
@@ -173,7 +173,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     for (;;) {
       const abandoned = store.adopt(clock.now(), isWanted);
       takeOver(abandoned);
-      if (!isFirst) inBackground([tell(abandoned)]);
+      if (!isFirst) inBackground([announce(abandoned)]);
       // The next round takes over what these tasks have launched.
       for (const { task } of abandoned.tasks) adopted.add(task.sessionID);
       if (!isHeadless || abandoned.tasks.length === 0) return;

@@ -1,3 +1,4 @@
+import { descendantsOf } from "../../client/tasks-below.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { elapsed } from "./words.ts";
@@ -12,16 +13,10 @@ export interface Explanation {
 const MAX_NAMED = 5;
 
 /** Returns the tasks below a task that have not ended: to stop it stops them, too. */
-export const stopsWith = (task: PanelTask, tasks: readonly PanelTask[]): PanelTask[] => {
-  const below = new Set([task.sessionID]);
-  // Tasks stand in the order of their launch, so each comes after the one above it.
-  for (const { sessionID, parentTaskId, parentSessionID } of tasks) {
-    if (below.has(parentSessionID) || (parentTaskId !== undefined && below.has(parentTaskId))) below.add(sessionID);
-  }
-  return tasks.filter((other) => other !== task && below.has(other.sessionID) && !hasEnded(other));
-};
+export const stopsWith = ({ sessionID }: PanelTask, tasks: readonly PanelTask[]): PanelTask[] =>
+  descendantsOf(sessionID, tasks).filter((task) => !hasEnded(task));
 
-/** Asks whether a task is to be stopped, and says what else stops with it. `tasks` are in the order of their launch. */
+/** Asks whether a task is to be stopped, and says what else stops with it. */
 export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Explanation => {
   const title = `Stop "${task.description}"?`;
   const others = stopsWith(task, tasks);

@@ -27,7 +27,7 @@ describe("stopping a task", () => {
   });
 
   test("names a few of many", () => {
-    const many = Array.from({ length: 8 }, (_, index) => panelTask(`c${index}`, { parentSessionID: "parent" }));
+    const many = Array.from({ length: 8 }, (_, index) => panelTask(`c${index}`, { parentTaskId: "parent" }));
     expect(stopQuestion(parent, [parent, ...many]).message).toContain('"about c4" and 3 more.');
   });
 });
