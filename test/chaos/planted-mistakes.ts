@@ -183,19 +183,19 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a run is timed out while a tool runs",
     file: "src/services/limits/run-time.ts",
-    code: "userRequests.length === 0 && !toolCalls.isToolRunning(taskId)",
-    mistake: "userRequests.length === 0",
+    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
+    mistake: "userRequests.length > 0",
   },
   {
     name: "a run is timed out while a person is waited for",
     file: "src/services/limits/run-time.ts",
-    code: "userRequests.length === 0 && !toolCalls.isToolRunning(taskId)",
-    mistake: "!toolCalls.isToolRunning(taskId)",
+    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
+    mistake: "toolCalls.isToolRunning(facts.sessionID)",
   },
   {
     name: "a run is timed out while a tool runs below it",
     file: "src/services/limits/run-time.ts",
-    code: "id = live.get(id)?.facts.parentTaskId;",
+    code: "id = parents.get(id);",
     mistake: "id = undefined;",
   },
   {
@@ -207,8 +207,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "no run is timed out",
     file: "src/services/limits/run-time.ts",
-    code: "if (taken <= limit || ",
-    mistake: "if (taken <= limit + 1e9 || ",
+    code: "taken > limit",
+    mistake: "taken > limit + 1e9",
   },
   {
     name: "what was said before a limit is lost",

@@ -1,4 +1,4 @@
-// ADR-140 in docs/decisions.md
+// ADR-140, ADR-206 in docs/decisions.md
 import type { TaskError } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -15,15 +15,19 @@ export interface EndRunDeps {
   cancelChildren(sessionID: string): Promise<void>;
 }
 
-/** Ends the run of a task that is beyond a limit. Does nothing while that is under way, or when the run is not under way. */
-export type EndRun = (taskId: string, error: TaskError) => void;
+/**
+ * Ends the run of a task that is beyond a limit. Does nothing while that is under way, or when the run is not under way.
+ * `mayEnd` is asked at the last moment, when the last words are read: the host may take seconds for them, and a run that may
+ * not be ended by then goes on. Default: it may, since what is used stays used.
+ */
+export type EndRun = (taskId: string, error: TaskError, mayEnd?: () => boolean) => void;
 
 /** Creates the function that ends runs. */
 export const createEndRun = ({ runtime, clock, log, lastWords, cancelChildren }: EndRunDeps): EndRun => {
   /** Tasks whose last words are being read. */
   const ending = new Set<string>();
 
-  const end = async (taskId: string, error: TaskError): Promise<void> => {
+  const end = async (taskId: string, error: TaskError, mayEnd: () => boolean): Promise<void> => {
     const run = runtime.snapshotOf(taskId)?.context.run;
     if (!run) return;
     // Read before the stop, while the host surely has the session.
@@ -31,17 +35,17 @@ export const createEndRun = ({ runtime, clock, log, lastWords, cancelChildren }:
       log.error("the last words of a task could not be read", { taskId, reason: errorMessage(reason) });
       return undefined;
     });
-    if (runtime.snapshotOf(taskId)?.context.run.index !== run.index) return;
+    if (runtime.snapshotOf(taskId)?.context.run.index !== run.index || !mayEnd()) return;
     runtime.send(taskId, { type: "LIMIT_EXCEEDED", at: clock.now(), error, ...(said === undefined ? {} : { said }) });
     // At once, as when a person cancels: the notices of these tasks would wake the session that is being stopped.
     if (runtime.snapshotOf(taskId)?.hasTag("stopping")) await cancelChildren(taskId);
   };
 
-  return (taskId, error) => {
+  return (taskId, error, mayEnd = () => true) => {
     const snapshot = runtime.snapshotOf(taskId);
     if (ending.has(taskId) || !snapshot?.can({ type: "LIMIT_EXCEEDED", at: clock.now(), error })) return;
     ending.add(taskId);
-    end(taskId, error)
+    end(taskId, error, mayEnd)
       .catch((reason) => log.error("a task beyond its limit was not ended", { taskId, reason: errorMessage(reason) }))
       .finally(() => ending.delete(taskId));
   };

@@ -1,4 +1,4 @@
-// ADR-143 in docs/decisions.md
+// ADR-143, ADR-206 in docs/decisions.md
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -20,28 +20,52 @@ export interface RunTimeDeps {
 /**
  * Creates the function that ends the runs that have taken longer than `limit`. Time in the queue does not count, nor does
  * what was before it: a run that waited for another model's slot is timed from then on. A run is never ended while a tool
- * visibly runs in its session or below it, or while a person is waited for there.
+ * visibly runs in its session or below it, or while a person is waited for there: not even if that began while its last words
+ * were read.
  */
-export const createRunTimeCheck =
-  ({ runtime, clock, toolCalls, endRun, limit }: RunTimeDeps) =>
-  (): void => {
-    const tasks = runtime.liveTasks();
-    const live = new Map(tasks.map(({ context }) => [context.facts.sessionID, context] as const));
+export const createRunTimeCheck = ({ runtime, clock, toolCalls, endRun, limit }: RunTimeDeps): (() => void) => {
+  const isBusyOrAsking = ({ context: { facts, userRequests } }: TaskSnapshot): boolean =>
+    userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID);
+
+  /** The tasks in which a tool runs or a person is waited for, and all tasks above them. */
+  const sparedTasks = (tasks: readonly TaskSnapshot[]): ReadonlySet<string> => {
+    const parents = new Map(tasks.map(({ context: { facts } }) => [facts.sessionID, facts.parentTaskId] as const));
     const spared = new Set<string>();
-    for (const [taskId, { userRequests }] of live) {
-      if (userRequests.length === 0 && !toolCalls.isToolRunning(taskId)) continue;
-      for (let id: string | undefined = taskId; id !== undefined && !spared.has(id); ) {
+    for (const task of tasks) {
+      if (!isBusyOrAsking(task)) continue;
+      for (let id: string | undefined = idOf(task); id !== undefined && !spared.has(id); ) {
         spared.add(id);
-        id = live.get(id)?.facts.parentTaskId;
+        id = parents.get(id);
       }
     }
-    for (const snapshot of tasks) {
-      const { context } = snapshot;
-      const taskId = context.facts.sessionID;
-      const isAtWork = context.completedAt === undefined && slotOf(snapshot) !== "waiting";
-      const taken = clock.now() - beginOf(context);
-      if (isAtWork && taken > limit && !spared.has(taskId)) endRun(taskId, tookTooLong(taken, limit));
-    }
+    return spared;
   };
 
-const beginOf = ({ queuedUntil, run }: TaskSnapshot["context"]): number => queuedUntil ?? run.startedAt;
+  /** The runs that are to be ended now. */
+  const overdueRuns = (): OverdueRun[] => {
+    const tasks = runtime.liveTasks();
+    const spared = sparedTasks(tasks);
+    return tasks.flatMap((task) => {
+      const isAtWork = task.context.completedAt === undefined && slotOf(task) !== "waiting";
+      const taken = clock.now() - beginOf(task);
+      return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
+    });
+  };
+
+  return () => {
+    for (const { taskId, taken } of overdueRuns()) {
+      const isStillOverdue = () => overdueRuns().some((run) => run.taskId === taskId);
+      endRun(taskId, tookTooLong(taken, limit), isStillOverdue);
+    }
+  };
+};
+
+interface OverdueRun {
+  taskId: string;
+  /** Milliseconds. */
+  taken: number;
+}
+
+const idOf = ({ context }: TaskSnapshot): string => context.facts.sessionID;
+
+const beginOf = ({ context: { queuedUntil, run } }: TaskSnapshot): number => queuedUntil ?? run.startedAt;

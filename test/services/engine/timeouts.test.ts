@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isTaskReminder } from "../../../src/services/text/task-reminder.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
@@ -6,6 +6,8 @@ import { settled } from "../../fakes/virtual-clock.ts";
 
 const RUN = 60_000;
 const STALE = 600_000;
+/** How often it is looked which runs take too long. */
+const CHECKED_EVERY = 5_000;
 /** Longer than it takes to notice that a run is over its time, and to stop it. */
 const MOMENT = 10_000;
 
@@ -90,6 +92,41 @@ test("nothing is stopped while a person is waited for; then it is", async () => 
   stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
   await stage.clock.advance(MOMENT);
   expect(isTimedOut(stage, id)).toBe(true);
+});
+
+describe("a run whose last words are being read is not stopped any more", () => {
+  const ask = (stage: Stage, sessionID: string) => {
+    const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 0 } as const;
+    stage.host.emit({ type: "asked", sessionID, request });
+    return () => stage.host.emit({ type: "replied", sessionID, requestID: "per_1" });
+  };
+  const runTool = (stage: Stage, sessionID: string) => {
+    tool(stage, sessionID, "begun", "npm test");
+    return () => tool(stage, sessionID, "stored", "npm test");
+  };
+
+  test.each([
+    { what: "a tool begins in it", begin: runTool, where: "itself" },
+    { what: "a tool begins in a task below it", begin: runTool, where: "below" },
+    { what: "its agent asks a person", begin: ask, where: "itself" },
+    { what: "the agent of a task below it asks a person", begin: ask, where: "below" },
+  ] as const)("when $what, and is stopped once that is over", async ({ begin, where }) => {
+    const stage = createStage({ timeouts: { run: RUN } });
+    const lead = await stage.launch();
+    const own = where === "below" ? await stage.launch({}, { sessionID: lead }) : lead;
+    const tasks = [...new Set([lead, own])];
+    const held = tasks.map(() => stage.host.holdNext("messages"));
+    await stage.clock.advance(RUN + CHECKED_EVERY + 1_000);
+    expect(stage.host.calls.filter((call) => call === "messages")).toHaveLength(tasks.length);
+    const end = begin(stage, own);
+    for (const { release } of held) release();
+    await stage.clock.advance(3 * MOMENT);
+    expect(tasks.map((id) => stage.task(id).status)).toEqual(tasks.map(() => "running"));
+    end();
+    await stage.clock.advance(MOMENT);
+    expect(tasks.map((id) => isTimedOut(stage, id))).toContain(true);
+    expect(tasks.map((id) => stage.task(id).status)).not.toContain("running");
+  });
 });
 
 test("the time goes on through a restart", async () => {
