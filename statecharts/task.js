@@ -824,7 +824,8 @@ export const task = createMachine({
               "target": "#idle",
               "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
               "actions": [
-                "assign completedAt, nextDeadline",
+                "recordEnd",
+                "assign completedAt",
                 "raise RUN_ENDED (cancelled)"
               ]
             }

@@ -323,7 +323,7 @@ export interface TaskContext {
   abortedAt: number | undefined;
   /** When the run got the newest slot that it waited for, epoch milliseconds; undefined where it waited for none. Its time counts from then on. */
   queuedUntil: number | undefined;
-  /** Since when it waits for what it waits for now, epoch milliseconds; absent where an earlier version stored it. */
+  /** Since when a live run waits for what it waits for now, epoch milliseconds; absent where an earlier version stored it. */
   waitingSince?: number | undefined;
   /** Why the run is being stopped, or was: it is beyond a limit. Undefined for a run that is stopped by a cancellation. */
   limitError: TaskError | undefined;

@@ -68,7 +68,6 @@ export const lifecycle = taskSetup.createStateConfig({
             refusedModels: undefined,
             modelLeftAt: undefined,
             queuedUntil: undefined,
-            waitingSince: undefined,
             completedAt: undefined,
           })),
         },

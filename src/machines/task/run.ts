@@ -506,7 +506,8 @@ export const run = taskSetup.createStateConfig({
           target: "#idle",
           description: "OpenCode has not ended: a person stopped the run.",
           actions: [
-            assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at, nextDeadline: undefined }),
+            "recordEnd",
+            assign({ completedAt: ({ context, event }) => context.abortedAt ?? event.at }),
             endCancelled,
           ],
         },

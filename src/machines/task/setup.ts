@@ -112,6 +112,7 @@ export const taskSetup = setup({
       completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
       nextDeadline: undefined,
       missingSince: undefined,
+      waitingSince: undefined,
     }),
     recordRetry: assign({
       retry: ({ context: { retry }, event }) => {
