@@ -96,7 +96,7 @@ const launch = (runtime: Runtime, index: number) => {
   runtime.send(`ses_${index}`, { type: "PROMPT_ACCEPTED", at: START });
 };
 
-/** From an answer to the parent's having been told; the task is reaped by then. */
+/** From an answer to the delivery to the parent; the task is reaped by then. */
 const finish = (runtime: Runtime, index: number) => {
   const id = `ses_${index}`;
   runtime.send(id, { type: "HOST_IDLE", at: START });

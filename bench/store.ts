@@ -36,7 +36,7 @@ const log = {
 
 const onDisk = (name: string, id: string): Store => openStore({ folder: join(root, name), owner: owner(id), log });
 
-/** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, told. */
+/** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, delivery. */
 const changesOf = (store: Store): number[] =>
   Array.from({ length: CHANGES / 3 }, (_, index) => storyOf(index)).flatMap((story) =>
     [() => story.launch(), () => story.answer(RESULT), () => story.deliver()].map((chapter) => {

@@ -102,7 +102,7 @@ test("without the toolset subtasks the configuration brings no tools", async () 
   await started.dispose();
 });
 
-test("a compaction without tasks is told nothing", async () => {
+test("a compaction without tasks gets nothing", async () => {
   const { hooks } = start();
   const { dispose, ...others } = hooks;
   const output = { context: [] };

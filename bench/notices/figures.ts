@@ -22,22 +22,22 @@ export type Figures = {
   contender: ContenderName;
   tasks: number;
   rounds: number;
-  /** The medians of the rounds in milliseconds. What nobody tells is left out. */
+  /** The medians of the rounds in milliseconds. What nobody measures is left out. */
   medians: Partial<Record<Measure, number>>;
   /** Milliseconds over all children of all rounds. */
   latency: { p90: number; max: number };
   /** Children of all rounds. */
   children: number;
   /** Of these: their notice stands once in the parent's messages, and the parent's model was shown it. */
-  toldOnce: number;
+  deliveredOnce: number;
   /** Of these: their notice stands there more than once. */
-  toldTwice: number;
+  deliveredTwice: number;
   /** Of these: their notice was never shown to the parent's model, whether it is stored or not. */
-  untold: number;
+  undelivered: number;
   /** Messages of the parent in a round that carry notices. */
   noticeMessages: Spread;
   /** Rounds in which there was another number of them than one. */
-  roundsNotToldInOne: number;
+  roundsNotInOneNotice: number;
   /** Model requests of the parent in a round that the ends caused. */
   turns: Spread;
   /** What the bench itself used of one core, 0 to 1, the median of the rounds. */
@@ -58,11 +58,11 @@ export function figuresOf(rounds: Round[], contender: ContenderName, tasks: numb
     medians: Object.fromEntries(medians.filter(([, median]) => median !== undefined)),
     latency: { p90: quantile(latencies, 0.9), max: quantile(latencies, 1) },
     children: children.length,
-    toldOnce: children.filter(({ latency, stored }) => latency !== undefined && stored === 1).length,
-    toldTwice: children.filter(({ stored }) => stored > 1).length,
-    untold: children.length - latencies.length,
+    deliveredOnce: children.filter(({ latency, stored }) => latency !== undefined && stored === 1).length,
+    deliveredTwice: children.filter(({ stored }) => stored > 1).length,
+    undelivered: children.length - latencies.length,
     noticeMessages: spreadOf(those.map(({ noticeMessages }) => noticeMessages)),
-    roundsNotToldInOne: those.filter(({ noticeMessages }) => noticeMessages !== 1).length,
+    roundsNotInOneNotice: those.filter(({ noticeMessages }) => noticeMessages !== 1).length,
     turns: spreadOf(those.map(({ turns }) => turns)),
     benchLoad: spreadOf(those.map(({ benchLoad }) => benchLoad)).median,
   };

@@ -7,8 +7,8 @@ import type { Ratio } from "./ratios.ts";
  * - `latency`: an agent waits no longer for a plugin's notice than for the host's own. Few ends may take a little longer,
  *   for a plugin calls its host over HTTP and the host calls itself; of one end that is a fourth, of twenty nothing.
  * - `launching turn`, `round's CPU`: as much as the host's own, within what a measurement can tell apart.
- * - `exactly once`: no end is told twice and none is kept back.
- * - `one notice`, `turns`: a turn of the parent costs money, so what ends together is told together, and with no more
+ * - `exactly once`: no end is delivered twice and none is kept back.
+ * - `one notice`, `turns`: a turn of the parent costs money, so what ends together is delivered together, and with no more
  *   turns than the host's own task ever gets by with.
  * - `bytes`: our tool definitions are paid for on every model request of every agent; 3200 bytes is about 650 tokens.
  */
@@ -50,11 +50,11 @@ export function ratioGoal({ measure, tasks, of, to, ofPairs }: Ratio): Goal | un
   return limit === undefined ? undefined : goal(`${ends(tasks)}: ${measure}, ${of} / ${to}`, ofPairs.median, limit);
 }
 
-/** The goals about how often and in how many turns the parent was told. */
-export function tellingGoals(ours: Figures, builtIn: Figures): Goal[] {
+/** The goals about how often and in how many turns the parent was notified. */
+export function deliveryGoals(ours: Figures, builtIn: Figures): Goal[] {
   return [
-    goal(`${ends(ours.tasks)}: children not told exactly once`, ours.children - ours.toldOnce, 0),
-    goal(`${ends(ours.tasks)}: rounds with other than one notice message`, ours.roundsNotToldInOne, 0),
+    goal(`${ends(ours.tasks)}: children not delivered exactly once`, ours.children - ours.deliveredOnce, 0),
+    goal(`${ends(ours.tasks)}: rounds with other than one notice message`, ours.roundsNotInOneNotice, 0),
     goal(
       `${ends(ours.tasks)}: most parent turns in a round, against the built-in's fewest`,
       ours.turns.greatest,

@@ -1,5 +1,5 @@
 import { type Figures, figuresOf } from "./figures.ts";
-import { bytesGoal, type Goal, ratioGoal, tellingGoals } from "./goals.ts";
+import { bytesGoal, deliveryGoals, type Goal, ratioGoal } from "./goals.ts";
 import { type Ratio, ratiosOf } from "./ratios.ts";
 import type { Round } from "./round.ts";
 import { figuresTable, goalsTable, ratiosTable } from "./table.ts";
@@ -21,15 +21,15 @@ export function reportOf(rounds: Round[], sizes: number[], definitions: Report["
   const builtIn = sizes.flatMap((tasks) => ratiosOf(rounds, tasks, "ours", "built-in"));
   const other = sizes.flatMap((tasks) => ratiosOf(rounds, tasks, "ours", "other"));
   const contenders = [...new Set(rounds.map(({ contender }) => contender))];
-  const telling = (tasks: number) =>
-    tellingGoals(figuresOf(rounds, "ours", tasks), figuresOf(rounds, "built-in", tasks));
+  const delivery = (tasks: number) =>
+    deliveryGoals(figuresOf(rounds, "ours", tasks), figuresOf(rounds, "built-in", tasks));
   return {
     figures: sizes.flatMap((tasks) => contenders.map((contender) => figuresOf(rounds, contender, tasks))),
     ratios: [...builtIn, ...other],
     definitions,
     goals: [
       ...builtIn.flatMap((ratio) => ratioGoal(ratio) ?? []),
-      ...sizes.flatMap(telling),
+      ...sizes.flatMap(delivery),
       bytesGoal(definitions.bytes),
     ],
   };

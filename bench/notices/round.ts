@@ -6,8 +6,8 @@ import type { SessionMessage } from "../../test/e2e/lab/transcript.ts";
 import type { Contender } from "./contender.ts";
 import { type Arrival, type AskingChild, type Mark, markOf, scriptParent, userTextOf } from "./scripted-parent.ts";
 
-/** How the parent was told of one child. */
-export type Telling = {
+/** How one child's end was delivered to the parent. */
+export type Delivery = {
   /**
    * Milliseconds from the last byte of the child's model to the arrival of the first model request of the parent that
    * carries the child's notice: all of it the work of the host and the contender. Absent when none was ever seen.
@@ -25,14 +25,14 @@ export type Round = {
   /** Rounds of the same number of tasks and with the same index met the same machine: they are compared in pairs. */
   index: number;
   /** The children, which all ended together. */
-  children: Telling[];
+  children: Delivery[];
   /** From the last byte of the parent's tool calls to its next model request, which carries all their results. */
   launching: { ms: number; mainThreadMs?: number };
   /** CPU milliseconds of the server process from the parent's prompt until quiet. */
   cpu?: number;
   /** The parent's stored messages that carry notices. */
   noticeMessages: number;
-  /** Model requests of the parent from the release of the children until quiet: what being told costs. */
+  /** Model requests of the parent from the release of the children until quiet: what the delivery costs. */
   turns: number;
   /** What this process used of one core from the prompt to the last notice, 0 to 1: it takes time from the server. */
   benchLoad: number;
@@ -43,7 +43,7 @@ const workMs = 500;
 
 /**
  * Milliseconds without a parent's model request, the parent idle, after which a round is over. Long enough for what a
- * plugin puts off until its notice is told: that is part of the round's CPU, too.
+ * plugin puts off until its notice is delivered: that is part of the round's CPU, too.
  */
 const quietMs = 2000;
 
@@ -52,7 +52,7 @@ const patienceMs = (tasks: number): number => 30_000 + tasks * 1_000;
 
 /**
  * In a fresh parent session, launches the tasks in one assistant turn, lets that turn end, ends all children at the same
- * moment, and watches how the parent is told.
+ * moment, and watches how the parent is notified.
  */
 export async function runRound(
   contender: Contender,
@@ -75,14 +75,14 @@ export async function runRound(
 
   const released = markOf(pid);
   parent.release();
-  const told = () => tellingsOf(children, arrivals.slice(launched));
-  await waitUntil(() => told().every((arrival) => arrival !== undefined), timeoutMs);
+  const arrived = () => arrivalsOf(children, arrivals.slice(launched));
+  await waitUntil(() => arrived().every((arrival) => arrival !== undefined), timeoutMs);
   const isQuiet = () => now() - (arrivals.at(-1)?.at ?? 0) >= quietMs;
   await waitUntil(() => isQuiet() && isSettled(lab.events.of(parent.id), released.at), timeoutMs);
   const ended = markOf(pid);
 
-  const tellings = told();
-  const lastTold = tellings.reduce<Mark>(
+  const firstArrivals = arrived();
+  const lastArrival = firstArrivals.reduce<Mark>(
     (last, arrival) => (arrival && arrival.at > last.at ? arrival : last),
     released,
   );
@@ -91,14 +91,14 @@ export async function runRound(
     contender: contender.name,
     index,
     children: children.map(({ request, notice }, number) => ({
-      ...telling(request.answeredAt, tellings[number], released),
+      ...delivery(request.answeredAt, firstArrivals[number], released),
       stored: messages.join("\n").split(notice).length - 1,
     })),
     launching,
     ...(begun.server && ended.server && { cpu: ended.server.process - begun.server.process }),
     noticeMessages: messages.filter((message) => children.some(({ notice }) => message.includes(notice))).length,
     turns: arrivals.length - launched,
-    benchLoad: (lastTold.bench - begun.bench) / (lastTold.at - begun.at),
+    benchLoad: (lastArrival.bench - begun.bench) / (lastArrival.at - begun.at),
   };
 }
 
@@ -112,16 +112,20 @@ function launchingOf([asking, resulting]: readonly Arrival[], tasks: number): Ro
   return { ms: resulting.at - asking.request.answeredAt, ...(mainThreadMs !== undefined && { mainThreadMs }) };
 }
 
-/** For each child, the first arrival that told of it. */
-function tellingsOf(children: (AskingChild & { notice: string })[], arrivals: Arrival[]): (Arrival | undefined)[] {
+/** For each child, the first arrival that was about it. */
+function arrivalsOf(children: (AskingChild & { notice: string })[], arrivals: Arrival[]): (Arrival | undefined)[] {
   const texts = arrivals.map((arrival) => ({ arrival, said: userTextOf(arrival.request) }));
   return children.map(({ notice }) => texts.find(({ said }) => said.includes(notice))?.arrival);
 }
 
-function telling(answeredAt: number | undefined, told: Arrival | undefined, released: Mark): Omit<Telling, "stored"> {
-  if (!told || answeredAt === undefined) return {};
-  const cpu = mainThreadBetween(released, told);
-  return { latency: told.at - answeredAt, ...(cpu !== undefined && { cpu }) };
+function delivery(
+  answeredAt: number | undefined,
+  arrival: Arrival | undefined,
+  released: Mark,
+): Omit<Delivery, "stored"> {
+  if (!arrival || answeredAt === undefined) return {};
+  const cpu = mainThreadBetween(released, arrival);
+  return { latency: arrival.at - answeredAt, ...(cpu !== undefined && { cpu }) };
 }
 
 function mainThreadBetween(from: Mark, to: Mark): number | undefined {

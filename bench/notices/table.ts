@@ -5,7 +5,7 @@ import type { Spread } from "./spread.ts";
 
 /** What was measured in milliseconds, the medians of the rounds, as a table for people. */
 export function figuresTable(figures: Figures[]): string {
-  const rows = figures.map(({ contender, tasks, medians, latency, children, toldOnce, noticeMessages, turns }) => [
+  const rows = figures.map(({ contender, tasks, medians, latency, children, deliveredOnce, noticeMessages, turns }) => [
     `${tasks}`,
     contender,
     inMs(medians.latency),
@@ -16,9 +16,9 @@ export function figuresTable(figures: Figures[]): string {
     inMs(medians["round's CPU"]),
     rangeOf(noticeMessages, 0),
     rangeOf(turns, 0),
-    `${toldOnce}/${children}`,
+    `${deliveredOnce}/${children}`,
   ]);
-  const heads = ["latency", "longest", "its CPU", "launch", "its CPU", "round's CPU", "notices", "turns", "told once"];
+  const heads = ["latency", "longest", "its CPU", "launch", "its CPU", "round's CPU", "notices", "turns", "delivered"];
   return align([["ends", "who, ms", ...heads], ...rows], 2);
 }
 

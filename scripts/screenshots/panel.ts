@@ -5,7 +5,7 @@ import { pluginsOf } from "../../test/e2e/lab/lab.ts";
 import { calls, failure, hang, text } from "../../test/e2e/lab/reply.ts";
 import { type ScriptedModel, startModel } from "../../test/e2e/lab/scripted-model.ts";
 import { noTerminal, openTerminal } from "../../test/e2e/lab/terminal.ts";
-import { inChild, launching } from "../../test/e2e/telling.ts";
+import { inChild, launching } from "../../test/e2e/tasks-and-notices.ts";
 import { savePicture } from "./picture.ts";
 import { terminalPage } from "./terminal-page.ts";
 
@@ -86,7 +86,7 @@ export const picturePanel = async (browser: Browser): Promise<void> => {
     for (const shown of ["general asks: bash: sqlite3", /✓ Count the tests/, /✗ Write the changelog/]) {
       await terminal.shows(shown, { timeoutMs: 60_000 });
     }
-    // Toasts cover a part of the conversation. The last one tells of an end.
+    // Toasts cover a part of the conversation. The last one is about an end.
     await terminal.shows(/[✓✗] Agent/);
     await terminal.hides(TOAST);
     await draw(browser, shownAt(home, await terminal.coloredScreen()), "panel");

@@ -47,7 +47,7 @@ export interface AgentParts {
   host: FakeHost;
   clock: VirtualClock;
   tracks: TaskObservations;
-  tellings: Deliveries;
+  deliveries: Deliveries;
   usage: UsageCounts;
   sequence: Sequence;
   isOver(): boolean;
@@ -61,7 +61,16 @@ const endedIn = (answer: string, taskId: string): boolean =>
 
 const LONGEST_WAIT = 60_000;
 
-export const createAgents = ({ stage, host, clock, tracks, tellings, usage, sequence, isOver }: AgentParts): Agents => {
+export const createAgents = ({
+  stage,
+  host,
+  clock,
+  tracks,
+  deliveries,
+  usage,
+  sequence,
+  isOver,
+}: AgentParts): Agents => {
   const open = new Map<string, OpenCall>();
   let count = 0;
 
@@ -109,7 +118,7 @@ export const createAgents = ({ stage, host, clock, tracks, tellings, usage, sequ
             const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
             const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
             const isRead = wasOver && now === run && !isOwed;
-            if (endedIn(text, taskId)) tellings.answered(taskId, now, isRead ? "byReading" : "byWaiting");
+            if (endedIn(text, taskId)) deliveries.answered(taskId, now, isRead ? "byReading" : "byWaiting");
           }
           conclude(made, isStored ? "stored" : "failed");
           resolve(text);

@@ -72,9 +72,9 @@ export const createDeliveries = (
       if (!wakes) fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
       const runs = ends.map(({ taskId, status }) => {
         const task = tracks.of(taskId);
-        if (task?.parentSessionID !== sessionID) fault(`${sessionID} is told of ${taskId}, which is not its task`);
+        if (task?.parentSessionID !== sessionID) fault(`${sessionID} is notified of ${taskId}, which is not its task`);
         if (task && task.status !== status)
-          fault(`${sessionID} is told that ${taskId} is ${status}: it is ${task.status}`);
+          fault(`${sessionID} is notified that ${taskId} is ${status}: it is ${task.status}`);
         return keyOf(taskId, task?.resumeCount ?? 0);
       });
       notices.set(messageID, { sessionID, runs });

@@ -11,13 +11,13 @@ import { INSTRUCTION } from "./step-actions.ts";
 import { isOwedForNothing } from "./waking.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
-const toldTwice = ({ tellings, tracks }: Simulation): string[] =>
+const deliveredTwice = ({ deliveries, tracks }: Simulation): string[] =>
   tracks.all().flatMap((task) =>
     Array.from({ length: task.resumeCount + 1 }, (_, run) => {
-      const { notices, byWaiting } = tellings.of(task, run);
-      if (notices > 1) return `run ${run} of ${task.sessionID} is told by ${notices} notices`;
+      const { notices, byWaiting } = deliveries.of(task, run);
+      if (notices > 1) return `run ${run} of ${task.sessionID} is delivered by ${notices} notices`;
       return notices > 0 && byWaiting > 0
-        ? `run ${run} of ${task.sessionID} is told by a notice, and by the answer of a call that waited for it`
+        ? `run ${run} of ${task.sessionID} is delivered by a notice, and by the answer of a call that waited for it`
         : [];
     }).flat(),
   );
@@ -42,7 +42,7 @@ const mislisted = ({ stage: { store } }: Simulation): string[] =>
 export const checkMoment = (world: Simulation): void => {
   world.look();
   world.slotWatch.checkNoneIdle();
-  for (const words of [...toldTwice(world), ...overdue(world)]) world.fault(words);
+  for (const words of [...deliveredTwice(world), ...overdue(world)]) world.fault(words);
 };
 
 /** False for a deleted session and for a task that was stopped or failed: nobody there reads a notice. */
@@ -52,25 +52,25 @@ const isListening = ({ host, tracks }: Simulation, sessionID: string): boolean =
   return task === undefined || task.status === "completed";
 };
 
-const untold = (world: Simulation, stored: Task[]): string[] =>
+const undelivered = (world: Simulation, stored: Task[]): string[] =>
   stored
     .filter(({ parentSessionID }) => isListening(world, parentSessionID))
     .flatMap((task) =>
       Array.from({ length: task.resumeCount + 1 }, (_, run) => {
-        const { notices, byWaiting, byReading, isGivenUp } = world.tellings.of(task, run);
+        const { notices, byWaiting, byReading, isGivenUp } = world.deliveries.of(task, run);
         return notices + byWaiting + byReading === 0 && !isGivenUp
-          ? `${task.parentSessionID} was never told of run ${run} of ${task.sessionID} (${task.status})`
+          ? `${task.parentSessionID} was never notified of run ${run} of ${task.sessionID} (${task.status})`
           : [];
       }).flat(),
     );
 
 /** Every delivered notice was also shown to a model. */
 const unread = (world: Simulation): string[] => {
-  const { host, tellings } = world;
+  const { host, deliveries } = world;
   return host.sessionIDs().flatMap((id) => {
     if (!isListening(world, id)) return [];
     const { messages } = host.at(id);
-    return tellings.to(id).flatMap((messageID) => {
+    return deliveries.to(id).flatMap((messageID) => {
       const place = messages.findIndex((message) => message.id === messageID);
       const stored = messages[place];
       if (!stored) return [];
@@ -269,7 +269,7 @@ export const checkEnd = (world: Simulation): void => {
   const stored = wholeTasks(world.stage.store);
   const found = [
     ...unsupervised(world, stored),
-    ...untold(world, stored),
+    ...undelivered(world, stored),
     ...owedForNothing(world, stored),
     ...unread(world),
     ...misjudged(world, stored),

@@ -54,7 +54,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: '"call" in event',
   },
   {
-    name: "an end that a closed outbox is told is kept",
+    name: "an end that a closed outbox is given is kept",
     file: "src/machines/outbox/delivery.ts",
     code: 'actions: ["enqueue", drop] },\n        ADOPTED',
     mistake: 'actions: ["enqueue"] },\n        ADOPTED',

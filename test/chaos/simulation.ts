@@ -35,7 +35,7 @@ export interface Simulation {
   calls: Calls;
   agents: Agents;
   tracks: TaskObservations;
-  tellings: Deliveries;
+  deliveries: Deliveries;
   sequence: Sequence;
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
@@ -104,7 +104,7 @@ export const createSimulation = ({
   const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
   const tracks = createTaskObservations(fault, clock.now, (taskId) => stage.store.isAttended(taskId));
   const usage = createUsageCounts(tracks, limits);
-  const tellings = createDeliveries(host, tracks, fault);
+  const deliveries = createDeliveries(host, tracks, fault);
 
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";
@@ -116,7 +116,7 @@ export const createSimulation = ({
       if (isQuitting && name === "prompt") fault("a process that was quit sent a prompt");
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
-      if (name === "prompt") tellings.prompted(first as Prompt);
+      if (name === "prompt") deliveries.prompted(first as Prompt);
       if (name === "abort" && typeof first === "string") {
         if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
         tracks.aborts(first);
@@ -178,9 +178,9 @@ export const createSimulation = ({
     storage,
     wire,
     calls,
-    agents: createAgents({ stage, host, clock, tracks, tellings, usage, sequence, isOver: () => life.isOver() }),
+    agents: createAgents({ stage, host, clock, tracks, deliveries, usage, sequence, isOver: () => life.isOver() }),
     tracks,
-    tellings,
+    deliveries,
     sequence,
     slotWatch,
     copies: new Set(),
@@ -231,7 +231,7 @@ export const createSimulation = ({
       tracks.compare(wholeTasks(stage.store));
       for (const line of stage.logged.slice(said)) {
         if (isFault(line)) fault(`the log says: ${line}`);
-        if (line.startsWith(NOTICE_GIVEN_UP)) tellings.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);
+        if (line.startsWith(NOTICE_GIVEN_UP)) deliveries.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);
       }
       said = stage.logged.length;
     },

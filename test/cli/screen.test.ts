@@ -35,7 +35,7 @@ test("it draws on a screen of its own, no more than fits, and each line as it ma
   screen.close();
 });
 
-test("keys, ctrl+c, a signal and a new size are told; closed, it gives the terminal back once and hears nothing more", async () => {
+test("keys, ctrl+c, a signal and a new size are reported; closed, it gives the terminal back once and hears nothing more", async () => {
   const { written, raw, stdin, stdout, streams } = terminal();
   const told = events();
   const listeners = process.listenerCount("SIGINT");

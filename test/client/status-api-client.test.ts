@@ -104,7 +104,7 @@ test("where nothing is written, OpenCode is to be opened", async () => {
   });
 });
 
-test("a file that is left over is told, and what listens there now does not get the token", async () => {
+test("a file that is left over is reported, and what listens there now does not get the token", async () => {
   const other = await listenAs((_, response) => json(response, { ...HEALTH, startedAt: "2026-11-23T10:00:01.000Z" }));
   const result = await clientOf(other).cancel("ses_1");
   expect(result).toMatchObject({
@@ -119,7 +119,7 @@ test("a file that is left over is told, and what listens there now does not get 
   }
 });
 
-test("a file of a process that has ended is told with its process", async () => {
+test("a file of a process that has ended is reported with its process", async () => {
   // No process has a number beyond the largest that Linux gives out.
   const { folder } = await listenAs((_, response) => response.destroy(), { pid: 2 ** 22 + 1 });
   expect(await clientOf({ folder }).stats()).toMatchObject({
@@ -209,7 +209,7 @@ const following = ({ folder }: Pick<Served, "folder">, times = {}) => {
   return { next, nextTold, end: () => ending.abort() };
 };
 
-test("the feed begins with a snapshot, tells each change, and goes on after a restart at another port", async () => {
+test("the feed begins with a snapshot, reports each change, and goes on after a restart at another port", async () => {
   const served = await serve();
   const { source, clock, folder } = served;
   const { sessionID: id } = source.launch();
@@ -247,7 +247,7 @@ test("while nothing runs the feed says so, waits longer each time, and ends whil
   expect(await feed.next()).toBeUndefined();
 });
 
-test("a stream that falls silent counts as lost, and an error is told in its words", async () => {
+test("a stream that falls silent counts as lost, and an error is reported in its words", async () => {
   const silent = await listenAs((request, response) => {
     if (request.url === "/v1/health") return json(response, HEALTH);
     return response.writeHead(200).write('event: snapshot\ndata: {"tasks":[]}\n\nevent: unheard.of\ndata: {}\n\n');

@@ -5,7 +5,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
 import { dataFolder, served, serverFile, statusApi } from "./status-api.ts";
-import { inChild, launchFrom, told } from "./telling.ts";
+import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -24,7 +24,7 @@ test("a task that an agent launched is listed, with its whole conversation", asy
   const parent = await lab.session();
   lab.model.when(inChild("count for the page"), text("There are 12."));
   const [id = ""] = await launchFrom(lab, parent, ["count for the page"]);
-  await told(lab, parent, [id]);
+  await notified(lab, parent, [id]);
   expect(serverFile(lab).pid).toBe(lab.opencode.pid);
   const { body: health } = await get("/v1/health");
   expect(health).toMatchObject({ status: "ok", taskCount: 1 });
@@ -47,24 +47,24 @@ test("what happens to a task comes as events, after a snapshot", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("show it live"), text("shown"));
   const [id = ""] = await launchFrom(lab, parent, ["show it live"]);
-  const isTold = (event: string) =>
+  const hasArrived = (event: string) =>
     heard.split("\n\n").some((block) => block.includes(`event: ${event}`) && block.includes(id));
   for (const event of ["task.created", "task.completed"]) {
-    await lab.until(() => isTold(event), { what: `${event} comes` });
+    await lab.until(() => hasArrived(event), { what: `${event} comes` });
   }
   reading.abort();
   await listening;
 });
 
-test("a person cancels a task by it, and resumes another; both are told to the agent", async () => {
+test("a person cancels a task by it, and resumes another; both are delivered to the agent", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("run for ever"), hang());
   lab.model.when(inChild("answer twice"), text("first"));
   const [endless = "", answered = ""] = await launchFrom(lab, parent, ["run for ever", "answer twice"]);
-  await told(lab, parent, [answered]);
+  await notified(lab, parent, [answered]);
   expect((await post(`/v1/tasks/${endless}/cancel`)).body).toMatchObject({ status: "cancelled" });
   expect((await post(`/v1/tasks/${endless}/cancel`)).status).toBe(409);
-  await told(lab, parent, [endless]);
+  await notified(lab, parent, [endless]);
   lab.model.when(inChild("once more"), text("second"));
   expect((await post(`/v1/tasks/${answered}/resume`, { prompt: "once more" })).body).toMatchObject({ resumeCount: 1 });
   const isAnswered = async () =>
@@ -99,7 +99,7 @@ describe("the files that lead to it", () => {
     await lab.restart({ env: { ASYNCAGENTS_API_ENABLED: "false" } });
     const parent = await lab.session();
     const [id = ""] = await launchFrom(lab, parent, ["a task without a page"]);
-    expect(await told(lab, parent, [id])).toHaveLength(1);
+    expect(await notified(lab, parent, [id])).toHaveLength(1);
     expect(existsSync(join(folder(), "server.json"))).toBe(false);
     expect(readdirSync(join(folder(), "instances"))).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { describeInChromium, openPage } from "../browser/chromium.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { dataFolder, served, serverFile } from "./status-api.ts";
-import { childOf, inChild, launching, told } from "./telling.ts";
+import { childOf, inChild, launching, notified } from "./tasks-and-notices.ts";
 
 const command = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
@@ -99,7 +99,7 @@ describeInChromium("the board in the real OpenCode", () => {
     await page.getByRole("button", { name: "Cancel task" }).click();
     await page.getByRole("button", { name: "Cancel it" }).click();
     await until(() => page.locator(".standing .status").textContent()).toBe("Cancelled");
-    await told(lab, parent, [await childOf(lab, "clean the build"), await childOf(lab, "read it all")]);
+    await notified(lab, parent, [await childOf(lab, "clean the build"), await childOf(lab, "read it all")]);
     expect(faults).toEqual([]);
   });
 

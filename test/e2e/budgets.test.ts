@@ -5,7 +5,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { served, statusApi } from "./status-api.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
 
 const LIMITS = {
   loop: { repeat: 3 },
@@ -42,7 +42,7 @@ const taskOf = async (id: string) => {
 /** Waits for the notice of the task's end, and returns its hidden part. */
 const noticeOf = (parent: string, task: string): Promise<string> =>
   lab.until(async () => (await noticesIn(lab, parent)).find(({ taskId }) => taskId === task)?.hidden, {
-    what: `${parent} is told of ${task}`,
+    what: `${parent} is notified of ${task}`,
     ...PATIENCE,
   });
 
@@ -67,15 +67,15 @@ const IN_TURN = { concurrent: false };
 
 // One waits for time to pass; the others use it, one after the other.
 describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
-  test("a silent task is shown as stale and told of once, until it shows life again, and then it ends as any other", async () => {
+  test("a silent task is shown as stale and reported once, until it shows life again, and then it ends as any other", async () => {
     const parent = await lab.session();
     const [silent, atWork] = [hang(), hang()];
     lab.model.when(inChild("think long"), [silent, atWork]);
     const [task = ""] = await launchFrom(lab, parent, ["think long"]);
     const words = `Task ${task} "about think long" has shown no sign of life for`;
     const notes = async () => (await lab.texts(parent)).filter((line) => line.includes(words));
-    const isTold = async () => (await notes()).length > 0;
-    await lab.until(isTold, { what: "the agent is told that its task is silent", ...PATIENCE });
+    const isNotified = async () => (await notes()).length > 0;
+    await lab.until(isNotified, { what: "the agent is notified that its task is silent", ...PATIENCE });
     expect((await taskOf(task)).attention).toMatchObject({ kind: "stale" });
     lab.model.when("how is it going", [calls([ours("list"), ours("output", { task_id: task })]), text("slowly")]);
     await lab.ask(parent, "how is it going");
@@ -101,7 +101,7 @@ describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
 
   describe("on what a task and a session may use", () => {
     test(
-      "a task that calls the same tool again and again is stopped, and what it said so far is told",
+      "a task that calls the same tool again and again is stopped, and what it said so far is delivered",
       IN_TURN,
       async () => {
         const parent = await lab.session();

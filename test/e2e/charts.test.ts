@@ -12,7 +12,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { failure, hang, type Reply, text } from "./lab/reply.ts";
 import { served } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
-import { inChild, launchFrom } from "./telling.ts";
+import { inChild, launchFrom } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -52,7 +52,7 @@ const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
 /** Waits until nothing is owed of these tasks. */
 const atRest = (ids: string[]) =>
-  lab.until(() => ids.every((id) => taskOf(id)?.owner === null), { what: "all are told", timeoutMs: 40_000 });
+  lab.until(() => ids.every((id) => taskOf(id)?.owner === null), { what: "all are delivered", timeoutMs: 40_000 });
 
 const endAll = async (word: string, ids: readonly string[]) => {
   for (const [index, [name, { act }]] of Object.entries(ENDINGS).entries()) {

@@ -10,7 +10,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { noTerminal } from "./lab/terminal.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
-import { inChild, launchFrom, told } from "./telling.ts";
+import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 const run = promisify(execFile);
 const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -188,7 +188,7 @@ test("logs --follow ends with the task, and resume has it go on", async () => {
   const { code, out, error } = await following;
   expect({ code, error }).toEqual({ code: 0, error: "The task is completed.\n" });
   expect(out).toMatch(/user\n {2}count the files\n\n\S+ {2}general, m1\n {2}There are 12\.\n$/);
-  await told(lab, parent, [counted]);
+  await notified(lab, parent, [counted]);
   lab.model.when(inChild("and the tests"), text("There are 5."));
   const { out: resumed } = await command(["resume", counted, "and", "the", "tests"]);
   expect(resumed).toContain("goes on with that prompt.");

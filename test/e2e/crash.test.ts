@@ -6,12 +6,12 @@ import { perform } from "./crash/plays.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { noTerminal, openTerminal } from "./lab/terminal.ts";
 import { storedTasks } from "./stored.ts";
-import { noticesIn } from "./telling.ts";
+import { noticesIn } from "./tasks-and-notices.ts";
 
 /**
  * OpenCode is killed at a moment, started again in the same home, perhaps ended once more while it recovers (killed, or
  * quit in its terminal interface), and then all must be as if nothing had happened: every task at its end, every result
- * right, no finished step done twice, each end told once, no session without a task, and every journal replays.
+ * right, no finished step done twice, each end delivered once, no session without a task, and every journal replays.
  *
  * The gate plays a handful with a fixed seed. `CRASH_MOMENTS=all` plays all; `CRASH_SEED` decides when the ends come,
  * and is drawn then where it is not given; `CRASH_PLAY` is the number of one play that is played alone.
@@ -31,15 +31,15 @@ const inWords = ({ number, name, delay, again }: DrawnPlay): string => {
   return `play ${number}: killed ${delay} ms after the moment "${name}"${second}`;
 };
 
-const isOver = async (lab: Lab, parent: string, tellings: number): Promise<boolean> => {
+const isOver = async (lab: Lab, parent: string, notices: number): Promise<boolean> => {
   const { data: busy } = await lab.client.session.status();
   if (!busy || Object.keys(busy).length > 0) return false;
   const tasks = storedTasks(lab);
-  return tasks.every(({ owner }) => owner === null) && (await noticesIn(lab, parent)).length >= tellings;
+  return tasks.every(({ owner }) => owner === null) && (await noticesIn(lab, parent)).length >= notices;
 };
 
-const over = (lab: Lab, parent: string, tellings: number, what: string) =>
-  lab.until(() => isOver(lab, parent, tellings), { what, timeoutMs: 60_000 });
+const over = (lab: Lab, parent: string, notices: number, what: string) =>
+  lab.until(() => isOver(lab, parent, notices), { what, timeoutMs: 60_000 });
 
 /** OpenCode is back, and ends once more while it recovers. */
 const endAgain = async (lab: Lab, { end, delay }: NonNullable<DrawnPlay["again"]>) => {
@@ -81,7 +81,7 @@ describe(`ended with seed ${SEED}`, () => {
         const begin = async () => {
           await lab.prompt(parent, "begin");
           if (!play.followUp) return;
-          await over(lab, parent, play.prompts.length, "the first tasks are told");
+          await over(lab, parent, play.prompts.length, "the first results are delivered");
           await lab.prompt(parent, play.followUp.prompt);
         };
         await Promise.all([crash(), begin()]);
@@ -91,7 +91,7 @@ describe(`ended with seed ${SEED}`, () => {
         }
         await lab.restart();
         const runs = play.followUp ? 2 : 1;
-        await over(lab, parent, storedTasks(lab).length * runs, "everything is told");
+        await over(lab, parent, storedTasks(lab).length * runs, "everything is delivered");
         await expectInvariants({ lab, parent, play, ends });
       } finally {
         await lab.stop();

@@ -5,7 +5,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { inChild, launchFrom, noticesIn } from "./telling.ts";
+import { inChild, launchFrom, noticesIn } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -63,14 +63,14 @@ test.each(DATABASES)(
 
     waits.release(text("It went on."));
     await lab.restart();
-    const told = async () => {
-      const notices = await noticesIn(lab, parent);
-      return notices.filter(({ taskId }) => taskId === id);
+    const notices = async () => {
+      const all = await noticesIn(lab, parent);
+      return all.filter(({ taskId }) => taskId === id);
     };
     const isOver = async () =>
-      (await told()).length > 0 && storedTasks(lab).find((task) => task.id === id)?.owner === null;
-    await lab.until(isOver, { what: "the task is told", timeoutMs: 40_000 });
-    expect(await told()).toHaveLength(1);
+      (await notices()).length > 0 && storedTasks(lab).find((task) => task.id === id)?.owner === null;
+    await lab.until(isOver, { what: "the result is delivered", timeoutMs: 40_000 });
+    expect(await notices()).toHaveLength(1);
     expect(storedTasks(lab).find((task) => task.id === id)).toMatchObject({
       status: "completed",
       result: "It went on.",

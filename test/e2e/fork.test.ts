@@ -6,7 +6,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, text } from "./lab/reply.ts";
-import { noticesIn, ours } from "./telling.ts";
+import { noticesIn, ours } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -65,7 +65,7 @@ test("a forked task's model sees the conversation up to the launch, long results
   expect(rest.at(-1)).toContain("say what you saw");
   // The parent's own conversation is as it was.
   expect((await lab.messages(parent)).slice(0, before.length)).toEqual(before);
-  await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the parent is told" });
+  await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the parent is notified" });
   expect((await noticesIn(lab, parent))[0]?.hidden).toContain("forked answer");
 });
 
@@ -109,7 +109,7 @@ const refuseForks = () => {
   };
 };
 
-test("when OpenCode cannot fork, the task's model gets the conversation as text, and the agent is told", async () => {
+test("when OpenCode cannot fork, the task's model gets the conversation as text, and the agent is notified", async () => {
   const parent = await lab.session();
   lab.model.when("where is the shop?", text("By the harbour."));
   await lab.ask(parent, "where is the shop?");
@@ -121,7 +121,7 @@ test("when OpenCode cannot fork, the task's model gets the conversation as text,
   expect(seen).not.toContain("assistant: By the harbour.");
   const answer = (await lab.texts(parent)).find((line) => line.includes("as text"));
   expect(answer).toContain("could not fork");
-  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is notified" });
   expect(notice.hidden).toContain("forked answer");
   lab.model.when("list the forked", [calls([ours("list")]), text("listed")]);
   await lab.prompt(parent, "list the forked");
@@ -151,7 +151,7 @@ test("what a forked task may not do without a person waits for one, and shows in
     text("cleaned"),
   );
   await lab.client.permission.reply({ requestID: asked.properties.id, reply: "once" });
-  await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the parent is told" });
+  await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the parent is notified" });
   expect((await noticesIn(lab, parent))[0]?.hidden).toContain("cleaned");
 });
 

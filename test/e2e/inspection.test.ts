@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { text } from "./lab/reply.ts";
 import { served } from "./status-api.ts";
-import { inChild, launchFrom, told } from "./telling.ts";
+import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 const built = new URL("../../dist/index.js", import.meta.url).href;
 
@@ -41,7 +41,7 @@ const complete = async (prompt: string): Promise<string> => {
   const parent = await lab.session();
   lab.model.when(inChild(prompt), text("a secret answer"));
   const [id = ""] = await launchFrom(lab, parent, [prompt]);
-  await told(lab, parent, [id]);
+  await notified(lab, parent, [id]);
   return id;
 };
 

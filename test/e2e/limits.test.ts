@@ -4,7 +4,7 @@ import { lastUserText, type ModelRequest, toolResults } from "./lab/model-reques
 import { calls, type HangReply, hang, type Reply, type ScriptedCall, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -96,7 +96,7 @@ test("of twelve launches never more than two are at work, in the order of the la
   held.release(text("done", { delayMs: 150 }));
   const launched = storedTasks(lab).map(({ id }) => id);
   expect(launched).toHaveLength(12);
-  expect(await told(lab, parent, launched)).toHaveLength(12);
+  expect(await notified(lab, parent, launched)).toHaveLength(12);
   const children = requestsOf([parent]);
   expect(mostAtOnce(children)).toBe(2);
   expectOrder(children, launched);
@@ -117,7 +117,7 @@ test("two processes share a limit", { timeout: 120_000 }, async () => {
   );
   const tasks = await Promise.all(launches);
   for (const [index, of] of labs.entries()) {
-    expect(await told(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
+    expect(await notified(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
   }
   expect(mostAtOnce(requestsOf(parents))).toBe(2);
 });
@@ -149,7 +149,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
     const launched = await Promise.all(
       [1, 2].flatMap((number) => ["look", "first", "second", "usual"].map((kind) => childOf(lab, `${kind} ${number}`))),
     );
-    expect(await told(lab, parent, launched)).toHaveLength(8);
+    expect(await notified(lab, parent, launched)).toHaveLength(8);
     const children = requestsOf([parent]);
     const most = (...kinds: string[]) =>
       mostAtOnce(children.filter((one) => kinds.some((kind) => lastUserText(one).startsWith(kind))));
@@ -179,10 +179,10 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
     const children = requestsOf([parent]);
     expect(promptsOf(starts(children))).toEqual(["keep the slot", "at once", "soon", "as usual", "whenever"]);
     expect(mostAtOnce(children)).toBe(1);
-    await told(lab, parent, [await childOf(lab, "keep the slot")]);
+    await notified(lab, parent, [await childOf(lab, "keep the slot")]);
   });
 
-  /** A task that launches another. It waits for it in a call, or it ends its turn and is told. */
+  /** A task that launches another. It waits for it in a call, or it ends its turn and is notified. */
   const lead =
     (help: string, name: string, isBlocking: boolean) =>
     (request: ModelRequest): Reply => {
@@ -211,7 +211,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
         leads.map((prompt) => launching(prompt, { model: name })),
       );
       const ids = await Promise.all(leads.map((prompt) => childOf(lab, prompt)));
-      expect((await told(lab, parent, ids)).map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
+      expect((await notified(lab, parent, ids)).map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
       const children = requestsOf([parent, ...ids]);
       expect(promptsOf(starts(children)).toSorted()).toEqual([...leads, ...helps].toSorted());
       // One that goes on may be one too many for a while; but none starts then.
@@ -241,7 +241,7 @@ describe("with limits by provider, by model and by agent", { timeout: 120_000 },
     held.release(text("done", { delayMs: 300 }));
     await lab.restart();
 
-    const notices = await told(lab, parent, launched);
+    const notices = await notified(lab, parent, launched);
     expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual(launched.toSorted());
     const later = requestsOf([parent]).slice(2);
     expect(mostAtOnce(later)).toBe(2);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, text } from "./lab/reply.ts";
-import { launching } from "./telling.ts";
+import { launching } from "./tasks-and-notices.ts";
 
 /** Launches in one turn. `MANY=150` shows what a crowd does to OpenCode; by default there is no time for that. */
 const MANY = Number(process.env.MANY ?? 40);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, toldRequest } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticeRequest, noticesIn } from "./tasks-and-notices.ts";
 
 /** An agent that is taken out of the configuration later. */
 const MINE = { agent: { mine: { mode: "primary" as const, prompt: "You are mine." } } };
@@ -27,7 +27,7 @@ test("a notice to a session whose agent is no more goes to OpenCode's default ag
   await lab.opencode.kill();
   await lab.restart({ config: {} });
   waits.release(text("I did."));
-  await toldRequest(lab, parent, id);
+  await noticeRequest(lab, parent, id);
   await lab.until(() => taskOf(id)?.owner === null, { what: "the task is at rest" });
   expect(await noticesIn(lab, parent)).toHaveLength(1);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "I did." });

@@ -3,7 +3,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
 import { served, statusApi } from "./status-api.ts";
-import { childOf, inChild, launching, ours, told } from "./telling.ts";
+import { childOf, inChild, launching, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -42,7 +42,7 @@ test("a task runs on the model that its launch names, and a model that is unknow
   expect(outputs[3]).toMatch(/Provider "scripted" has no model "vendor-m3"\. Its models: scripted\/vendor\/m3, /);
   expect(outputs[4]).toContain('Model "scripted/m4" has no variants: leave out "#high".');
   const ids = await Promise.all(["think hard", "be quick", "as usual"].map((prompt) => childOf(lab, prompt)));
-  await told(lab, parent, ids);
+  await notified(lab, parent, ids);
   const { data: children } = await lab.client.session.children({ sessionID: parent });
   expect(children?.map(({ id }) => id).sort()).toEqual([...ids].sort());
   const [hard = ""] = ids;
@@ -67,7 +67,7 @@ test("what tasks cost is shown with the tasks below them: in the notice, by the 
   await lab.ask(parent, "launch the work");
   const outer = await childOf(lab, "outer work");
   const inner = await childOf(lab, "inner work");
-  const [notice] = await told(lab, parent, [outer]);
+  const [notice] = await notified(lab, parent, [outer]);
   expect(notice?.hidden).toMatch(/^Cost: \$0\.50, 175k tokens\.$/m);
   expect(notice?.visible).not.toContain("$");
   const api = statusApi(lab);

@@ -14,7 +14,7 @@ import { startProxy } from "./lab/proxy.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { noTerminal, openTerminal, type Terminal, type TerminalOptions } from "./lab/terminal.ts";
-import { inChild, launching } from "./telling.ts";
+import { inChild, launching } from "./tasks-and-notices.ts";
 
 const TOKENS = { tokens: { input: 12_000, output: 340 } };
 /** For what takes several steps of several agents, on a machine that is busy with other tests. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
-import { launchFrom, launching, told } from "./telling.ts";
+import { launchFrom, launching, notified } from "./tasks-and-notices.ts";
 
 const built = new URL("../../dist/index.js", import.meta.url).href;
 
@@ -19,7 +19,7 @@ afterAll(() => lab.stop());
 const onlyVisible = async () => {
   const parent = await lab.session();
   const [task] = await launchFrom(lab, parent, [`a task of process ${lab.opencode.pid}`]);
-  const notices = await told(lab, parent, [String(task)]);
+  const notices = await notified(lab, parent, [String(task)]);
   expect(notices).toHaveLength(1);
   return notices[0]?.visible;
 };
@@ -56,7 +56,7 @@ test("with a permission of its own, the plugin launches tasks though OpenCode's 
   await lab.restart({ config: { tools, plugin: [[built, { permission: "asyncagents_task" }]] } });
   const parent = await lab.session();
   const [task] = await launchFrom(lab, parent, ["work without the other tool"]);
-  expect(await told(lab, parent, [String(task)])).toHaveLength(1);
+  expect(await notified(lab, parent, [String(task)])).toHaveLength(1);
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
   expect(request && toolNames(request)).toContain("asyncagents_task");
   expect(request && toolNames(request)).not.toContain("task");

@@ -8,7 +8,7 @@ import { calls, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { noTerminal, openTerminal, type Terminal } from "./lab/terminal.ts";
 import { storedTasks } from "./stored.ts";
-import { launching, noticesIn } from "./telling.ts";
+import { launching, noticesIn } from "./tasks-and-notices.ts";
 
 /** How often the interface is quit while the task runs: with all moments more often than a task without progress goes on. */
 const QUITS = process.env.CRASH_MOMENTS === "all" ? 5 : 1;

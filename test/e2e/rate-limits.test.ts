@@ -4,7 +4,7 @@ import { type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { served, statusApi } from "./status-api.ts";
-import { childOf, inChild, launchFrom, launching, ours, told } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, notified, ours } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -70,7 +70,7 @@ test("while a provider refuses one task for now, others on it wait and say so, a
   expect(elsewhere.at).toBeLessThan(until);
   expect(waited.at).toBeGreaterThanOrEqual(until);
   const ids = [first, ...(await Promise.all(["wait for it", "go elsewhere"].map((prompt) => childOf(lab, prompt))))];
-  const notices = await told(lab, parent, ids);
+  const notices = await notified(lab, parent, ids);
   expect(notices.map(({ taskId }) => taskId).sort()).toEqual(ids.sort());
 });
 
@@ -85,7 +85,7 @@ test("a task whose provider refuses for now can be cancelled, and then holds up 
   model.when("give it up", [calls([ours("cancel", { task_id: refused })]), text("given up")]);
   await lab.ask(parent, "give it up");
   const id = await childOf(lab, "start soon");
-  const notices = await told(lab, parent, [id]);
+  const notices = await notified(lab, parent, [id]);
   expect(notices.map(({ taskId }) => taskId).filter((taskId) => taskId === id)).toHaveLength(1);
   expect((await taskOf(refused)).status).toBe("cancelled");
 });
@@ -97,13 +97,13 @@ const asked = (prompt: string, name: string) => (request: ModelRequest) =>
 /** The models that a child with this prompt was asked with, in order. */
 const modelsAsked = (prompt: string) => model.requests.filter(inChild(prompt)).map(({ body }) => body.model);
 
-/** Has an agent launch a task of the agent that has other models, and waits until it has ended and was told of. */
+/** Has an agent launch a task of the agent that has other models, and waits until it has ended and its parent was notified. */
 const explored = async (prompt: string) => {
   const parent = await lab.session();
   model.when(`explore ${prompt}`, [calls([launching(prompt, { agent: "explore" })]), text("launched")]);
   await lab.ask(parent, `explore ${prompt}`);
   const id = await childOf(lab, prompt);
-  return { id, parent, notices: await told(lab, parent, [id]) };
+  return { id, parent, notices: await notified(lab, parent, [id]) };
 };
 
 test("a task whose models are refused goes on with the next in the same session, until one takes it", async () => {
@@ -155,7 +155,7 @@ test("a task that every model refuses fails, and says why each did", async () =>
   expect(notices).toHaveLength(1);
 });
 
-test("after a crash, a run that was refused for now and one that was changing its model go on, each told once", async () => {
+test("after a crash, a run that was refused for now and one that was changing its model go on, each delivered once", async () => {
   const parent = await lab.session();
   const first = hang();
   model.when(asked("change over", "m1"), first);
@@ -178,7 +178,7 @@ test("after a crash, a run that was refused for now and one that was changing it
   expect([...modelsAsked("change over"), ...modelsAsked("come back")]).toEqual(["m1", "m1"]);
 
   await lab.restart();
-  const notices = await told(lab, parent, [changing, refused]);
+  const notices = await notified(lab, parent, [changing, refused]);
   expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual([changing, refused].toSorted());
   expect(modelsAsked("change over")).toEqual(["m1", "m2"]);
   expect(modelsAsked("come back")).toEqual(["m1", "m1"]);

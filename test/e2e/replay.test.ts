@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { text } from "./lab/reply.ts";
-import { inChild, launchFrom, told } from "./telling.ts";
+import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 const run = promisify(execFile);
 const BIN = fileURLToPath(new URL("../../node_modules/.bin/", import.meta.url));
@@ -23,7 +23,7 @@ test("the built command replays and exports a task while OpenCode runs, on both 
   const parent = await lab.session();
   lab.model.when(inChild("count for the replay"), text("There are 12."));
   const [id = ""] = await launchFrom(lab, parent, ["count for the replay"]);
-  await told(lab, parent, [id]);
+  await notified(lab, parent, [id]);
   const data = ["--data", join(lab.options.home, "data", "opencode-taskchart")];
   for (const runtime of ["node", "bun"]) {
     // A difference, or a fault, ends with another code than 0: then this rejects.

@@ -7,7 +7,7 @@ import { type OpenCode, startOpenCode } from "./lab/opencode.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -19,13 +19,13 @@ afterAll(() => lab.stop());
 
 const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
-const untilTold = async (parent: string, id: string) => {
+const untilNotified = async (parent: string, id: string) => {
   const of = async () => (await noticesIn(lab, parent)).filter(({ taskId }) => taskId === id);
   const isOver = async () => {
     const { data: busy = {} } = await lab.client.session.status();
     return (await of()).length > 0 && taskOf(id)?.owner === null && !(parent in busy);
   };
-  await lab.until(isOver, { what: `${parent} is told of ${id}, and rests`, timeoutMs: 40_000 });
+  await lab.until(isOver, { what: `${parent} is notified of ${id}, and rests`, timeoutMs: 40_000 });
   return of();
 };
 
@@ -36,11 +36,11 @@ const newestResult = (parent: string, word: string) => {
   return results.findLast((result) => result?.name === "asyncagents_output");
 };
 
-test("what was told, and every field of a task, is there after a restart", async () => {
+test("what was delivered, and every field of a task, is there after a restart", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("a task from before"), text("its answer"));
   const [id = ""] = await launchFrom(lab, parent, ["a task from before"]);
-  await untilTold(parent, id);
+  await untilNotified(parent, id);
   const read = async (word: string) => {
     lab.model.when(word, [calls([ours("output", { task_id: id })]), text("read")]);
     await lab.prompt(parent, word);
@@ -54,14 +54,14 @@ test("what was told, and every field of a task, is there after a restart", async
   expect(await noticesIn(lab, parent)).toHaveLength(1);
 });
 
-test("with recovery: fail, a task that was cut off ends in error, and is told once", async () => {
+test("with recovery: fail, a task that was cut off ends in error, and its parent is notified once", async () => {
   const { plugins } = lab.options;
   const parent = await lab.session();
   lab.model.when(inChild("a task that is cut off"), hang());
   const [id = ""] = await launchFrom(lab, parent, ["a task that is cut off"]);
   await lab.opencode.kill();
   await lab.restart({ plugin: [String(plugins[0]), { recovery: "fail" }] });
-  const notices = await untilTold(parent, id);
+  const notices = await untilNotified(parent, id);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.visible).toContain("failed");
   expect(taskOf(id)?.status).toBe("error");
@@ -81,7 +81,7 @@ test("when OpenCode starts its plugins anew in the same process, a running task 
   await lab.until(() => taskOf(id)?.owner !== owner, { what: "the new instance has the task" });
   works.release(text("worked"));
   waits.release(text("It went on."));
-  expect(await untilTold(parent, id)).toHaveLength(1);
+  expect(await untilNotified(parent, id)).toHaveLength(1);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
   // The stream of events ended with the old instance.
   await lab.restart();
@@ -96,7 +96,7 @@ test("a damaged file is set aside as it is, which is said, and tasks go on in a 
   await lab.restart();
   const parent = await lab.session();
   const [id = ""] = await launchFrom(lab, parent, ["a task in a new file"]);
-  expect(await untilTold(parent, id)).toHaveLength(1);
+  expect(await untilNotified(parent, id)).toHaveLength(1);
   const aside = (await readdir(folder)).find((name) => name.startsWith("tasks.db.damaged-"));
   expect(aside && (await readFile(join(folder, aside), "utf8"))).toBe(garbage);
   await lab.until(() => lab.opencode.log().includes("It was set aside"), { what: "the log says so" });
@@ -117,7 +117,7 @@ describe("opencode run", () => {
     const { events } = await run("launch it in a run");
     const outputs = events.flatMap(({ part }) => part?.state?.output ?? []);
     expect(outputs[0]).toContain("block: true before you answer");
-    // A task that ends before it is collected is told as well, in a turn after this.
+    // A task that ends before it is collected is delivered as well, in a turn after this.
     const texts = events.flatMap(({ type, part }) => (type === "text" ? part?.text : []));
     expect(texts).toContainEqual(expect.stringMatching(/^collected: .*the run's answer/s));
   });
@@ -130,7 +130,7 @@ describe("opencode run", () => {
     const parent = String(events[0]?.sessionID);
     const id = await childOf(lab, "a task that outlives its run");
     waits.release(text("It lived."));
-    const notices = await untilTold(parent, id);
+    const notices = await untilNotified(parent, id);
     expect(notices).toHaveLength(1);
     expect(taskOf(id)).toMatchObject({ status: "completed", result: "It lived." });
   });
@@ -147,7 +147,7 @@ describe("two processes in one project", () => {
 
   afterAll(() => other.stop());
 
-  test("when one is killed, the other goes on with its tasks and tells their parent once", async () => {
+  test("when one is killed, the other goes on with its tasks and notifies their parent once", async () => {
     const parent = await lab.session();
     const waits = hang();
     lab.model.when(inChild("a task of the killed one"), waits);
@@ -161,7 +161,7 @@ describe("two processes in one project", () => {
       .toMatchObject({ status: "completed", result: "It goes on.", owner: null });
     expect(owner).not.toBeNull();
     await lab.restart();
-    expect(await untilTold(parent, id)).toHaveLength(1);
+    expect(await untilNotified(parent, id)).toHaveLength(1);
   });
 
   test.runIf(process.env.CRASH_MOMENTS === "all")(
@@ -184,7 +184,7 @@ describe("two processes in one project", () => {
         .poll(() => lab.opencode.log().includes("taken over by another process"), { timeout: 20_000 })
         .toBe(true);
       waits.release(text("The other did it."));
-      const notices = await untilTold(parent, id);
+      const notices = await untilNotified(parent, id);
       expect(notices).toHaveLength(1);
       expect(taskOf(id)).toMatchObject({ status: "completed", result: "The other did it." });
       const answers = (await lab.messages(id)).filter(

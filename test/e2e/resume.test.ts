@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, failure, hang, type Reply, text } from "./lab/reply.ts";
-import { inChild, launchFrom, noticesIn, ours, told } from "./telling.ts";
+import { inChild, launchFrom, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -11,12 +11,12 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-/** A parent with a task that has completed and was told. */
+/** A parent with a task that has completed and whose result was delivered. */
 const completed = async (prompt: string): Promise<{ parent: string; task: string }> => {
   const parent = await lab.session();
   lab.model.when(inChild(prompt), text("There are 12."));
   const [task] = await launchFrom(lab, parent, [prompt]);
-  await told(lab, parent, [String(task)]);
+  await notified(lab, parent, [String(task)]);
   return { parent, task: String(task) };
 };
 
@@ -86,7 +86,7 @@ test("a resume whose session was deleted suggests a new task", async () => {
   expect(await noticesIn(lab, parent)).toHaveLength(1);
 });
 
-test("a resume that fails is told as that, and the earlier result stays readable", async () => {
+test("a resume that fails is reported as that, and the earlier result stays readable", async () => {
   const { parent, task } = await completed("count green files");
   answering("and now?", failure(401, "out of credit"));
   await resume(parent, task, ["and now?"]);
@@ -98,7 +98,7 @@ test("a resume that fails is told as that, and the earlier result stays readable
   expect(await lab.texts(parent)).toContainEqual(expect.stringMatching(/Status: error[\s\S]*There are 12\./));
 });
 
-test("a resumed task that is cancelled stops, and is told as cancelled", async () => {
+test("a resumed task that is cancelled stops, and is reported as cancelled", async () => {
   const { parent, task } = await completed("count grey files");
   answering("never stop", hang());
   await resume(parent, task, ["never stop"]);

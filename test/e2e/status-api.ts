@@ -5,7 +5,7 @@ import type { Lab } from "./lab/lab.ts";
 /** Where the plugin of a lab keeps its files. */
 export const dataFolder = (lab: Lab): string => join(lab.options.home, "data", "opencode-taskchart");
 
-/** What tells other programs where the API is. */
+/** The file from which other programs learn where the API is. */
 export const serverFile = (lab: Lab): { url: string; token: string; pid: number } =>
   JSON.parse(readFileSync(join(dataFolder(lab), "server.json"), "utf8"));
 

@@ -7,7 +7,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
 import { calls, type HangReply, hang, text } from "./lab/reply.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
-import { inChild, launchFrom, ours, told } from "./telling.ts";
+import { inChild, launchFrom, notified, ours } from "./tasks-and-notices.ts";
 
 const run = promisify(execFile);
 const BIN = fileURLToPath(new URL("../../node_modules/.bin/", import.meta.url));
@@ -31,7 +31,7 @@ const working = async (prompt: string): Promise<{ parent: string; task: string; 
   return { parent, task, step };
 };
 
-/** Has the parent's agent give the task instructions, all in one message. Resolves to what it is told. */
+/** Has the parent's agent give the task instructions, all in one message. Resolves to what it gets as an answer. */
 const steer = async (parent: string, task: string, prompts: string[]): Promise<string> => {
   const word = `steer with ${prompts.join(", ")}`;
   lab.model.when(word, [calls(prompts.map((prompt) => ours("task", { steer: task, prompt }))), text("steered")]);
@@ -63,7 +63,7 @@ test("an instruction is seen by the child's model at its next step, and its answ
   const next = await lab.model.waitFor(seeing(task, "only the tests"));
   expect(lastUserText(next)).toContain("The agent that launched you gives you a further instruction while you work.");
   expect(next.messages.some(({ role }) => role === "tool")).toBe(true);
-  const [notice, ...more] = await told(lab, parent, [task]);
+  const [notice, ...more] = await notified(lab, parent, [task]);
   expect(notice?.hidden).toContain("5 tests.");
   expect(more).toEqual([]);
   expect(await written(task)).toEqual(["count all files", "only the tests"]);
@@ -76,7 +76,7 @@ test("an instruction that comes in the child's last step makes it take another o
   await steer(parent, task, ["only the tests"]);
   await lab.until(async () => (await written(task)).length === 2, { what: "the instruction is stored" });
   step.release(text("12."));
-  const notices = await told(lab, parent, [task]);
+  const notices = await notified(lab, parent, [task]);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.hidden).toContain("6 tests.");
   expect(await lab.texts(task)).toEqual([
@@ -93,7 +93,7 @@ test("several instructions are seen in the order in which they were given, each 
   await steer(parent, task, ["first", "second", "third"]);
   await lab.until(async () => (await written(task)).length === 4, { what: "the instructions are stored" });
   step.release(A_STEP);
-  await told(lab, parent, [task]);
+  await notified(lab, parent, [task]);
   expect(await written(task)).toEqual(["count blue files", "first", "second", "third"]);
 });
 
@@ -111,7 +111,7 @@ test("instructions that race with the child's end are all seen, and the task end
     ]);
     await lab.ask(parent, word);
     const outcome = (await lab.texts(parent)).join("\n");
-    const notices = await told(lab, parent, [task]);
+    const notices = await notified(lab, parent, [task]);
     expect(notices).toHaveLength(1);
     // Too late, it is refused; then the child has not seen it.
     const isTaken = outcome.includes("was given the instruction");
@@ -124,7 +124,7 @@ test("a task that has ended refuses instructions, and says what to do", async ()
   const parent = await lab.session();
   lab.model.when(inChild("count green files"), text("There are 12."));
   const [task = ""] = await launchFrom(lab, parent, ["count green files"]);
-  await told(lab, parent, [task]);
+  await notified(lab, parent, [task]);
   expect(await steer(parent, task, ["only the tests"])).toContain("it has already finished (completed): use resume");
   expect(await written(task)).toEqual(["count green files"]);
 });
@@ -138,7 +138,7 @@ test("a person gives instructions by the status API and by the command", async (
   expect(stdout).toContain("was given the instruction");
   await lab.until(async () => (await written(task)).length === 3, { what: "both are stored" });
   step.release(A_STEP);
-  const [notice] = await told(lab, parent, [task]);
+  const [notice] = await notified(lab, parent, [task]);
   expect(notice?.hidden).toContain("9 of both.");
   expect((await lab.texts(task)).join("\n")).toContain("The user gives you a further instruction");
   const late = await statusApi(lab).post(`/v1/tasks/${task}/steer`, { prompt: "faster" });
@@ -155,7 +155,7 @@ test("an instruction survives a crash: the run goes on with it, and it is in the
   await lab.restart();
   // A directory is served when it is asked for.
   await lab.client.session.list();
-  const notices = await told(lab, parent, [task]);
+  const notices = await notified(lab, parent, [task]);
   expect(notices[0]?.hidden).toContain("8 tests.");
   expect(await written(task)).toEqual(["count old files", "only the tests"]);
 }, 60_000);

@@ -7,7 +7,7 @@ import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/mode
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours, told } from "./telling.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -63,10 +63,10 @@ const resultsOf = async (sessionID: string, tool: string) =>
 const resultOf = (sessionID: string, tool: string) =>
   lab.until(async () => (await resultsOf(sessionID, tool)).at(-1), { what: `${tool} has answered` });
 
-/** Waits until the end of a task counts as told by the answer of the call that waited: of one that is lost it would not. */
-const toldByAnswer = (taskId: string) =>
+/** Waits until the end of a task counts as delivered by the answer of the call that waited: of one that is lost it would not. */
+const deliveredByAnswer = (taskId: string) =>
   lab.until(async () => (await api.get(`/v1/tasks/${taskId}/events`)).body.at(-1)?.type === "WAIT_DELIVERED", {
-    what: "its end counts as told",
+    what: "its end counts as delivered",
     // Well before the ten seconds after which an answer counts as lost.
     timeoutMs: 5_000,
   });
@@ -114,7 +114,7 @@ describe("subtasks", () => {
       },
     ]);
     expect((await api.get(`/v1/tasks/${id}`)).body).toMatchObject({ agent: "Team Reviewer", author: "build" });
-    await toldByAnswer(id);
+    await deliveredByAnswer(id);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describe("subtasks", () => {
     });
     expect((await api.get(`/v1/tasks/${inner}`)).body).toMatchObject({ parentTaskId: outer, author: "general" });
     expect((await api.get(`/v1/tasks/${outer}`)).body).toMatchObject({ childTaskIds: [inner] });
-    for (const task of [inner, outer]) await toldByAnswer(task);
+    for (const task of [inner, outer]) await deliveredByAnswer(task);
     for (const session of [parent, outer]) expect(await noticesIn(lab, session)).toEqual([]);
   });
 
@@ -182,7 +182,7 @@ describe("subtasks", () => {
     await lab.until(isCancelled, { what: "the subtask is cancelled" });
     await lab.until(async () => (await isIdle(child)) && (await isIdle(parent)), { what: "both rest" });
     expect(await noticesIn(lab, parent)).toEqual([]);
-    await toldByAnswer(child);
+    await deliveredByAnswer(child);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 });
@@ -235,7 +235,7 @@ describe("what holds a task up", () => {
     expect((await answer({ reply: "once" })).body.error).toContain("is a question");
     expect((await answer({ answers: [["a.ts", "b.ts"]] })).status).toBe(409);
     expect((await answer({ answers: [["b.ts"]] })).status).toBe(200);
-    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is notified" });
     expect(notice.hidden).toContain("b.ts");
   });
 
@@ -255,13 +255,13 @@ describe("what holds a task up", () => {
     await lab.client.permission.reply({ requestID: inHouse, reply: "reject" });
     await api.post(`/v1/tasks/${yard}/answers`, { requestId: inYard, reply: "reject", message: "Leave the yard." });
     const hidden = async () => (await noticesIn(lab, parent)).map((notice) => notice.hidden).join("\n");
-    await lab.until(async () => (await noticesIn(lab, parent)).length === 2, { what: "both are told" });
+    await lab.until(async () => (await noticesIn(lab, parent)).length === 2, { what: "both are delivered" });
     expect(await hidden()).toMatch(/without: .*rejected permission/);
     expect(await hidden()).toMatch(/without: .*Leave the yard\./s);
     expect(await hidden()).not.toContain("failed");
   });
 
-  test("a permission that a session below a child asks: the task is held up, the person told, and a cancel rejects it", async () => {
+  test("a permission that a session below a child asks: the task is held up, the person notified, and a cancel rejects it", async () => {
     const parent = await lab.session();
     lab.model.when(
       (request) => request.parentSessionID !== undefined && lastUserText(request) === "help cleaning",
@@ -278,7 +278,7 @@ describe("what holds a task up", () => {
       async () =>
         (await lab.texts(parent)).some((line) => /cli\.js answer per_\w+ <once\|always\|reject>$/m.test(line)),
       {
-        what: "the person is told",
+        what: "the person is notified",
       },
     );
     expect((await lab.client.permission.list()).data).toHaveLength(1);
@@ -302,7 +302,7 @@ test("a session below a child is deleted while it asks: its request goes with it
   const isClosed = async () => (await lab.client.permission.list()).data?.length === 0 && !(await attention());
   await lab.until(isClosed, { what: "the request is gone" });
   work.release(text("done"));
-  await told(lab, parent, [child]);
+  await notified(lab, parent, [child]);
 });
 
 test("in opencode run what resumed tasks ask is rejected at once: it answers only for sessions it saw made, and no questions", async () => {
@@ -312,7 +312,7 @@ test("in opencode run what resumed tasks ask is rejected at once: it answers onl
   lab.model.when("launch the asker", [calls([asker]), text("launched")]);
   await lab.ask(parent, "launch the asker");
   const chooser = await childOf(lab, "wait for a choice");
-  await told(lab, parent, [cleaner, chooser]);
+  await notified(lab, parent, [cleaner, chooser]);
   const question = { question: "Which?", header: "h", options: [{ label: "a", description: "" }] };
   const asks = new Map([
     [cleaner, shell],
@@ -382,7 +382,7 @@ describe("elisha", () => {
         result: "There are 12.",
       },
     ]);
-    await toldByAnswer(await childOf(lab, "count in JSON"));
+    await deliveredByAnswer(await childOf(lab, "count in JSON"));
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
@@ -409,11 +409,11 @@ describe("elisha", () => {
     ]);
     expect(await resultsOf(parent, "elisha_task_cancel")).toEqual([{ status: "cancelled", ...common }]);
     expect(await isIdle(id)).toBe(true);
-    await toldByAnswer(id);
+    await deliveredByAnswer(id);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
-  test("a parent aborted while it waits has how it stands; the task goes on, and is told", async () => {
+  test("a parent aborted while it waits has how it stands; the task goes on, and its result is delivered", async () => {
     const parent = await lab.session();
     const work = hang();
     lab.model.when(inChild("count slowly"), work);
@@ -423,7 +423,7 @@ describe("elisha", () => {
     await lab.client.session.abort({ sessionID: parent });
     expect(await resultOf(parent, "elisha_task")).toMatchObject({ status: "running", task_id: id });
     work.release(text("There are 12."));
-    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is notified" });
     expect(notice.hidden).toContain("There are 12.");
   });
 
@@ -459,7 +459,7 @@ test("what a forked task asks waits in its parent's conversation for the person 
   await lab.ask(parent, "have a fork clean");
   const isMessage = (line: string) => /cli\.js answer per_\w+ <once\|always\|reject>$/m.test(line);
   const message = await lab.until(async () => (await lab.texts(parent)).find(isMessage), {
-    what: "the person is told",
+    what: "the person is notified",
   });
   expect(message).toContain(`Agent "fork" (general) asks permission for bash: echo clean`);
   expect(await isIdle(parent)).toBe(true);
@@ -469,7 +469,7 @@ test("what a forked task asks waits in its parent's conversation for the person 
   const [, request = ""] = /cli\.js answer (per_\w+) </.exec(message) ?? [];
   expect((await run(child)).stdout).toContain(`answer ${request} <once|always|reject>`);
   expect((await run(request, "once")).stdout).toContain("Answered.");
-  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is told" });
+  const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is notified" });
   expect(notice.hidden).toContain("cleaned");
   await lab.until(() => isIdle(parent), { what: "the parent rests" });
   const seen = lab.model.requests.filter(({ sessionID }) => sessionID === parent);
@@ -547,7 +547,7 @@ describe("a subtask", () => {
     expect(result).toMatchObject({ subTaskStatus: "Error", finalAssistantMessage: "So far there are 7." });
     expect(result?.failureReason).toContain("no more");
     expect((await api.get(`/v1/tasks/${result?.taskId}`)).body).toMatchObject({ priority: 1 });
-    await toldByAnswer(String(result?.taskId));
+    await deliveredByAnswer(String(result?.taskId));
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
@@ -616,7 +616,7 @@ describe("an agent whose conversation overflows while three tasks run", () => {
   });
 });
 
-test("a subtask that waits for its own is killed with OpenCode: it does not launch that again, and is told of it", async () => {
+test("a subtask that waits for its own is killed with OpenCode: it does not launch that again, and is notified of its end", async () => {
   const parent = await lab.session();
   const inner = hang();
   lab.model.when(inChild("inner count"), inner);
@@ -641,7 +641,7 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
   await lab.model.waitFor(isReminded);
   inner.release(text("There are 12."));
   const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], {
-    what: "the parent is told",
+    what: "the parent is notified",
     timeoutMs: 40_000,
   });
   expect(notice.hidden).toContain("The outer answer is 12.");
@@ -649,7 +649,7 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
   expect(await noticesIn(lab, parent)).toHaveLength(1);
 });
 
-test("with onParentCancel: detach a subtask outlives the turn that waited for it, and is told", async () => {
+test("with onParentCancel: detach a subtask outlives the turn that waited for it, and its result is delivered", async () => {
   await lab.restart({ plugin: plugin({ subtasks: { onParentCancel: "detach" } }) });
   await served(lab);
   const parent = await lab.session();
@@ -661,6 +661,6 @@ test("with onParentCancel: detach a subtask outlives the turn that waited for it
   await lab.client.session.abort({ sessionID: parent });
   expect(await resultOf(parent, "create_subtask_general")).toMatchObject({ taskId: child, subTaskStatus: "Cancel" });
   work.release(text("There are 12."));
-  const [notice] = await told(lab, parent, [child]);
+  const [notice] = await notified(lab, parent, [child]);
   expect(notice?.hidden).toContain("There are 12.");
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launching, noticesIn, ours, told } from "./telling.ts";
+import { childOf, inChild, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-/** A parent's agent launches tasks with these prompts, which it is told of together; each is at work until it is released. */
+/** A parent's agent launches tasks with these prompts, which it is notified of together; each is at work until it is released. */
 const launchHeld = async (prompts: string[], inSteps = false) => {
   const parent = await lab.session();
   const held = prompts.map((prompt) => {
@@ -50,7 +50,7 @@ test("four tasks that end at different times wake the agent once, in one turn, w
   await lab.ask(parent, "how is it going");
   expect(await noticesIn(lab, parent)).toEqual([]);
   held[1]?.release(text("number 1"));
-  const notices = await told(lab, parent, tasks);
+  const notices = await notified(lab, parent, tasks);
   expect(notices.map(({ taskId }) => taskId)).toEqual([tasks[2], tasks[0], tasks[3], tasks[1]]);
   expect(new Set(notices.map(({ hidden }) => hidden)).size).toBe(1);
   for (const index of [0, 1, 2, 3]) expect(notices[0]?.hidden).toContain(`> number ${index}`);
@@ -64,32 +64,32 @@ test("an error wakes the agent at once, with what it is owed so far", async () =
   held[0]?.release(text("well done"));
   await ended(tasks[0]);
   held[1]?.release(failure(401, "no such key"));
-  const first = await told(lab, parent, tasks.slice(0, 2));
+  const first = await notified(lab, parent, tasks.slice(0, 2));
   expect(first.map(({ taskId }) => taskId)).toEqual([tasks[0], tasks[1]]);
   expect(first[0]?.hidden).toContain("WATCH OUT for leftovers");
   held[2]?.release(text("done at last"));
-  const all = await told(lab, parent, tasks);
+  const all = await notified(lab, parent, tasks);
   expect(all.map(({ taskId }) => taskId)).toEqual([tasks[0], tasks[1], tasks[2]]);
   expect(await progress(parent)).toEqual(["Task Progress: 2/3", "Task Progress: 2/3", "Task Progress: 3/3"]);
 });
 
-test("what an agent is owed outlives OpenCode: the last end, in the next one, tells it all", async () => {
+test("what an agent is owed outlives OpenCode: the last end, in the next one, delivers it all", async () => {
   const { parent, held, tasks } = await launchHeld(["end before", "end after"]);
   held[0]?.release(text("before the end"));
   await ended(tasks[0]);
   lab.model.when(inChild("end after"), text("after the end"));
   await lab.opencode.kill();
   await lab.restart();
-  const notices = await told(lab, parent, tasks);
+  const notices = await notified(lab, parent, tasks);
   expect(notices.map(({ taskId }) => taskId)).toEqual(tasks);
   expect(new Set(notices.map(({ hidden }) => hidden)).size).toBe(1);
 });
 
-test("three launches in three steps of one turn are one batch, told 1/3, 2/3 and 3/3", async () => {
+test("three launches in three steps of one turn are one batch, delivered as 1/3, 2/3 and 3/3", async () => {
   const { parent, held, tasks } = await launchHeld(["step one", "step two", "step three"], true);
   for (const [index, reply] of held.entries()) {
     reply.release(text(`number ${index}`));
-    await told(lab, parent, tasks.slice(0, index + 1));
+    await notified(lab, parent, tasks.slice(0, index + 1));
   }
   expect(await progress(parent)).toEqual([1, 2, 3].map((n) => `Task Progress: ${n}/3`));
   const hints = (await noticesIn(lab, parent)).map(({ hidden }) => hidden);

@@ -76,7 +76,7 @@ describe("the engine goes along with the task's chart", () => {
   describe("by a shortest way to each transition", () => {
     each(byTransition)("%s", (_, path) => walk(path));
   });
-  describe("when there is nobody to tell any more", () => {
+  describe("when there is nobody to notify any more", () => {
     each(toNobody)("%s", (_, path) => walk(path));
   });
   describe("by every simple way through what most tasks go through", () => {

@@ -14,19 +14,19 @@ interface Play {
   crashAfter: number | undefined;
 }
 
-/** The batch as the words of the policy say it, without a chart: who is at work, what is owed, what each notice told. */
+/** The batch as the words of the policy say it, without a chart: who is at work, what is owed, what each notice delivered. */
 interface Batch {
   atWork: Set<number>;
   owed: number[];
-  told: number[][];
+  delivered: number[][];
 }
 
-const expectFate = ({ atWork, owed, told }: Batch, task: number, fate: Fate, policy: Wake) => {
+const expectFate = ({ atWork, owed, delivered }: Batch, task: number, fate: Fate, policy: Wake) => {
   atWork.delete(task);
   const isOwed = fate !== "isCleared" && fate !== "isRead";
   if (isOwed) owed.push(task);
   const wakes = atWork.size === 0 || (isOwed && (policy === "each" || fate === "fails"));
-  if (wakes && owed.length > 0) told.push(owed.splice(0));
+  if (wakes && owed.length > 0) delivered.push(owed.splice(0));
 };
 
 /** Brings it about in the engine. */
@@ -43,7 +43,7 @@ const acts: { [Name in Fate]: (stage: Stage, id: string) => unknown } = {
   },
 };
 
-const toldIn = (stage: Stage, ids: string[]): number[][] =>
+const deliveredIn = (stage: Stage, ids: string[]): number[][] =>
   stage
     .notices()
     .map((parts) =>
@@ -56,7 +56,7 @@ const play = async ({ fates, policies, crashAfter }: Play) => {
   const stage = createStage();
   const ids: string[] = [];
   for (const wake of policies) ids.push(await stage.launch({ wake }));
-  const batch: Batch = { atWork: new Set(ids.keys()), owed: [], told: [] };
+  const batch: Batch = { atWork: new Set(ids.keys()), owed: [], delivered: [] };
   const crashIfDue = async (done: number) => {
     if (done !== crashAfter) return;
     await stage.restart();
@@ -67,9 +67,9 @@ const play = async ({ fates, policies, crashAfter }: Play) => {
     await acts[fate](stage, ids[task] ?? "");
     await stage.clock.advance(1_000);
     expectFate(batch, task, fate, policies[task] ?? "each");
-    expect(toldIn(stage, ids), `after task ${task + 1} ${fate}`).toEqual(batch.told);
+    expect(deliveredIn(stage, ids), `after task ${task + 1} ${fate}`).toEqual(batch.delivered);
     await crashIfDue(task + 1);
-    expect(toldIn(stage, ids), "a crash tells nothing").toEqual(batch.told);
+    expect(deliveredIn(stage, ids), "a crash delivers nothing").toEqual(batch.delivered);
   }
   expect(stage.store.adopt(stage.clock.now() + 60_000, () => true).tasks, "nothing is owed").toEqual([]);
   stage.engine.stop();

@@ -66,7 +66,7 @@ rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the r
   });
 });
 
-rule(PARAMETERS, "elisha_task with async returns at once, and the end is told by a notice", async () => {
+rule(PARAMETERS, "elisha_task with async returns at once, and the end is delivered by a notice", async () => {
   const stage = elisha();
   const id = await background(stage);
   expect(only(stage)).toMatchObject({ sessionID: id, status: "running" });
@@ -87,7 +87,7 @@ rule(PARAMETERS, "a run whose end a waiting tool returned owes no notice", async
   expect(stage.notices()).toEqual([]);
 });
 
-rule(PARAMETERS, "an answer that the host did not store has told nobody: a notice comes", async () => {
+rule(PARAMETERS, "an answer that the host did not store has delivered nothing: a notice comes", async () => {
   const stage = elisha();
   pending(stage, "elisha_task", GOOD, { callID: "call_1" });
   await settled();
@@ -101,7 +101,7 @@ rule(PARAMETERS, "an answer that the host did not store has told nobody: a notic
 
 rule(
   PARAMETERS,
-  "a waiting call ends at once when the caller's turn is aborted; the task goes on, and is told",
+  "a waiting call ends at once when the caller's turn is aborted; the task goes on, and its end is delivered",
   async () => {
     const stage = elisha();
     const turn = new AbortController();
@@ -298,7 +298,7 @@ rule(PARAMETERS, "a task_id that is blank finds no task, not even the only one",
   }
 });
 
-rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has told nothing, and says so", async () => {
+rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has delivered nothing, and says so", async () => {
   const disk = createDisk();
   const stage = elisha({ openStore: disk.boot });
   const id = await background(stage);
@@ -329,7 +329,7 @@ rule(PARAMETERS, "elisha_task_cancel stops the task", async () => {
 
 rule(
   PARAMETERS,
-  "the end that elisha_task_cancel answers with is told by that; only if it is not stored, by a notice",
+  "the end that elisha_task_cancel answers with is delivered by that; only if it is not stored, by a notice",
   async () => {
     for (const [became, notices] of [
       ["stored", 0],

@@ -101,7 +101,7 @@ rule(FLOW, "the child works, ends, and the call answers with the outcome; no not
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
 
-rule(FLOW, "two levels: the inner end is told to the inner parent, the outer to the outer", async () => {
+rule(FLOW, "two levels: the inner end is delivered to the inner parent, the outer to the outer", async () => {
   const stage = subtasks();
   const outer = await begin(stage);
   const inner = await begin(stage, {}, { sessionID: outer.id });
@@ -455,7 +455,7 @@ rule(WAITING, "nor is one that has come and gone before the wait begins", async 
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
 });
 
-rule(WAITING, "an answer that the host did not store has told nobody: a notice comes", async () => {
+rule(WAITING, "an answer that the host did not store has delivered nothing: a notice comes", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.finish(id, "12");
@@ -506,26 +506,30 @@ rule(CANCEL, "the parent's abort answers Cancel within 100 ms, and cancels the c
   });
   await stage.clock.advance(60_000);
   for (const task of [id, inner.id, innermost]) expect(stage.task(task).status).toBe("cancelled");
-  // The answer has told it; a notice would wake a session whose turn a person has just stopped.
+  // The answer has delivered it; a notice would wake a session whose turn a person has just stopped.
   expect(stage.notices()).toEqual([]);
-});
-
-rule(CANCEL, "a child that ends before it is cancelled was not: what it answered is told by a notice", async () => {
-  const stage = subtasks();
-  const turn = new AbortController();
-  const { id, call } = await begin(stage, {}, { abort: turn.signal });
-  turn.abort();
-  await stage.clock.advance(100);
-  expect(call.value?.subTaskStatus).toBe("Cancel");
-  stage.host.finish(id, "There are 12.");
-  await stage.clock.advance(60_000);
-  expect(stage.task(id).status).toBe("completed");
-  expect(stage.notices()).toHaveLength(1);
 });
 
 rule(
   CANCEL,
-  "an OpenCode that ends aborts the turn as well: the subtask goes on in the next one, and is told",
+  "a child that ends before it is cancelled was not: what it answered is delivered by a notice",
+  async () => {
+    const stage = subtasks();
+    const turn = new AbortController();
+    const { id, call } = await begin(stage, {}, { abort: turn.signal });
+    turn.abort();
+    await stage.clock.advance(100);
+    expect(call.value?.subTaskStatus).toBe("Cancel");
+    stage.host.finish(id, "There are 12.");
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("completed");
+    expect(stage.notices()).toHaveLength(1);
+  },
+);
+
+rule(
+  CANCEL,
+  "an OpenCode that ends aborts the turn as well: the subtask goes on in the next one, and its end is delivered",
   async () => {
     const disk = createDisk();
     for (const after of [0, 400]) {
@@ -556,7 +560,7 @@ rule(
 
 rule(
   CANCEL,
-  "a plugin that is disposed of is no abort: the call says that the subtask goes on, and that is told once",
+  "a plugin that is disposed of is no abort: the call says that the subtask goes on, and its end is delivered once",
   async () => {
     const disk = createDisk();
     const stage = subtasks({ openStore: disk.boot });
@@ -596,7 +600,7 @@ rule(
   },
 );
 
-rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is told by a notice", async () => {
+rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is delivered by a notice", async () => {
   const stage = subtasks({ onParentCancel: "detach" });
   const turn = new AbortController();
   const { id, call } = await begin(stage, {}, { abort: turn.signal });

@@ -86,7 +86,7 @@ test("a batch is read with a line for each task, and what came of it", async () 
   expect(lines[3]).toContain(`- ${running} · running`);
 });
 
-test("a blocking read of a batch waits for all of it, and is the telling of all", async () => {
+test("a blocking read of a batch waits for all of it, and delivers all", async () => {
   const stage = createStage();
   const tasks = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
   const read = { text: "" };
@@ -106,7 +106,7 @@ test("a blocking read of a batch waits for all of it, and is the telling of all"
   expect(stage.notices()).toEqual([]);
 });
 
-test("a blocking read that gives up on a batch tells what has ended, and notices tell the rest", async () => {
+test("a blocking read that gives up on a batch delivers what has ended, and notices deliver the rest", async () => {
   const stage = createStage();
   const [first, second] = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
   const read = stage.call("output", { batch_id: "a", block: true, timeout: 5_000 });

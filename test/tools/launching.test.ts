@@ -4,7 +4,7 @@ import { watched } from "../fakes/watched.ts";
 
 const TASK = { description: "find it", prompt: "Find it.", agent: "general" };
 
-test("a turn that is aborted in the moment when its task is launched leaves none running, and is told nothing", async () => {
+test("a turn that is aborted in the moment when its task is launched leaves none running, and gets nothing", async () => {
   const stage = createStage();
   const turn = new AbortController();
   stage.engine.subscribe(() => turn.abort());

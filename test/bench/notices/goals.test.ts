@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { figuresOf } from "../../../bench/notices/figures.ts";
-import { bytesGoal, ratioGoal, tellingGoals } from "../../../bench/notices/goals.ts";
+import { bytesGoal, deliveryGoals, ratioGoal } from "../../../bench/notices/goals.ts";
 import type { Ratio } from "../../../bench/notices/ratios.ts";
 import type { Round } from "../../../bench/notices/round.ts";
 import { roundOf } from "./rounds.ts";
@@ -44,23 +44,23 @@ describe("the goal of a ratio", () => {
   });
 });
 
-describe("the goals of being told", () => {
+describe("the goals of deliveries", () => {
   /** Which of them are missed when a round of ours is like this, beside one of the built-in. */
   const missed = (ours: Partial<Round>, builtIn: Partial<Round> = {}) => {
     const rounds = [roundOf(), roundOf(ours), roundOf({ contender: "built-in", ...builtIn })];
-    const goals = tellingGoals(figuresOf(rounds, "ours", 1), figuresOf(rounds, "built-in", 1));
+    const goals = deliveryGoals(figuresOf(rounds, "ours", 1), figuresOf(rounds, "built-in", 1));
     return goals.filter(({ met }) => !met).map(({ name }) => name.replace("1 end: ", ""));
   };
 
-  test("are met by one notice, one turn, and every child told once", () => {
+  test("are met by one notice, one turn, and every child delivered once", () => {
     expect(missed({})).toEqual([]);
   });
 
   test.for([
-    ["told twice", { children: [{ latency: 10, stored: 2 }] }],
-    ["never told", { children: [{ stored: 1 }] }],
+    ["delivered twice", { children: [{ latency: 10, stored: 2 }] }],
+    ["never delivered", { children: [{ stored: 1 }] }],
   ] as const)("are missed by a child that was %s", ([, { children }]) => {
-    expect(missed({ children: [...children] })).toEqual(["children not told exactly once"]);
+    expect(missed({ children: [...children] })).toEqual(["children not delivered exactly once"]);
   });
 
   test("are missed by two notice messages in a single round", () => {

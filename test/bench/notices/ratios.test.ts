@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { type Ratio, ratiosOf } from "../../../bench/notices/ratios.ts";
-import { roundOf, tellings } from "./rounds.ts";
+import { deliveries, roundOf } from "./rounds.ts";
 
 /** Rounds of ours and the built-in in pairs, one child each, with these latencies. */
 const pairs = (...latencies: [ours: number, builtIn: number][]) =>
   latencies.flatMap(([ours, builtIn], at) => [
-    roundOf({ index: at + 1, children: tellings(ours) }),
-    roundOf({ index: at + 1, children: tellings(builtIn), contender: "built-in" }),
+    roundOf({ index: at + 1, children: deliveries(ours) }),
+    roundOf({ index: at + 1, children: deliveries(builtIn), contender: "built-in" }),
   ]);
 
 const latencyOf = (ratios: Ratio[]) => ratios.find(({ measure }) => measure === "latency");
@@ -39,9 +39,9 @@ describe("a ratio", () => {
     ]);
   });
 
-  test("leaves out a pair in which nobody was told", () => {
-    const untold = roundOf({ index: 2, children: [{ stored: 0 }] });
-    const rounds = [...pairs([100, 100]), untold, roundOf({ index: 2, contender: "built-in" })];
+  test("leaves out a pair in which nothing was delivered", () => {
+    const undelivered = roundOf({ index: 2, children: [{ stored: 0 }] });
+    const rounds = [...pairs([100, 100]), undelivered, roundOf({ index: 2, contender: "built-in" })];
     expect(latencyOf(ratiosOf(rounds, 1, "ours", "built-in"))?.pairs).toBe(1);
   });
 

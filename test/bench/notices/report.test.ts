@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { formatReport, reportOf } from "../../../bench/notices/report.ts";
-import { roundOf, tellings } from "./rounds.ts";
+import { deliveries, roundOf } from "./rounds.ts";
 
 const definitions = { tools: 4, bytes: 2700 };
 
@@ -11,7 +11,7 @@ const rounds = (["ours", "other", "built-in"] as const).flatMap((contender, plac
     const latency = 20_000 - 1_000 * place + (contender === "ours" ? 300 * index : 0);
     const launching = { ms: 30_000 + 10_000 * place, mainThreadMs: 12_000 };
     const noticeMessages = contender === "built-in" ? 100 : 1;
-    const children = tellings(...Array.from({ length: 100 }, () => latency));
+    const children = deliveries(...Array.from({ length: 100 }, () => latency));
     return roundOf({ contender, index: index + 1, children, launching, cpu: 30_000, noticeMessages });
   }),
 );

@@ -1,10 +1,10 @@
-import type { Round, Telling } from "../../../bench/notices/round.ts";
+import type { Delivery, Round } from "../../../bench/notices/round.ts";
 
 /** A round of one contender in which all went well, unless it is said otherwise. */
 export const roundOf = (changes: Partial<Round> = {}): Round => ({
   contender: "ours",
   index: 1,
-  children: tellings(100),
+  children: deliveries(100),
   launching: { ms: 50, mainThreadMs: 40 },
   cpu: 600,
   noticeMessages: 1,
@@ -13,6 +13,6 @@ export const roundOf = (changes: Partial<Round> = {}): Round => ({
   ...changes,
 });
 
-/** Children that were told once each, after so many milliseconds. */
-export const tellings = (...latencies: number[]): Telling[] =>
+/** Children that were delivered once each, after so many milliseconds. */
+export const deliveries = (...latencies: number[]): Delivery[] =>
   latencies.map((latency) => ({ latency, cpu: latency / 2, stored: 1 }));

@@ -69,7 +69,7 @@ test("what is wrong is named with what to do about it, and it exits with 1", asy
   expect(of("folder")).toMatchObject({ state: "wrong", advice: expect.stringContaining(`chmod 700 ${folder}`) });
 });
 
-test("a damaged database, and one that is none, are told", async () => {
+test("a damaged database, and one that is none, are reported", async () => {
   installOpenCode("1.19.0", GOOD);
   const folder = temporaryFolder();
   chmodSync(folder, 0o700);
@@ -79,7 +79,7 @@ test("a damaged database, and one that is none, are told", async () => {
   expect(of("database")).toMatchObject({ state: "wrong", advice: expect.any(String) });
 });
 
-test("a server of another version, and a plugin that is not loaded here, are told", async () => {
+test("a server of another version, and a plugin that is not loaded here, are reported", async () => {
   installOpenCode("1.19.0", { plugin: ["another-plugin"] });
   const served = await serve();
   const { of } = await doctor(served.folder);

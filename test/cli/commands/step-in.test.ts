@@ -45,7 +45,7 @@ describe("cancel", () => {
     expect(served.source.asked).toEqual(["cancel ses_top11111"]);
   });
 
-  test("a task that has ended is told, and nobody is asked", async () => {
+  test("a task that has ended is said to have, and nobody is asked", async () => {
     const served = await family();
     served.source.end("ses_beside44");
     const { code, error } = await run(served, ["cancel", "beside"], { isInteractive: true });
@@ -62,7 +62,7 @@ describe("cancel", () => {
   });
 });
 
-test("resume sends the words after the id, and a refusal is told in its words", async () => {
+test("resume sends the words after the id, and a refusal is shown in its words", async () => {
   const served = await family();
   expect(await commandHere(["resume", "--data", served.folder, "top", "and", "now", "--", "-v"])).toMatchObject({
     code: 0,

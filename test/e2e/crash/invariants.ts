@@ -9,7 +9,7 @@ import type { Lab } from "../lab/lab.ts";
 import type { ModelRequest } from "../lab/model-request.ts";
 import { dataFolder } from "../status-api.ts";
 import { type StoredTask, storedTasks } from "../stored.ts";
-import { noticesIn } from "../telling.ts";
+import { noticesIn } from "../tasks-and-notices.ts";
 import { answerOf, hasStepped, type Play, promptOf } from "./plays.ts";
 
 /** A play that is over. */
@@ -21,7 +21,7 @@ export interface Played {
   ends: number[];
 }
 
-/** Every task is at its end with the right result, and its parent was told of each end once. */
+/** Every task is at its end with the right result, and its parent was notified of each end once. */
 const expectEnds = async ({ lab, parent, play }: Played, tasks: StoredTask[]) => {
   const runs = play.followUp ? 2 : 1;
   const notices = await noticesIn(lab, parent);

@@ -3,15 +3,15 @@ import type { Lab } from "../lab/lab.ts";
 import { lastUserText, type ModelRequest, textOf, toolResults } from "../lab/model-request.ts";
 import { calls, type Reply, text } from "../lab/reply.ts";
 import { storedTasks } from "../stored.ts";
-import { launching, ours } from "../telling.ts";
+import { launching, ours } from "../tasks-and-notices.ts";
 
 /** What agents do until OpenCode is killed, and after it. */
 export interface Play {
   /** What the parent's agent calls when it is asked to begin. */
   begin: Reply;
-  /** The prompts whose answers are to be told. */
+  /** The prompts whose answers are to be delivered. */
   prompts: string[];
-  /** What follows once the first tasks are told: a prompt to the parent's agent, and what it calls then. */
+  /** What follows once the first results are delivered: a prompt to the parent's agent, and what it calls then. */
   followUp?: { prompt: string; call: (taskIds: string[]) => Reply; prompts: string[] };
 }
 
@@ -131,7 +131,7 @@ export const moments: Moment[] = [
   { name: "during a forked task's prompt", play: forked, comes: childAsks(0), within: 45 },
 ];
 
-/** Has the models play it. The parent's agent launches when it is asked to; whatever it is told, it says so. */
+/** Has the models play it. The parent's agent launches when it is asked to; whatever it is notified of, it says so. */
 export const perform = (lab: Lab, parent: string, { begin, followUp }: Play) => {
   lab.model.when((request) => !inSession(request, parent), childReply);
   lab.model.when(

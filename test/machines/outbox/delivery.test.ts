@@ -12,34 +12,34 @@ const typesOf = (effects: { type: string }[]) => effects.map(({ type }) => type)
 describe("an answer to a newer message than the prompt", () => {
   const NEWER = "msg_2";
 
-  test("tells the parent when it began after the prompt was stored", () => {
+  test("acknowledges the notice when it began after the prompt was stored", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
     expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 }))).toContain("noticeAcknowledged");
   });
 
-  test("tells nothing when it began before the prompt was stored", () => {
+  test("acknowledges nothing when it began before the prompt was stored", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
     expect(outbox.refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 9 })).toBe(true);
   });
 
-  test("tells nothing as long as it is not known when the prompt was stored", () => {
+  test("acknowledges nothing as long as it is not known when the prompt was stored", () => {
     expect(sentOutbox().refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 10 })).toBe(true);
   });
 
-  test("tells nothing when another message than the prompt was stored before it began", () => {
+  test("acknowledges nothing when another message than the prompt was stored before it began", () => {
     const outbox = sentOutbox();
     expect(outbox.refuses("PARENT_STORED", { messageID: NEWER, createdAt: 10 })).toBe(true);
   });
 
-  test("is one to a newer message only by its id: to an older one it tells nothing", () => {
+  test("is one to a newer message only by its id: to an older one it acknowledges nothing", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
     expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_0", createdAt: 11 })).toBe(true);
   });
 
-  test("tells the parent when only a check told that the prompt is stored", () => {
+  test("acknowledges the notice when only a check found that the prompt is stored", () => {
     const outbox = sentOutbox();
     outbox.take("TICK");
     outbox.take("CHECKED", { storedAt: 10 });
@@ -47,7 +47,7 @@ describe("an answer to a newer message than the prompt", () => {
     expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 11 }))).toContain("noticeAcknowledged");
   });
 
-  test("tells nothing of the second notice when only the first one was stored before it began", () => {
+  test("acknowledges nothing of the second notice when only the first one was stored before it began", () => {
     const outbox = sentOutbox();
     outbox.take("PARENT_STORED", { createdAt: 10 });
     outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
@@ -137,7 +137,7 @@ describe("prompts of a process that is gone", () => {
     expect(adopting().refuses("NOTICE_DUE", { end: endOf("ses_4") })).toBe(false);
   });
 
-  test("are all dropped with the parent, and their tasks told so", () => {
+  test("are all dropped with the parent, and their tasks notified", () => {
     const outbox = adopting();
     outbox.take("NOTICE_DUE", { end: endOf("ses_4") });
     const runs = ["ses_1", "ses_2", "ses_3", "ses_4"].map((taskId) => ({ taskId, run: 0 }));
@@ -164,7 +164,7 @@ test("a prompt that is sent again goes out under the agent that the parent works
   ]);
 });
 
-test("an outbox whose parent is gone has nothing to tell", () => {
+test("an outbox whose parent is gone has nothing to deliver", () => {
   const outbox = sentOutbox();
   expect(isIdle(outbox.snapshot)).toBe(false);
   outbox.take("PARENT_CLOSED");
@@ -180,7 +180,7 @@ test("an outbox whose parent is gone waits for nothing, and for no failed turn o
   expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
 });
 
-test("a parent that launches a task is there, whatever closed its outbox: it is told of the end", () => {
+test("a parent that launches a task is there, whatever closed its outbox: it is notified of the end", () => {
   const outbox = sentOutbox();
   outbox.take("PARENT_CLOSED");
   outbox.take("PARENT_PRESENT");

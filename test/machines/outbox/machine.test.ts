@@ -185,7 +185,7 @@ always("one prompt at a time: none is formed while another is under way", (steps
 });
 
 always(
-  "what is owed is put into one prompt, or withdrawn, or still owed: nothing is lost, nothing is told twice",
+  "what is owed is put into one prompt, or withdrawn, or still owed: nothing is lost, nothing is delivered twice",
   (steps) => {
     const owed = steps.flatMap(({ event, before }) =>
       event.type === "NOTICE_DUE" && before.value.delivery !== "closed" ? [event.end.taskId] : [],

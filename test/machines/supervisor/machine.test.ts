@@ -91,7 +91,7 @@ test("a compaction's summary is the host's own: it acknowledges no notice", () =
   expect(supervisor.task(HELP).value.notice).toBe("sending");
 });
 
-test("a prompt that tells of a task which is not here harms nobody when it is acknowledged", () => {
+test("a prompt that is about a task which is not here harms nobody when it is acknowledged", () => {
   const supervisor = supervise();
   supervisor.launch(LEAD, PERSON);
   supervisor.adopt(PERSON, promptOf("msg_1", "ses_elsewhere"));
@@ -110,7 +110,7 @@ test("the failure of a task that is itself a parent is heard by both: the task a
   expect(supervisor.outbox(PERSON)?.value.parent).toBe("open");
 });
 
-test("a parent whose outbox is closed is told again from its next launch on", () => {
+test("a parent whose outbox is closed is notified again from its next launch on", () => {
   const supervisor = supervise();
   supervisor.launch(LEAD, PERSON);
   supervisor.host({ type: "deleted", sessionID: PERSON });

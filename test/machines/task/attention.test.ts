@@ -17,7 +17,7 @@ test("a request that comes after the end holds nothing up", () => {
   }
 });
 
-test("the silence of a task that has ended is nothing to tell of", () => {
+test("the silence of a task that has ended is nothing to report", () => {
   expect(workingTask().refuses("BECAME_STALE")).toBe(false);
   expect(ended().refuses("BECAME_STALE")).toBe(true);
 });

@@ -58,7 +58,7 @@ test("a resumed run has all its sends before it, however often the prompt before
   expect(lifecyclePath(task.snapshot)).toBe("resumed.working");
 });
 
-test("a resumed run began when it was resumed, and is told so", () => {
+test("a resumed run began when it was resumed, and its notice says so", () => {
   const task = told();
   task.take("RESUME", { at: START + 60_000 });
   expect(task.take("CANCEL")).toMatchObject([

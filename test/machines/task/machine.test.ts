@@ -375,7 +375,7 @@ test("the answer to an older check is refused", () => {
   expect(checking.can({ type: "CHECKED_BUSY", at: 0, checkId: 2 })).toBe(true);
 });
 
-test("a task is at rest once it has ended and its parent was told", () => {
+test("a task is at rest once it has ended and its parent was notified", () => {
   expect(isAtRest(after())).toBe(false);
   expect(isAtRest(after(...answered))).toBe(false);
   expect(isAtRest(after(...answered, ...told))).toBe(true);

@@ -10,14 +10,14 @@ const heldFor = (...calls: string[]) => {
   return task;
 };
 
-test("of two calls that wait for the end, one that is aborted leaves the telling to the other", () => {
+test("of two calls that wait for the end, one that is aborted leaves the delivery to the other", () => {
   const task = heldFor("call_1", "call_2");
   expect(task.take("WAIT_ABANDONED", { call: "call_1" })).toEqual([]);
   expect(task.snapshot.value.notice).toBe("held");
   expect(task.take("WAIT_ABANDONED", { call: "call_2" })).toMatchObject([{ type: "queueNotice" }]);
 });
 
-test("only a call that waits for the end can have told it", () => {
+test("only a call that waits for the end can have delivered it", () => {
   const task = heldFor("call_1");
   expect(task.refuses("WAIT_DELIVERED", { call: "call_of_another" })).toBe(true);
   task.take("WAIT_DELIVERED", { call: "call_1" });
@@ -32,7 +32,7 @@ const owed = () => {
   return task;
 };
 
-test("a call that begins to wait before the notice is formed has it withdrawn, and tells the end itself", () => {
+test("a call that begins to wait before the notice is formed has it withdrawn, and delivers the end itself", () => {
   const task = owed();
   expect(task.take("WAIT_BEGAN")).toEqual([
     { type: "withdrawNotice", taskId: "ses_child", parentSessionID: "ses_parent", run: 0 },

@@ -117,7 +117,7 @@ describe("a run that waits needs none", () => {
   });
 });
 
-test("a task that was launched by another one has that one told of its end", () => {
+test("a task that was launched by another one has that one notified of its end", () => {
   const task = queuedTask({ parentTaskId: "ses_lead" });
   const effects = task.take("CANCEL");
   expect(effects).toContainEqual({ type: "reportEnd", taskId: "ses_child", parentTaskId: "ses_lead" });

@@ -33,7 +33,7 @@ afterEach(() => {
   disk.remove();
 });
 
-test("a task whose own notice is lost is told, though the notice of another one is under way", async () => {
+test("a task whose own notice is lost is delivered, though the notice of another one is under way", async () => {
   stage.host.addSession("ses_other", { habit: "lose" });
   stage.host.habits(PARENT, "lose");
   const first = await stage.launch();

@@ -51,7 +51,7 @@ describe("what a person asks one process of a task that another one supervises",
     return answer;
   };
 
-  test("cancels it there within two seconds, and its parent is told", async () => {
+  test("cancels it there within two seconds, and its parent is notified", async () => {
     const id = await supervising.launch();
     const { answer, after } = await answered(source.cancel(id));
     expect(answer).toMatchObject({ ok: true, value: { sessionID: id, status: "cancelled" } });

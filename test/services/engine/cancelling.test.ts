@@ -30,7 +30,7 @@ describe("cancel", () => {
     expect(stage.host.at(id).busy).toBe(false);
   });
 
-  test("waits until the session has stopped, is stored, and is told", async () => {
+  test("waits until the session has stopped, is stored, and is delivered", async () => {
     const stage = createStage();
     const id = await stage.launch();
     const hold = stage.host.holdNext("abort");
@@ -146,7 +146,7 @@ describe("a task that fails", () => {
 });
 
 describe("a person's abort of the child session", () => {
-  test("cancels the task after a moment, with the time of the abort, and the parent is told", async () => {
+  test("cancels the task after a moment, with the time of the abort, and the parent is notified", async () => {
     const stage = createStage();
     const id = await stage.launch({ description: "count files" });
     stage.host.abortByPerson(id);
@@ -159,7 +159,7 @@ describe("a person's abort of the child session", () => {
 });
 
 describe("clear", () => {
-  test("removes all of the session's tasks, the running ones cancelled first, and tells nobody", async () => {
+  test("removes all of the session's tasks, the running ones cancelled first, and notifies nobody", async () => {
     const stage = createStage();
     const [done, running] = [await stage.launch(), await stage.launch()];
     stage.host.finish(done, "12");
@@ -174,7 +174,7 @@ describe("clear", () => {
     expect(stage.notices()).toHaveLength(told);
   });
 
-  test("tells of a running task as cancelled, and of nothing that it was before", async () => {
+  test("reports a running task as cancelled, and nothing that it was before", async () => {
     const stage = createStage();
     await stage.launch();
     const heard: string[] = [];
@@ -267,7 +267,7 @@ describe("a cancellation of which the parent knows", () => {
     expect(stage.store.journal(id).map(({ type }) => type)).not.toContain("CANCEL");
   });
 
-  test("is told all the same where the session may work on: the host never confirmed that it stopped", async () => {
+  test("is delivered all the same where the session may work on: the host never confirmed that it stopped", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext("abort", unavailable, 1_000);

@@ -14,7 +14,7 @@ describePlays({
     for (const prompt of ["count the folders", "count the tests"]) if (id) await call("task", { steer: id, prompt });
     await work();
   },
-  "a task launches a task of its own, and goes on when that is told": async ({ launch, call, work }) => {
+  "a task launches a task of its own, and goes on when that is delivered": async ({ launch, call, work }) => {
     const lead = await launch("go on for ever, unless helped");
     const args = { description: "help", prompt: "help out", agent: "general" };
     if (lead) await call("task", args, { sessionID: lead });

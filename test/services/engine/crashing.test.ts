@@ -3,7 +3,7 @@ import { PARENT } from "../../fakes/stage.ts";
 import { ANSWERED, describePlays } from "./crashing.ts";
 
 describePlays({
-  "a task is launched, answered and told": async ({ launch, work }) => {
+  "a task is launched, answered and delivered": async ({ launch, work }) => {
     await launch("count the files");
     await work();
   },
@@ -32,7 +32,7 @@ describePlays({
     await launch("count the files", { fork: true });
     await work();
   },
-  "a tool waits for a task, and tells its end": async ({ stage, launch, call, work }) => {
+  "a tool waits for a task, and delivers its end": async ({ stage, launch, call, work }) => {
     const id = await launch("count the files");
     if (!id) return;
     const { host } = stage;

@@ -92,8 +92,8 @@ const agentOn = (stage: Stage): Agent => {
   };
 };
 
-/** How often the parent was told of a task by notices. */
-const tellings = (stage: Stage, taskId: string): number =>
+/** How often the parent was notified of a task by notices. */
+const noticesOf = (stage: Stage, taskId: string): number =>
   stage.notices().flatMap((parts) => parts.filter(({ text }) => new RegExp(`Task ${taskId} `).test(text))).length;
 
 /** What must hold when all is over, whatever died on the way. */
@@ -113,7 +113,7 @@ const check = (stage: Stage, disk: Disk) => {
     }
     if (parentSessionID !== PARENT) continue;
     const byTool = host.at(PARENT).toolCalls.get(ANSWERED) === "stored" ? 1 : 0;
-    expect(tellings(stage, sessionID) + byTool, `tellings of ${sessionID}`).toBe(resumeCount + 1);
+    expect(noticesOf(stage, sessionID) + byTool, `deliveries of ${sessionID}`).toBe(resumeCount + 1);
   }
   for (const id of host.sessionIDs()) {
     if (id === PARENT) continue;

@@ -31,7 +31,7 @@ const noticesOf = (stage: Stage) =>
     .map(({ parts }) => parts.map(({ text }) => text).join("\n"));
 
 describe("a task whose model is refused", () => {
-  test("goes on with the next one in the same session, and is told of once, with the reason", async () => {
+  test("goes on with the next one in the same session, and its parent is notified once, with the reason", async () => {
     const stage = stageWith();
     const id = await stage.launch();
     await refuse(stage, id);

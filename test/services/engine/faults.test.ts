@@ -6,7 +6,7 @@ import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 describe("a host with bad habits", () => {
-  test("idle told twice ends a run once, and tells it once", async () => {
+  test("two idle events end a run once, and it is delivered once", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.finish(id, "12", { idles: 3 });
@@ -150,7 +150,7 @@ describe("a host call that fails", () => {
     expect(stage.logged.join("\n")).toContain("a toast could not be shown");
   });
 
-  test("a parent that cannot be read is told later", async () => {
+  test("a parent that cannot be read is notified later", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext("session", unavailable, 2);
@@ -161,7 +161,7 @@ describe("a host call that fails", () => {
 });
 
 describe("a session that is deleted", () => {
-  test("the child's: the task ends in error, and the parent is told", async () => {
+  test("the child's: the task ends in error, and the parent is notified", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.delete(id);
@@ -232,7 +232,7 @@ test("every failure of the host leaves a line in the log", async () => {
 
 describe("a fault of our own", () => {
   test.each(["prompt", "busy"] as const)(
-    "a throw where the host is asked for %s ends that task alone, and is told",
+    "a throw where the host is asked for %s ends that task alone, and its parent is notified",
     async (call) => {
       const stage = createStage();
       const other = await stage.launch();
@@ -305,7 +305,7 @@ describe("a fault of our own", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
-  test("a throw inside the supervisor itself: another takes over, and what was owed is told", async () => {
+  test("a throw inside the supervisor itself: another takes over, and what was owed is delivered", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
@@ -328,7 +328,7 @@ describe("a fault of our own", () => {
     expect(stage.logged.join("\n")).toContain("a fault in the supervisor");
   });
 
-  test("a throw inside a machine ends its task alone, and is told", async () => {
+  test("a throw inside a machine ends its task alone, and its parent is notified", async () => {
     const stage = createStage();
     const other = await stage.launch();
     const id = await stage.launch();

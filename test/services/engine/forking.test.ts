@@ -51,7 +51,7 @@ test("a conversation as text shows what its agent called, up to the message that
   expect(text).toContain('User:\n> Count.\n\nAgent:\n> Let me look.\n[Tool: read] {"path":"a.ts"}\n</conversation>');
 });
 
-test("a forked task is completed, told and resumed like any other", async () => {
+test("a forked task is completed, delivered and resumed like any other", async () => {
   const stage = createStage();
   const id = await stage.launch({ fork: true });
   stage.host.finish(id, "12");

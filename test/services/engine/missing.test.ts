@@ -24,19 +24,19 @@ const deleteUnheard = (stage: Stage, sessionID: string) => {
   stage.host.listen((event) => stage.engine.onHostEvent(event));
 };
 
-/** All that the parent was told, in one text. */
-const told = (stage: Stage) =>
+/** All that the parent got by notices, in one text. */
+const noticeText = (stage: Stage) =>
   stage
     .notices()
     .flat()
     .map(({ text }) => text)
     .join("\n");
 
-const timesTold = (stage: Stage, id: string) => told(stage).split(`Task ${id} completed.`).length - 1;
+const timesDelivered = (stage: Stage, id: string) => noticeText(stage).split(`Task ${id} completed.`).length - 1;
 
 describe("a parent that the host does not find", () => {
   test.each(["session", "prompt", "messages"] as const)(
-    "once, when %s is called for a notice, keeps its tasks, and is told of each once",
+    "once, when %s is called for a notice, keeps its tasks, and is notified of each once",
     async (call) => {
       const stage = createStage();
       const [first, second] = [await stage.launch(), await stage.launch()];
@@ -50,7 +50,7 @@ describe("a parent that the host does not find", () => {
       stage.host.finish(second, "13");
       await stage.clock.advance(60_000);
       expect([first, second].map((id) => stage.task(id).status)).toEqual(["completed", "completed"]);
-      expect([first, second].map((id) => timesTold(stage, id))).toEqual([1, 1]);
+      expect([first, second].map((id) => timesDelivered(stage, id))).toEqual([1, 1]);
       const sent = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
       expect(new Set(sent.map(({ messageID }) => messageID)).size).toBe(2);
     },
@@ -64,7 +64,7 @@ describe("a parent that the host does not find", () => {
     await stage.clock.advance(4_900);
     expect(stage.notices()).toEqual([]);
     await stage.clock.advance(100);
-    expect(timesTold(stage, id)).toBe(1);
+    expect(timesDelivered(stage, id)).toBe(1);
   });
 
   test("and does not list either when it is asked again, is deleted: its tasks are stopped and removed", async () => {
@@ -88,7 +88,7 @@ describe("a parent that the host does not find", () => {
     expect(stage.store.list({})).toHaveLength(2);
     expect(stage.host.at(running).busy).toBe(true);
     await stage.clock.advance(6 * 3_600_000);
-    expect(timesTold(stage, ended)).toBe(1);
+    expect(timesDelivered(stage, ended)).toBe(1);
   });
 
   test.each([unavailable, refused])("is searched for again where the host does not answer: %o", async (failure) => {
@@ -101,10 +101,10 @@ describe("a parent that the host does not find", () => {
     expect(stage.notices()).toEqual([]);
     expect(stage.store.list({})).toHaveLength(1);
     await stage.clock.advance(600_000);
-    expect(timesTold(stage, id)).toBe(1);
+    expect(timesDelivered(stage, id)).toBe(1);
   });
 
-  test("while it is not found but launches another task, it is there: it is told at once", async () => {
+  test("while it is not found but launches another task, it is there: it is notified at once", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.failNext("session", missing);
@@ -112,7 +112,7 @@ describe("a parent that the host does not find", () => {
     await settled();
     await stage.launch();
     await settled();
-    expect(timesTold(stage, id)).toBe(1);
+    expect(timesDelivered(stage, id)).toBe(1);
   });
 
   test("once, by the process that takes over its tasks, keeps them", async () => {
@@ -124,7 +124,7 @@ describe("a parent that the host does not find", () => {
     expect(stage.task(id).status).toBe("running");
   });
 
-  test("and is found to be deleted while a call for it is under way, is not told", async () => {
+  test("and is found to be deleted while a call for it is under way, is not notified", async () => {
     const stage = createStage();
     const id = await stage.launch();
     deleteUnheard(stage, PARENT);
@@ -155,7 +155,7 @@ describe("a task's own session that the host does not find", () => {
       if (call === "messages") expect(stage.task(id).state).toBe("running.missing");
       await stage.clock.advance(10_000);
       expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
-      expect(timesTold(stage, id)).toBe(1);
+      expect(timesDelivered(stage, id)).toBe(1);
     },
   );
 

@@ -3,7 +3,7 @@ import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
-test("a task that waits for tasks of its own has not ended; it is told of them, and its last word is its result", async () => {
+test("a task that waits for tasks of its own has not ended; it is notified of them, and its last word is its result", async () => {
   const stage = createStage();
   const id = await stage.launch({ description: "lead" });
   const own = await stage.launch({ description: "help" }, { sessionID: id });
@@ -43,7 +43,7 @@ test("a session below a task is the task's: its tasks count as below it, and are
   expect(stage.notices("ses_helper")).toEqual([]);
 });
 
-test("an end is told to the session that launched the task, not to those above it", async () => {
+test("an end is delivered to the session that launched the task, not to those above it", async () => {
   const stage = createStage();
   const id = await stage.launch();
   const own = await stage.launch({}, { sessionID: id });
@@ -53,7 +53,7 @@ test("an end is told to the session that launched the task, not to those above i
   expect(stage.notices()).toEqual([]);
 });
 
-test("what a person has the session of a cancelled task launch is theirs: it is not cancelled, and is told", async () => {
+test("what a person has the session of a cancelled task launch is theirs: it is not cancelled, and is delivered", async () => {
   const stage = createStage();
   const lead = await stage.launch();
   const held = stage.host.holdNext("session");
@@ -77,7 +77,7 @@ test("what a person has the session of a cancelled task launch is theirs: it is 
   ).toContain("12");
 });
 
-test("an end below that is told while the host is being asked does not make the lead's interim word its last", async () => {
+test("an end below that is delivered while the host is being asked does not make the lead's interim word its last", async () => {
   const stage = createStage();
   const lead = await stage.launch();
   const own = await stage.launch({}, { sessionID: lead });
@@ -150,7 +150,7 @@ test("a notice on its way into a session that is being cancelled leaves nothing 
   expect(stage.host.at(PARENT).messages.length).toBeGreaterThan(0);
 });
 
-test("a task has not ended while a task of a session below it runs; once that has ended and was told, it ends", async () => {
+test("a task has not ended while a task of a session below it runs; once that has ended and was delivered, it ends", async () => {
   const stage = createStage();
   const id = await stage.launch({ description: "lead" });
   stage.host.addSession("ses_helper", { parentID: id, habit: "work" });

@@ -9,7 +9,7 @@ test("running tasks are polled every 5 s, by one call for all of them, and no me
   expect(stage.host.calls).toEqual(Array.from({ length: 12 }, () => "busy"));
 });
 
-test("when no event comes any more, a task still completes within the interval, and is told", async () => {
+test("when no event comes any more, a task still completes within the interval, and its result is delivered", async () => {
   const stage = createStage();
   const id = await stage.launch();
   stage.host.listen(() => undefined);

@@ -16,7 +16,7 @@ const loseAgent = (stage: Stage) => {
 };
 
 describe("a notice that the host refuses for good", () => {
-  test("is given up after three times: the task comes to rest with its result, and the person is told once", async () => {
+  test("is given up after three times: the task comes to rest with its result, and the person is notified once", async () => {
     const stage = createStage();
     const [id, other] = [await stage.launch({ description: "count files" }), await stage.launch()];
     stage.host.finish(id, "12");
@@ -40,7 +40,7 @@ describe("a notice that the host refuses for good", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("for an agent that is no more, goes out once more without it, and its default agent is told", async () => {
+  test("for an agent that is no more, goes out once more without it, and its default agent is notified", async () => {
     const stage = createStage();
     const id = await stage.launch();
     loseAgent(stage);
@@ -86,7 +86,7 @@ describe("a notice that the host refuses for good", () => {
     await stage.call("task", { resume: id, prompt: "And now?" });
   });
 
-  test("does not keep a task waiting that launched the one it tells of: that one ends", async () => {
+  test("does not keep a task waiting that launched the one it is about: that one ends", async () => {
     const stage = createStage();
     const lead = await stage.launch();
     const own = await stage.launch({}, { sessionID: lead });

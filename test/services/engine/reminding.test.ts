@@ -70,7 +70,7 @@ rule(HOOKS, "the compaction itself is given the same", async () => {
   expect(reminders(stage)[0]?.[0]?.text).toBe(context);
 });
 
-rule(HOOKS, "a session without tasks is told nothing", async () => {
+rule(HOOKS, "a session without tasks gets nothing", async () => {
   const stage = createStage();
   const id = await stage.launch();
   expect(stage.engine.reminderFor(id)).toBeUndefined();

@@ -44,7 +44,7 @@ const expectExact = (): Set<string> => {
 
 const pass = (ms = 5_000) => stage.clock.advance(ms);
 
-test("a task that is answered, told, resumed twice and cancelled replays exactly", async () => {
+test("a task that is answered, delivered, resumed twice and cancelled replays exactly", async () => {
   const id = await stage.launch();
   expectExact();
   stage.host.finish(id, "12");

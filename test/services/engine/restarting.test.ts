@@ -24,7 +24,7 @@ const adopted = async (stage: Stage) => {
 const prompts = (stage: Stage, id: string) => stage.host.at(id).prompts.map(({ messageID }) => messageID);
 
 describe("a task whose process died", () => {
-  test("that was answered meanwhile is completed with the time of its answer, and told once", async () => {
+  test("that was answered meanwhile is completed with the time of its answer, and delivered once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     stage.life.die();
@@ -39,7 +39,7 @@ describe("a task whose process died", () => {
     expect(prompts(stage, id)).toHaveLength(1);
   });
 
-  test("in the middle of its run goes on with the same prompt, and is told once", async () => {
+  test("in the middle of its run goes on with the same prompt, and its parent is notified once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     await stage.restart();
@@ -80,7 +80,7 @@ describe("a task whose process died", () => {
     expect(stage.task(id).status).toBe("completed");
   });
 
-  test("whose session is gone ends in error, and is told once", async () => {
+  test("whose session is gone ends in error, and its parent is notified once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     stage.life.die();
@@ -220,7 +220,7 @@ describe("a task whose process died", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
-  test("in a state that this version does not know ends in error, and is told once", async () => {
+  test("in a state that this version does not know ends in error, and its parent is notified once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     const record = stage.store.get(id);
@@ -291,7 +291,7 @@ describe("a notice whose process died", () => {
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
-  test("while the parent was answering it is told again: that answer was cut off", async () => {
+  test("while the parent was answering it is delivered again: that answer was cut off", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     stage.host.habits(PARENT, "work");
@@ -303,7 +303,7 @@ describe("a notice whose process died", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("that a tool had told already is not told again by a notice", async () => {
+  test("that a tool had delivered already is not delivered again by a notice", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
@@ -317,7 +317,7 @@ describe("a notice whose process died", () => {
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
-  test("that a tool told just as the plugin was disposed of is not told again", async () => {
+  test("that a tool delivered just as the plugin was disposed of is not delivered again", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
@@ -334,7 +334,7 @@ describe("a notice whose process died", () => {
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
-  test("whose waiting call cannot be looked after, for a fault of ours, is told", async () => {
+  test("whose waiting call cannot be looked after, for a fault of ours, is delivered", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
@@ -346,7 +346,7 @@ describe("a notice whose process died", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("that a tool was about to tell is told by a notice", async () => {
+  test("that a tool was about to deliver is delivered by a notice", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
     void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
@@ -393,7 +393,7 @@ describe("two processes on one store", () => {
     expect(await second.call("output", { task_id: id })).toContain("12");
   });
 
-  test("a blocking read that began before its task was taken over is the telling of its end", async () => {
+  test("a blocking read that began before its task was taken over delivers its end", async () => {
     const { first, second } = createPair();
     const id = await first.launch();
     const read = second.call("output", { task_id: id, block: true, timeout: 60_000 }, { callID: "call_1" });

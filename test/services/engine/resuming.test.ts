@@ -96,7 +96,7 @@ test("a cancelled resume ends in cancelled, with the cancellation notice", async
   expect(stage.notices().at(-1)?.[0]?.text).toContain('⊘ **Agent "find it" cancelled after 2s.**');
 });
 
-test("a resume is told once, by the read that waited for it", async () => {
+test("a resume is delivered once, by the read that waited for it", async () => {
   const stage = createStage();
   const id = await stage.complete("There are 12.");
   const told = stage.notices().length;

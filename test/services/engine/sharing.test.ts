@@ -40,7 +40,7 @@ test("a toast that a process showed is not shown again by the one that takes its
   expect(stage.host.toasts).toHaveLength(1);
 });
 
-test("a process that is open already tells how many tasks it takes over from one that has ended", async () => {
+test("a process that is open already says how many tasks it takes over from one that has ended", async () => {
   const memory = createMemory();
   // Only its missing heartbeats show that the process before has ended.
   memory.keepAlive();
@@ -54,7 +54,7 @@ test("a process that is open already tells how many tasks it takes over from one
   expect(stage.host.toasts).toEqual([{ message: "Took over 2 tasks of an OpenCode that has ended.", variant: "info" }]);
 });
 
-test("a process that begins with the tasks of the one before it tells nothing", async () => {
+test("a process that begins with the tasks of the one before it says nothing", async () => {
   const stage = createStage();
   const id = await stage.launch();
   await stage.restart();

@@ -145,7 +145,7 @@ const notes = (stage: Stage) =>
 
 const toasts = (stage: Stage) => stage.host.toasts.filter(({ message }) => message.includes("no sign of life"));
 
-test("a silent task is told of once: the person in a toast, the agent in a note that starts no turn", async () => {
+test("a silent task is reported once: the person in a toast, the agent in a note that starts no turn", async () => {
   const stage = createStage();
   const id = await stage.launch();
   await stage.clock.advance(3 * STALE);
@@ -161,7 +161,7 @@ test("a silent task is told of once: the person in a toast, the agent in a note 
   expect(stage.host.at(PARENT).busy).toBe(false);
 });
 
-test("it is told again only after the task has shown life", async () => {
+test("it is reported again only after the task has shown life", async () => {
   const stage = createStage();
   const id = await stage.launch();
   await stage.clock.advance(1.5 * STALE);
@@ -222,7 +222,7 @@ test("a note that could not be stored while the agent was at work is dropped whe
   expect(notes(stage)).toEqual([]);
 });
 
-test("a machine that slept tells of no silence: nothing could be heard", async () => {
+test("a machine that slept reports no silence: nothing could be heard", async () => {
   const life = createFakeProcess();
   const stage = createStage({ life });
   const id = await stage.launch();
@@ -236,7 +236,7 @@ test("a machine that slept tells of no silence: nothing could be heard", async (
   expect(toasts(stage)).toHaveLength(1);
 });
 
-test("a task that ends is not stale any more, and nothing more is told of it", async () => {
+test("a task that ends is not stale any more, and nothing more is reported of it", async () => {
   const stage = createStage();
   const id = await stage.launch();
   await stage.clock.advance(STALE - 1_000);

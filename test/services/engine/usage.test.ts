@@ -88,7 +88,7 @@ test("a list shows it for each task, each batch and all, whatever is listed of t
   expect(batch).toMatch(/^Batch second: 1\/2 ended · \$0\.75, 10k tokens$/m);
 });
 
-test("a notice tells it to the model: of the tasks that ended, of their batch and of all", async () => {
+test("a notice says it to the model: of the tasks that ended, of their batch and of all", async () => {
   const { stage, lead, helper, deeper } = await nested();
   const other = await stage.launch({ description: "other" });
   spend(stage, other, 9_000, 0.5);

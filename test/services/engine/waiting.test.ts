@@ -37,7 +37,7 @@ test("a blocking read answers with the result when the run ends", async () => {
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
 
-test("a blocking read that begins while the notice is being made tells the end, and the notice does not", async () => {
+test("a blocking read that begins while the notice is being made delivers the end, and the notice does not", async () => {
   const stage = createStage();
   const id = await stage.launch();
   const held = stage.host.holdNext("session");
@@ -82,7 +82,7 @@ test.each([
   ["asyncagents_output", { block: true }],
   ["elisha_task_output", { wait: true }],
 ])(
-  "when the plugin is disposed of, %s says that nothing is lost, and the next process tells the end",
+  "when the plugin is disposed of, %s says that nothing is lost, and the next process delivers the end",
   async (tool, wait) => {
     const disk = createDisk();
     const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
@@ -147,7 +147,7 @@ test("a blocking read ends at once when the caller's turn is aborted", async () 
   expect(stage.task(id).status).toBe("running");
 });
 
-describe("a run's end is told once", () => {
+describe("a run's end is delivered once", () => {
   test("by the blocking read whose answer is stored, and then by no notice", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -218,7 +218,7 @@ describe("a run's end is told once", () => {
     expect(stage.notices("ses_other")).toHaveLength(1);
   });
 
-  test("by the read that waits for it, though another, of an end long told, is settled late", async () => {
+  test("by the read that waits for it, though another, of an end long delivered, is settled late", async () => {
     const stage = createStage();
     const id = await stage.complete("12");
     block(stage, id, { callID: "call_old" });
@@ -264,7 +264,7 @@ describe("a run's end is told once", () => {
   });
 });
 
-test("of two calls that the host gave no id, one that goes does not take the other's place: the end is told once", async () => {
+test("of two calls that the host gave no id, one that goes does not take the other's place: the end is delivered once", async () => {
   const stage = createStage();
   const id = await stage.launch();
   const [short, long] = [block(stage, id, { timeout: 1_000 }), block(stage, id)];

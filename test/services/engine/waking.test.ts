@@ -26,8 +26,8 @@ const finish = async (stage: Stage, ...ids: string[]) => {
   }
 };
 
-/** The tasks of which each notice tells, in the order in which the notices were sent. */
-const told = (stage: Stage): string[][] =>
+/** The tasks that each notice is about, in the order in which the notices were sent. */
+const notified = (stage: Stage): string[][] =>
   stage
     .notices()
     .map((parts) =>
@@ -41,13 +41,13 @@ const recheck = (stage: Stage) => stage.clock.advance(RECHECK);
 const atRest = (stage: Stage) => stage.store.adopt(stage.clock.now() + 60_000, () => true).tasks.length === 0;
 
 describe("with `all`", () => {
-  test("the parent's agent is woken once, when the last task of the batch ends, and told of all", async () => {
+  test("the parent's agent is woken once, when the last task of the batch ends, and notified of all", async () => {
     const stage = createStage();
     const ids = await launchAll(stage, 4);
     await finish(stage, ids[2], ids[0], ids[3]);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, ids[1]);
-    expect(told(stage)).toEqual([[ids[2], ids[0], ids[3], ids[1]]]);
+    expect(notified(stage)).toEqual([[ids[2], ids[0], ids[3], ids[1]]]);
     const texts = stage.notices()[0]?.map(({ text }) => text) ?? [];
     expect(texts).toHaveLength(5);
     expect(texts.slice(0, 4).every((text) => text.includes("\nTask Progress: 4/4\n"))).toBe(true);
@@ -60,26 +60,26 @@ describe("with `all`", () => {
     await finish(stage, ids[0]);
     stage.host.fail(ids[1], { name: "APIError", message: "overloaded" });
     await stage.clock.advance(2_000);
-    expect(told(stage)).toEqual([[ids[0], ids[1]]]);
+    expect(notified(stage)).toEqual([[ids[0], ids[1]]]);
     await finish(stage, ids[2]);
-    expect(told(stage)).toHaveLength(1);
+    expect(notified(stage)).toHaveLength(1);
     await finish(stage, ids[3]);
-    expect(told(stage)).toEqual([
+    expect(notified(stage)).toEqual([
       [ids[0], ids[1]],
       [ids[2], ids[3]],
     ]);
   });
 
-  test("a task of another batch does not keep it from being woken, nor is told too early", async () => {
+  test("a task of another batch does not keep it from being woken, nor is delivered too early", async () => {
     const stage = createStage();
     const mine = await launchAll(stage, 2);
     const others = await launchAll(stage, 2, { batch_id: "other" });
     await finish(stage, mine[0], mine[1]);
-    expect(told(stage)).toEqual([[mine[0], mine[1]]]);
+    expect(notified(stage)).toEqual([[mine[0], mine[1]]]);
     await finish(stage, others[0]);
-    expect(told(stage)).toHaveLength(1);
+    expect(notified(stage)).toHaveLength(1);
     await finish(stage, others[1]);
-    expect(told(stage)[1]).toEqual([others[0], others[1]]);
+    expect(notified(stage)[1]).toEqual([others[0], others[1]]);
   });
 
   test("what is owed goes with the notice of a task that wakes with each end", async () => {
@@ -87,20 +87,20 @@ describe("with `all`", () => {
     const [first, second] = await launchAll(stage, 2);
     const each = await stage.launch({ batch_id: "b", wake: "each" });
     await finish(stage, first, each);
-    expect(told(stage)).toEqual([[first, each]]);
+    expect(notified(stage)).toEqual([[first, each]]);
     await finish(stage, second);
-    expect(told(stage)).toEqual([[first, each], [second]]);
+    expect(notified(stage)).toEqual([[first, each], [second]]);
   });
 
-  test("a person's message tells nothing: what is owed is told with the last end, once", async () => {
+  test("a person's message delivers nothing: what is owed is delivered with the last end, once", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     stage.host.converse(PARENT);
     await recheck(stage);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, second);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
   });
 
   test("tasks that are launched into the batch later are waited for, too", async () => {
@@ -109,9 +109,9 @@ describe("with `all`", () => {
     await finish(stage, first);
     const [third] = await launchAll(stage, 1);
     await finish(stage, second);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first, second, third]]);
+    expect(notified(stage)).toEqual([[first, second, third]]);
   });
 
   test("and so are launches that are under way, unless they fail", async () => {
@@ -125,23 +125,23 @@ describe("with `all`", () => {
     await finish(stage, first);
     creations[0]?.release();
     await finish(stage, await second);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     stopped.abort();
     creations[1]?.release();
     expect(await never).toBe("nothing");
     await recheck(stage);
-    expect(told(stage)).toEqual([[first, await second]]);
+    expect(notified(stage)).toEqual([[first, await second]]);
   });
 
-  test("a batch whose tasks were all told may begin anew", async () => {
+  test("a batch whose tasks were all delivered may begin anew", async () => {
     const stage = createStage();
     const [first] = await launchAll(stage, 1);
     await finish(stage, first);
     const [second, third] = await launchAll(stage, 2);
     await finish(stage, second);
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first], [second, third]]);
+    expect(notified(stage)).toEqual([[first], [second, third]]);
   });
 
   test("an end that comes while the notice is under way is held for those that were launched meanwhile", async () => {
@@ -153,83 +153,83 @@ describe("with `all`", () => {
     const [second, third] = await launchAll(stage, 2);
     stage.host.finish(second, "2");
     await stage.clock.advance(10_000);
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first], [second, third]]);
+    expect(notified(stage)).toEqual([[first], [second, third]]);
   });
 });
 
 describe("the last one of a batch never ends:", () => {
-  test("it is cancelled, and is told with the rest", async () => {
+  test("it is cancelled, and is delivered with the rest", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.call("cancel", { task_id: second });
     await settled();
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
   });
 
-  test("it is cleared, and the rest is told", async () => {
+  test("it is cleared, and the rest is delivered", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.call("clear", { task_id: second });
     await settled();
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
   });
 
-  test("its session is deleted, which is an error and told with the rest", async () => {
+  test("its session is deleted, which is an error and delivered with the rest", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     stage.host.delete(second);
     await stage.clock.advance(2_000);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
   });
 
-  test("a tool call returns its result, and the rest is told", async () => {
+  test("a tool call returns its result, and the rest is delivered", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     const read = stage.call("output", { task_id: second, block: true });
     await finish(stage, second);
     expect(await read).toContain(`answer of ${second}`);
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
     expect(atRest(stage)).toBe(true);
   });
 
-  test("it is silent for too long, and the rest is told without it", async () => {
+  test("it is silent for too long, and the rest is delivered without it", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.clock.advance(750_000 + RECHECK);
     expect(stage.task(second).attention?.kind).toBe("stale");
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
     await finish(stage, second);
-    expect(told(stage)).toEqual([[first], [second]]);
+    expect(notified(stage)).toEqual([[first], [second]]);
   });
 
   test("it waits for a person, and the rest is delivered meanwhile", async () => {
     const stage = createStage();
     const [first, second, third] = await launchAll(stage, 3);
     await finish(stage, first, second);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     const request = { id: "per_1", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
     stage.host.emit({ type: "asked", sessionID: third, request });
     await recheck(stage);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
     stage.host.emit({ type: "replied", sessionID: third, requestID: "per_1" });
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first, second], [third]]);
+    expect(notified(stage)).toEqual([[first, second], [third]]);
   });
 
-  test("its record is gone from the store, and the rest is told within a while", async () => {
+  test("its record is gone from the store, and the rest is delivered within a while", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     stage.store.remove([second]);
     await recheck(stage);
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
   });
 
   test("a check that fails is made again", async () => {
@@ -244,18 +244,18 @@ describe("the last one of a batch never ends:", () => {
     await settled();
     stage.store.list = list;
     await recheck(stage);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
   });
 });
 
 describe("a tool call that reads an end that is owed", () => {
-  test("and waits for the task delivers it: the notice tells of the others only", async () => {
+  test("and waits for the task delivers it: the notice is about the others only", async () => {
     const stage = createStage();
     const [first, second, third] = await launchAll(stage, 3);
     await finish(stage, first, second);
     expect(await stage.call("output", { task_id: first, block: true })).toContain(`answer of ${first}`);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[second, third]]);
+    expect(notified(stage)).toEqual([[second, third]]);
   });
 
   test("and waits for the batch delivers all: no notice is left to send", async () => {
@@ -266,11 +266,11 @@ describe("a tool call that reads an end that is owed", () => {
     await settled();
     await finish(stage, second);
     expect(await read).toContain("Batch b: 2/2 ended");
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     expect(atRest(stage)).toBe(true);
   });
 
-  test("an error that a call reads before it is told wakes nobody: the others are still waited for", async () => {
+  test("an error that a call reads before it is delivered wakes nobody: the others are still waited for", async () => {
     const stage = createStage();
     const [first, second, third] = await launchAll(stage, 3);
     await finish(stage, first);
@@ -280,23 +280,23 @@ describe("a tool call that reads an end that is owed", () => {
     await settled();
     expect(await stage.call("output", { task_id: second, block: true })).toContain("401");
     await stage.clock.advance(5_000);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first, third]]);
+    expect(notified(stage)).toEqual([[first, third]]);
   });
 });
 
 describe("a resume inside a batch", () => {
-  test("of a task that was told keeps its batch at work until it ends again", async () => {
+  test("of a task that was delivered keeps its batch at work until it ends again", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.call("output", { task_id: first, block: true });
     await stage.call("task", { resume: first, prompt: "And now?" });
     await finish(stage, second);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, first);
-    expect(told(stage)).toEqual([[second, first]]);
+    expect(notified(stage)).toEqual([[second, first]]);
   });
 
   test("of a task whose end is owed is refused, with what to do", async () => {
@@ -316,18 +316,18 @@ describe("over the end of a process", () => {
     return createStage({ openStore: disk.boot, ...options });
   };
 
-  test("what is owed is told with the last end, which comes in the next process", async () => {
+  test("what is owed is delivered with the last end, which comes in the next process", async () => {
     const stage = createDurableStage();
     const [first, second, third] = await launchAll(stage, 3);
     await finish(stage, first, second);
     await stage.restart();
     await stage.clock.advance(60);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, third);
-    expect(told(stage)).toEqual([[first, second, third]]);
+    expect(notified(stage)).toEqual([[first, second, third]]);
   });
 
-  test("what is owed is told when the last end came while no process lived", async () => {
+  test("what is owed is delivered when the last end came while no process lived", async () => {
     const stage = createDurableStage();
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
@@ -335,16 +335,16 @@ describe("over the end of a process", () => {
     stage.host.finish(second, "2");
     await stage.restart();
     await stage.clock.advance(60_000);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
   });
 
-  test("what is owed is told when the interrupted ones are not continued, each of which is an error", async () => {
+  test("what is owed is delivered when the interrupted ones are not continued, each of which is an error", async () => {
     const stage = createDurableStage({ recovery: "fail" });
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.restart();
     await stage.clock.advance(60_000);
-    expect(told(stage)).toEqual([[first, second]]);
+    expect(notified(stage)).toEqual([[first, second]]);
     expect(stage.task(second).status).toBe("error");
   });
 });
@@ -363,10 +363,10 @@ test("tasks of another process are waited for, and their end is noticed within a
   stage.store.list = (filter) => [...list(filter), { ...elsewhere, status: hasEnded ? "completed" : "running" }];
   await finish(stage, second);
   await recheck(stage);
-  expect(told(stage)).toEqual([]);
+  expect(notified(stage)).toEqual([]);
   hasEnded = true;
   await recheck(stage);
-  expect(told(stage)).toEqual([[first, second]]);
+  expect(notified(stage)).toEqual([[first, second]]);
 });
 
 describe("the policy", () => {
@@ -376,9 +376,9 @@ describe("the policy", () => {
     const second = await stage.launch();
     const loud = await stage.launch({ wake: "each" });
     await finish(stage, first);
-    expect(told(stage)).toEqual([]);
+    expect(notified(stage)).toEqual([]);
     await finish(stage, loud, second);
-    expect(told(stage)).toEqual([[first, loud], [second]]);
+    expect(notified(stage)).toEqual([[first, loud], [second]]);
     expect([first, loud].map((id) => stage.task(id).wake)).toEqual(["all", undefined]);
   });
 
@@ -386,7 +386,7 @@ describe("the policy", () => {
     const stage = createStage();
     const ids = [await stage.launch(), await stage.launch()];
     await finish(stage, ...ids);
-    expect(told(stage)).toEqual(ids.map((id) => [id]));
+    expect(notified(stage)).toEqual(ids.map((id) => [id]));
   });
 
   test("is said to the agent that launches, and is refused in another form", async () => {
@@ -402,6 +402,6 @@ describe("the policy", () => {
     const stage = createStage({ isHeadless: true, wake: "all" });
     const [first] = await launchAll(stage, 2);
     await finish(stage, first);
-    expect(told(stage)).toEqual([[first]]);
+    expect(notified(stage)).toEqual([[first]]);
   });
 });

@@ -73,7 +73,7 @@ test("the agents are read once", async () => {
   expect(host.calls).toEqual(["agents"]);
 });
 
-test("a failure is told to all who share the call, and not kept", async () => {
+test("a failure is passed to all who share the call, and not kept", async () => {
   const { host, reads } = create();
   host.failNext("agents", unavailable);
   expect(await Promise.all([reads.agents(), reads.agents()])).toMatchObject([{ ok: false }, { ok: false }]);

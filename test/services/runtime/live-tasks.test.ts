@@ -17,7 +17,7 @@ test("a parent has tasks until the last of them is gone, however often each took
   expect(live.hasTasksOf("ses_parent")).toBe(false);
 });
 
-test("a task awaits those that it launched, and those of sessions below it, which are told to their own parents", () => {
+test("a task awaits those that it launched, and those of sessions below it, which are delivered to their own parents", () => {
   const live = createLiveTasks();
   live.set(snapshotOf("ses_own", { parentSessionID: "ses_lead", parentTaskId: "ses_lead" }));
   live.set(snapshotOf("ses_below", { parentSessionID: "ses_helper", parentTaskId: "ses_lead" }));

@@ -61,7 +61,7 @@ const setUp = (forms: (NoticePrompt | null)[] = []) => {
   return { clock, store, runtime, asked, actors, logged, facts, run, at, end, acknowledge };
 };
 
-test("a task and its parent's outbox are reaped once it has ended and was told, and not before", () => {
+test("a task and its parent's outbox are reaped once it has ended and its end was delivered, and not before", () => {
   const { runtime, end, acknowledge } = setUp();
   end();
   expect(runtime.snapshotOf("ses_1")).toBeDefined();
@@ -97,7 +97,7 @@ test("an event for a reaped task brings it back, is stored, and lets it go again
   expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
 });
 
-test("a throw inside an outbox is mended: what it owed is told by another", () => {
+test("a throw inside an outbox is mended: what it owed is delivered by another", () => {
   const { runtime, logged, end, acknowledge } = setUp([null]);
   end();
   acknowledge();
@@ -163,7 +163,7 @@ test("at rest, nothing ticks", async () => {
   expect(stage.clock.pending()).toBe(6);
 });
 
-test("a step that the store refuses, since another process has the task, is neither carried out nor told of", () => {
+test("a step that the store refuses, since another process has the task, is neither carried out nor published", () => {
   const { runtime, store, asked, at } = setUp();
   runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
   const told: string[] = [];

@@ -46,7 +46,7 @@ export const noticesIn = async (lab: Lab, parent: string): Promise<StoredNotice[
   });
 
 /** The parent's model request that carries the notice of this task. */
-export const toldRequest = (lab: Lab, parent: string, taskId: string) =>
+export const noticeRequest = (lab: Lab, parent: string, taskId: string) =>
   lab.model.waitFor(
     (request) =>
       request.sessionID === parent &&
@@ -55,9 +55,9 @@ export const toldRequest = (lab: Lab, parent: string, taskId: string) =>
       ),
   );
 
-/** Waits until the parent has been told of these tasks, and rests. Resolves to all its notices. */
-export const told = async (lab: Lab, parent: string, taskIds: string[]) => {
-  for (const taskId of taskIds) await toldRequest(lab, parent, taskId);
+/** Waits until the parent has been notified of these tasks, and rests. Resolves to all its notices. */
+export const notified = async (lab: Lab, parent: string, taskIds: string[]) => {
+  for (const taskId of taskIds) await noticeRequest(lab, parent, taskId);
   await lab.until(
     async () => {
       const { data } = await lab.client.session.status();

@@ -160,7 +160,7 @@ describe("a parent whose own turn just failed", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("is told at once when it works again", async () => {
+  test("is notified at once when it works again", async () => {
     const stage = createStage();
     const id = await stage.launch();
     stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
@@ -276,7 +276,7 @@ describe("progress", () => {
   });
 });
 
-test("two parents are told side by side, each of its own", async () => {
+test("two parents are notified side by side, each of its own", async () => {
   const stage = createStage();
   stage.host.addSession("ses_other");
   const mine = await stage.launch({ description: "mine" });
