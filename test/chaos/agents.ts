@@ -12,7 +12,7 @@ export interface OpenCall {
   callID: string;
   sessionID: string;
   tool: string;
-  /** Deadline for its return in epoch milliseconds; undefined for a call that does not wait. */
+  /** Deadline for its return in epoch milliseconds; undefined for a call that does not wait, or has returned. */
   until: number | undefined;
   /** Whether the host stores its answer in the conversation or loses it. */
   answer: "stored" | "lost";
@@ -22,6 +22,8 @@ export interface OpenCall {
 export interface CallOptions {
   turn?: string;
   answer?: OpenCall["answer"];
+  /** Milliseconds from the call's return until the host has stored its answer, or lost it. */
+  storedAfter?: number;
 }
 
 /** The agents of all sessions: they call tools, and the host stores or loses the answers. */
@@ -93,7 +95,22 @@ export const createAgents = ({
     host.emit({ type: "toolCall", sessionID, callID, tool, stage: stageOf });
   };
 
-  const call: Agents["call"] = (sessionID, tool, args, { turn = "msg_turn", answer = "stored" } = {}) => {
+  /** Says of which runs an answer reports the end, and whether it was read after it, or waited for. */
+  const reportedIn = (text: string, callID: string, awaited: ReturnType<typeof awaitedBy>) =>
+    awaited
+      .filter(({ taskId }) => endedIn(text, taskId))
+      .map(({ taskId, run, wasOver }) => {
+        // A task of a batch may be resumed meanwhile: the answer reports its newest run.
+        const now = tracks.of(taskId)?.resumeCount ?? run;
+        // A result that is due and in no notice yet is no longer due once the waiting call has read it.
+        const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
+        const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
+        const isRead = wasOver && now === run && !isOwed;
+        return { taskId, run: now, way: isRead ? ("byReading" as const) : ("byWaiting" as const) };
+      });
+
+  const call: Agents["call"] = (sessionID, tool, args, options = {}) => {
+    const { turn = "msg_turn", answer = "stored", storedAfter = 0 } = options;
     count += 1;
     const callID = `call_${count}`;
     const until = args.block ? clock.now() + Number(args.timeout ?? LONGEST_WAIT) : undefined;
@@ -109,19 +126,18 @@ export const createAgents = ({
       stage.call(tool, args, { sessionID, messageID: turn, callID, abort: made.abort.signal }).then(
         (text) => {
           if (isGone()) return;
-          const isStored = made.answer === "stored" && !made.abort.signal.aborted && isThere(sessionID);
-          sequence.say("engine", isStored ? "answer" : "lost", sessionID, `${callID}: ${text}`);
-          for (const { taskId, run, wasOver } of isStored ? awaited : []) {
-            // A task of a batch may be resumed meanwhile: the answer reports its newest run.
-            const now = tracks.of(taskId)?.resumeCount ?? run;
-            // A result that is due and in no notice yet is no longer due once the waiting call has read it.
-            const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
-            const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
-            const isRead = wasOver && now === run && !isOwed;
-            if (endedIn(text, taskId)) deliveries.answered(taskId, now, isRead ? "byReading" : "byWaiting");
-          }
-          conclude(made, isStored ? "stored" : "failed");
-          resolve(text);
+          made.until = undefined;
+          const reported = reportedIn(text, callID, awaited);
+          const store = () => {
+            if (isGone()) return;
+            const isStored = made.answer === "stored" && !made.abort.signal.aborted && isThere(sessionID);
+            sequence.say("engine", isStored ? "answer" : "lost", sessionID, `${callID}: ${text}`);
+            for (const { taskId, run, way } of isStored ? reported : []) deliveries.answered(taskId, run, way);
+            conclude(made, isStored ? "stored" : "failed");
+            resolve(text);
+          };
+          if (storedAfter > 0) clock.after(storedAfter, store);
+          else store();
         },
         (error: unknown) => {
           if (isGone()) return;

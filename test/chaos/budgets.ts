@@ -40,6 +40,12 @@ export const runTool = (world: Simulation, sessionID: string, ms: number): void 
   });
 };
 
+/** Has the model of a task's session ask a person something. */
+export const ask = ({ host, clock }: Simulation, sessionID: string, kind: "permission" | "question"): void => {
+  const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
+  host.emit({ type: "asked", sessionID, request });
+};
+
 /** Has the model of a task's session finish a step that used so much. Cost in US dollars. */
 export const spend = (world: Simulation, sessionID: string, tokens: number, cost: number): void => {
   const { host, usage, clock } = world;
@@ -126,6 +132,31 @@ export const overspend = async (world: Simulation, task: Task): Promise<void> =>
   await world.clock.advance(STOPPED_WITHIN);
   if (world.life() !== life || life.isOver()) return;
   if (overBudget(world).includes(sessionID)) world.fault(`${sessionID} works on beyond its budget`);
+};
+
+/** Milliseconds for which the last words of a run that has taken too long are on their way. */
+const WORDS_TAKE = 3_000;
+
+/**
+ * Has time pass until the run of a task has taken too long and its last words are read. Then something begins that keeps it
+ * from being ended, or nothing does.
+ */
+export const dawdle = async (world: Simulation, task: Task, begins: "tool" | "question" | "nothing"): Promise<void> => {
+  const { limits, slotWatch, clock, calls, host } = world;
+  const { sessionID } = task;
+  const begun = slotWatch.begunAt(sessionID);
+  if (limits.runTime === undefined || begun === undefined) return;
+  const life = world.life();
+  await clock.advance(Math.max(0, begun + limits.runTime - clock.now()));
+  calls.expect({ call: "messages", is: "lateBack", ms: WORDS_TAKE });
+  const reads = () => host.calls.filter((call) => call === "messages").length;
+  const before = reads();
+  for (let waited = 0; waited < NOTICED_WITHIN && reads() === before; waited += 250) await clock.advance(250);
+  const isThere = world.life() === life && !life.isOver() && host.sessionIDs().includes(sessionID);
+  if (!isThere || !host.at(sessionID).busy) return;
+  if (begins === "tool") runTool(world, sessionID, 2 * WORDS_TAKE);
+  if (begins === "question") ask(world, sessionID, "question");
+  await clock.advance(WORDS_TAKE);
 };
 
 /** A task that is beyond a limit ends by itself, once nothing keeps the engine from it. */

@@ -52,9 +52,14 @@ const isListening = ({ host, tracks }: Simulation, sessionID: string): boolean =
   return task === undefined || task.status === "completed";
 };
 
+/** True for a task that a person had launched in the session of one that had ended. */
+const isOfPersonBack = ({ host, tracks }: Simulation, { parentSessionID, startedAt }: Task): boolean =>
+  host.sessionIDs().includes(parentSessionID) &&
+  Date.parse(startedAt) >= (tracks.backSince(parentSessionID) ?? Number.POSITIVE_INFINITY);
+
 const undelivered = (world: Simulation, stored: Task[]): string[] =>
   stored
-    .filter(({ parentSessionID }) => isListening(world, parentSessionID))
+    .filter((task) => isListening(world, task.parentSessionID) || isOfPersonBack(world, task))
     .flatMap((task) =>
       Array.from({ length: task.resumeCount + 1 }, (_, run) => {
         const { notices, byWaiting, byReading, isGivenUp } = world.deliveries.of(task, run);

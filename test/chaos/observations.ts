@@ -24,6 +24,12 @@ export interface TaskObservations {
   mayLeaveModel(sessionID: string): void;
   /** True if its model ever refused. */
   wasRefused(sessionID: string): boolean;
+  /** Records that a person goes on in the session of a task that has ended. */
+  comesBack(sessionID: string): void;
+  /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
+  backSince(sessionID: string): number | undefined;
+  /** Records that the process has ended. */
+  processEnded(): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
   /** Compares all stored tasks with what was seen. */
@@ -58,6 +64,7 @@ export const createTaskObservations = (
   const aborted = new Set<string>();
   const refused = new Set<string>();
   const gone = new Set<string>();
+  const back = new Map<string, number>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
   /** When a task was first seen as failed or cancelled, and the runs that were then under way below it. */
@@ -143,6 +150,10 @@ export const createTaskObservations = (
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
     wasRefused: (sessionID) => refused.has(sessionID),
     mayLeaveModel: (sessionID) => void refused.add(sessionID),
+    comesBack: (sessionID) => void back.set(sessionID, back.get(sessionID) ?? now()),
+    backSince: (sessionID) => back.get(sessionID),
+    // The next one takes all tasks of a failed task for its own, and cancels them.
+    processEnded: () => back.clear(),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {
       for (const task of stored) see(task);

@@ -199,6 +199,12 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "id = undefined;",
   },
   {
+    name: "a run is timed out though a tool began while its last words were read",
+    file: "src/services/limits/end-run.ts",
+    code: " || !mayEnd()",
+    mistake: "",
+  },
+  {
     name: "time in the queue counts as time of the run",
     file: "src/services/limits/run-time.ts",
     code: "queuedUntil ?? run.startedAt",

@@ -1,4 +1,5 @@
-import { type Schedule, wordsOf } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
+import { wordsOf } from "./steps.ts";
 
 /** A schedule that violated an invariant. */
 export interface Finding {

@@ -1,7 +1,8 @@
 import { settled } from "../fakes/virtual-clock.ts";
-import { type Schedule, type Step, wordsOf } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import type { Simulation } from "./simulation.ts";
 import { stepActions } from "./step-actions.ts";
+import { type Step, wordsOf } from "./steps.ts";
 
 const act = (world: Simulation, step: Step): Promise<void> | void =>
   (stepActions[step.do] as (world: Simulation, step: Step) => Promise<void> | void)(world, step);

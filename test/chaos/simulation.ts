@@ -111,9 +111,12 @@ export const createSimulation = ({
     if (fault || event.type !== "text") sequence.say("host", way, "engine", eventLabel(event, fault));
   });
 
+  /** A prompt that was sent before the quit may arrive after it: then the process does work in the directory. */
+  const isWorking = () => host.sessionIDs().some((id) => host.at(id).busy);
+
   const calls = createCalls({
     called: (name, args) => {
-      if (isQuitting && name === "prompt") fault("a process that was quit sent a prompt");
+      if (isQuitting && name === "prompt" && !isWorking()) fault("a process that was quit sent a prompt");
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
       if (name === "prompt") deliveries.prompted(first as Prompt);
@@ -196,6 +199,7 @@ export const createSimulation = ({
     fault,
     reboot: async (down) => {
       life.die();
+      tracks.processEnded();
       world.agents.die();
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");

@@ -3,10 +3,10 @@ import type { LaunchRequest } from "../../src/services/engine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
-import { callTools, overspend, runTool, spend } from "./budgets.ts";
-import type { Step } from "./schedule.ts";
+import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { finishRun } from "./settle-down.ts";
 import { type Simulation, USER_SESSIONS } from "./simulation.ts";
+import type { Step } from "./steps.ts";
 
 /** The action of each kind of step. */
 type StepActions = { [Do in Step["do"]]: (world: Simulation, step: Extract<Step, { do: Do }>) => Promise<void> | void };
@@ -16,7 +16,7 @@ export const INSTRUCTION = "Faster.";
 
 type LaunchStep = Extract<Step, { do: "launch" }>;
 
-const pick = <T>(from: T[], which: number): T | undefined => from[which % Math.max(1, from.length)];
+const pick = <T>(from: T[], which: number): T | undefined => from.at(which % Math.max(1, from.length));
 
 /** Returns the tasks that a step is meant for, or all if there are none: calls that will be refused should be tried too. */
 const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
@@ -193,11 +193,11 @@ export const stepActions: StepActions = {
     for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayGo(task.sessionID);
     void world.agents.call(sessionID, "clear", {});
   },
-  read: (world, { task, whole, timeout, answer }) => {
+  read: (world, { task, whole, timeout, ...how }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
     if (!chosen) return;
     const what = whole === "batch" ? { batch_id: chosen.batchId } : { task_id: chosen.sessionID };
-    void world.agents.call(chosen.parentSessionID, "output", { ...what, block: true, timeout }, { answer });
+    void world.agents.call(chosen.parentSessionID, "output", { ...what, block: true, timeout }, how);
   },
   glance: (world, { task }) => {
     const chosen = pick(tasks(world), task);
@@ -218,6 +218,17 @@ export const stepActions: StepActions = {
   converse: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (sessionID && !world.host.at(sessionID).busy) world.host.converse(sessionID);
+  },
+  comeBack: (world, { task }) => {
+    const ended = tasks(world).filter(({ status }) => status === "error" || status === "cancelled");
+    const sessionID = pick(
+      ended.filter((one) => isThere(world, one.sessionID)),
+      task,
+    )?.sessionID;
+    if (!sessionID || world.host.at(sessionID).busy) return;
+    world.tracks.comesBack(sessionID);
+    world.host.converse(sessionID);
+    return launch(world, sessionID);
   },
   deleteChild: (world, { task }) => {
     const sessionID = pick(tasks(world), task)?.sessionID;
@@ -263,10 +274,8 @@ export const stepActions: StepActions = {
     const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
     const sessionID = pick(working, task)?.sessionID;
     if (!sessionID) return;
-    const { clock, host } = world;
-    const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
-    host.emit({ type: "asked", sessionID, request });
-    return clock.advance(lasts);
+    ask(world, sessionID, kind);
+    return world.clock.advance(lasts);
   },
   reply: (world, { task }) => {
     const sessionID = pick(tasks(world), task)?.sessionID;
@@ -304,6 +313,14 @@ export const stepActions: StepActions = {
       task,
     );
     if (chosen) await overspend(world, chosen);
+  },
+  dawdle: async (world, { task, begins }) => {
+    const working = busy(world);
+    const chosen = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    );
+    if (chosen) await dawdle(world, chosen, begins);
   },
   hint: (world, { session, says }) => {
     const sessionID = pick(sessions(world), session);

@@ -1,0 +1,118 @@
+import fc from "fast-check";
+import type { CallFault } from "./calls.ts";
+import type { Step } from "./steps.ts";
+
+/*
+ * Steps that come about together so seldom that schedules would hardly ever have them, though a promise is about just
+ * that. Whatever happens before and beside them is drawn as ever.
+ */
+
+type Fields<Do extends Step["do"]> = Omit<Extract<Step, { do: Do }>, "do">;
+
+/** Of tasks and sessions, what a scene has begun last. */
+const NEWEST = -1;
+const SECOND_NEWEST = -2;
+
+const launched = (fields: Partial<Fields<"launch">> = {}): Step => ({
+  ...{
+    do: "launch",
+    parent: 0,
+    turn: 0,
+    from: "message",
+    wake: "each",
+    priority: 0,
+    agent: "general",
+    model: undefined,
+  },
+  ...fields,
+});
+
+const answered = (session: number): Step => ({ do: "answer", session, idles: 1, unwritten: false, unseen: false });
+
+const pass = (ms: number): Step => ({ do: "time", ms });
+
+/** Milliseconds in which the host's calls and events have come and gone. */
+const MOMENT = 400;
+
+/** Milliseconds in which what was late has come. */
+const WHILE = 6_000;
+
+/** A task is resumed though its end is owed still, for others of its batch are at work. */
+const resumedWhileOwed = fc
+  .nat(2)
+  .map((parent): Step[] => [
+    launched({ parent, wake: "all" }),
+    launched({ parent, wake: "all" }),
+    pass(MOMENT),
+    answered(SECOND_NEWEST),
+    pass(MOMENT),
+    { do: "resume", task: NEWEST },
+    pass(MOMENT),
+  ]);
+
+const readCall = fc.record({
+  timeout: fc.constantFrom(5_000, 30_000),
+  answer: fc.constantFrom("stored", "stored", "lost"),
+  storedAfter: fc.constantFrom(0, MOMENT, 3_000),
+});
+
+/** Several calls wait for the end of one task, and the host stores or loses their answers one after the other. */
+const severalCalls = fc
+  .record({ calls: fc.array(readCall, { minLength: 2, maxLength: 3 }), resumes: fc.boolean() })
+  .map(({ calls, resumes }): Step[] => [
+    launched(),
+    pass(MOMENT),
+    ...calls.map((call): Step => ({ do: "read", task: NEWEST, whole: "task", ...call })),
+    answered(NEWEST),
+    ...(resumes ? [{ do: "resume", task: NEWEST } as const, pass(MOMENT), answered(NEWEST)] : []),
+    pass(WHILE),
+  ]);
+
+/** A child answers while an instruction for it is on its way. */
+const steeredLate = fc
+  .record({
+    is: fc.constantFrom<CallFault["is"]>("unavailable", "unheard", "lateThere", "lateBack"),
+    ms: fc.constantFrom(600, 3_000),
+    times: fc.integer({ min: 1, max: 2 }),
+  })
+  .map((fault): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "strike", call: "storeMessage", ...fault },
+    { do: "steer", task: NEWEST },
+    answered(NEWEST),
+    pass(WHILE),
+  ]);
+
+/** A task fails, and before its own task has stopped, a person goes on in its session. */
+const comeBackAtOnce = fc
+  .record({
+    is: fc.constantFrom<CallFault["is"]>("unavailable", "lateThere"),
+    ms: fc.constantFrom(600, 3_000),
+    times: fc.integer({ min: 1, max: 3 }),
+  })
+  .map((fault): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "launchBelow", task: NEWEST },
+    pass(MOMENT),
+    { do: "strike", call: "abort", ...fault },
+    { do: "fail", session: SECOND_NEWEST },
+    { do: "comeBack", task: NEWEST },
+    pass(WHILE),
+    answered(NEWEST),
+    pass(WHILE),
+  ]);
+
+const dawdling = fc
+  .constantFrom("tool", "question", "nothing")
+  .map((begins): Step[] => [launched(), pass(MOMENT), { do: "dawdle", task: NEWEST, begins }]);
+
+/** Draws one of the scenes. */
+export const scene: fc.Arbitrary<Step[]> = fc.oneof(
+  resumedWhileOwed,
+  severalCalls,
+  steeredLate,
+  comeBackAtOnce,
+  dawdling,
+);
