@@ -198,6 +198,9 @@ export const createMoves = (family: Family) => {
       run === "sending" && move("is accepted", take("PROMPT_ACCEPTED")),
       run === "sending" && move("is refused", end(take("PROMPT_REFUSED", { error: fault, retryable: false }), name)),
       isActive && move("ends its turn", take("HOST_IDLE")),
+      run === "working" &&
+        known.blockedBy.length > 0 &&
+        move("ends its turn, though nobody says that its call has returned", take("HOST_IDLE")),
       isActive &&
         move(
           "asks a person",
@@ -229,7 +232,9 @@ export const createMoves = (family: Family) => {
       isChecked &&
         ownLive.length > 0 &&
         move("waits for its own", know(take("CHECKED_AWAITING_TASKS"), name, { awaitsOwn: true })),
-      isChecked && ownLive.length === 0 && move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
+      isChecked &&
+        (ownLive.length === 0 || known.blockedBy.length > 0) &&
+        move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
       isChecked && move("has failed", end(take("CHECKED_FAILED", { ...checked, error: fault }), name)),
       run === "recovering" &&
         chart.context.interruptions < CONTINUED &&

@@ -30,6 +30,20 @@ const families: Record<string, Family> = {
     limits: { total: 1 },
     begin: ["lead is launched", "slots for lead", "lead: is accepted", "help is launched", "more is launched"],
   },
+  "a parent that is resumed, and of whose last run a call never returned": {
+    kinds: { lead: task, help: { ...task, parent: "lead" }, other: task },
+    limits: { total: 2 },
+    begin: [
+      "lead is launched",
+      "slots for lead",
+      "lead: is accepted",
+      "help is launched",
+      "lead: waits in a call for help",
+      "lead: ends its turn, though nobody says that its call has returned",
+      "lead: is answered",
+      "lead is resumed",
+    ],
+  },
   "a provider that refuses one of two tasks": {
     kinds: { refused: task, waiting: task },
     limits: { total: 2 },
