@@ -60,6 +60,12 @@ const NAMES = { asks: "waiting for you", silent: "silent", live: "running", queu
 /** Returns what some tasks used: of their own runs, so that a task below another one counts once. */
 export const ownUsage = (tasks: readonly ApiTask[]): Usage => addUp(tasks.map(({ progress }) => progress));
 
+/** Returns what some tasks used with all tasks below them. One that another of them launched counts with that one. */
+export const usageWithBelow = (tasks: readonly ApiTask[]): Usage => {
+  const ids = new Set(tasks.map(({ sessionID }) => sessionID));
+  return addUp(tasks.flatMap(({ parentTaskId, usage }) => (ids.has(parentTaskId ?? "") ? [] : usage)));
+};
+
 /** Says how many tasks stand how, and what they used, such as `2 running · 1 waiting for you · 41.2k tokens · $0.42`. */
 export const summaryLine = (tasks: readonly ApiTask[], usage: Usage): string => {
   const ranks = tasks.map((task) => standing(task).rank);

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type * as schemas from "../services/http/contract/schemas.ts";
 import type { ApiTask } from "../services/http/contract/status-source.ts";
-import type { TaskStatus } from "../task.ts";
+import type { TaskStatus, Usage } from "../task.ts";
 
 // The API's schemas are the only place where these shapes are written down. Only their types are imported: the client
 // carries no validator. It checks what its readers rely on by itself, see `isTask`.
@@ -53,6 +53,10 @@ export const isTask = (value: unknown): value is ApiTask =>
 /** True for a page of tasks, newest first, whatever version they are of, with how many there are in all. */
 export const isPage = (value: unknown): value is { tasks: unknown[]; total: number } =>
   isRecord(value) && Array.isArray(value.tasks) && typeof value.total === "number";
+
+/** True for a page of the tasks of a session or a batch, with what all of these used. */
+export const isGroupPage = (value: unknown): value is { usage: Usage } =>
+  isPage(value) && "usage" in value && isUsage(value.usage);
 
 /** True for counts of tasks. */
 export const isStats = (value: unknown): value is Stats =>

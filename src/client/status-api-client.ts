@@ -1,7 +1,18 @@
 // ADR-171 in docs/decisions.md
+import type { Usage } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
-import { type ApiTask, isLogs, isPage, isStats, isTask, type Logs, type Stats, type TaskQuery } from "./api-types.ts";
+import {
+  type ApiTask,
+  isGroupPage,
+  isLogs,
+  isPage,
+  isStats,
+  isTask,
+  type Logs,
+  type Stats,
+  type TaskQuery,
+} from "./api-types.ts";
 import { createServerFinder, type FoundServer } from "./find-server.ts";
 import { type ApiRequest, type NoAnswer, send } from "./http.ts";
 import { parseJson } from "./json.ts";
@@ -23,6 +34,8 @@ export interface StatusApiClient {
    * are left out.
    */
   allTasks(query: Omit<TaskQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
+  /** What all tasks of a session or a batch used with all tasks below them. */
+  groupUsage(group: Pick<TaskQuery, "parent" | "batch">): Promise<ApiResult<Usage>>;
   /** A task, whole. */
   task(id: string): Promise<ApiResult<ApiTask>>;
   /** The messages of a task's conversation, complete. */
@@ -119,6 +132,13 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
         if (tasks.length === 0 || offset >= total) break;
       }
       return { ok: true, value: [...found.values()].slice(0, most) };
+    },
+    groupUsage: async ({ parent, batch }) => {
+      const page = await get(
+        `/v1/tasks${queryOf({ ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }), limit: 1 })}`,
+        isGroupPage,
+      );
+      return page.ok ? { ok: true, value: page.value.usage } : page;
     },
     task: (id) => get(pathOf(id), isTask),
     logs: (id) => get(pathOf(id, "/logs"), isLogs, changeMs),

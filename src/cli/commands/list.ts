@@ -1,11 +1,12 @@
 import { Option } from "@commander-js/extra-typings";
 import type { ApiTask, TaskQuery } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
-import { hasEnded, TaskStatus } from "../../task.ts";
+import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
+import { hasEnded, TaskStatus, type Usage } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
-import { readStoredTasks } from "../stored-tasks.ts";
+import { readStoredTasks, type StoredQuery } from "../stored-tasks.ts";
 import { readTasks } from "../task-source.ts";
-import { ownUsage, summaryLine, taskTable } from "../task-table.ts";
+import { ownUsage, summaryLine, taskTable, usageWithBelow } from "../task-table.ts";
 
 /** Ended tasks that are listed unless more are asked for: a screen. */
 const DEFAULT_LIMIT = 20;
@@ -32,6 +33,33 @@ const listTasks = async (client: StatusApiClient, query: Omit<TaskQuery, "limit"
   return { ok: true as const, value: [...tasks.values()] };
 };
 
+/** The tasks that are shown, and what they used; of a session or a batch, what all of its tasks used. */
+interface Listed {
+  tasks: ApiTask[];
+  usage: Usage;
+}
+
+/** The part of a query that names a session or a batch; undefined where it names neither. */
+const groupOf = ({ parent, batch }: StoredQuery): Pick<StoredQuery, "parent" | "batch"> | undefined =>
+  parent === undefined && batch === undefined
+    ? undefined
+    : { ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }) };
+
+const listLive = async (client: StatusApiClient, query: Omit<TaskQuery, "limit">, most: number) => {
+  const tasks = await listTasks(client, query, most);
+  if (!tasks.ok) return tasks;
+  const group = groupOf(query);
+  const usage = group ? await client.groupUsage(group) : { ok: true as const, value: ownUsage(tasks.value) };
+  return usage.ok ? { ok: true as const, value: { tasks: tasks.value, usage: usage.value } } : usage;
+};
+
+const listStored = (journals: JournalReader, query: StoredQuery, most: number): Listed => {
+  const tasks = readStoredTasks(journals, query, most);
+  const group = groupOf(query);
+  const usage = group ? usageWithBelow(readStoredTasks(journals, group, Number.POSITIVE_INFINITY)) : ownUsage(tasks);
+  return { tasks, usage };
+};
+
 /** `opencode-taskchart list`: lists tasks, those that wait for a person first. */
 export const listCommand = ({ terminal }: CommandContext) =>
   command("list", "list tasks, those that wait for you first")
@@ -47,18 +75,21 @@ export const listCommand = ({ terminal }: CommandContext) =>
       "after",
       `
 Tasks that have not ended are all listed. Without a running OpenCode they are read from the task database.
+With --parent or --batch, the last line sums up what all tasks of that session or batch used, with all below them.
 ${examples(["list", "what goes on"], ["list --status error --limit 50", "what failed lately"])}`,
     )
     .action(async ({ json, data, limit, ...query }) => {
-      const { value: tasks } = await readTasks(
+      const { value } = await readTasks<Listed>(
         {
-          live: (client) => listTasks(client, query, limit),
-          stored: (journals) => readStoredTasks(journals, query, limit),
+          live: (client) => listLive(client, query, limit),
+          stored: (journals) => listStored(journals, query, limit),
         },
         { data, terminal },
       );
-      if (json) return printJson(terminal, { tasks, total: tasks.length, limit, offset: 0 });
+      const { tasks, usage } = value;
+      const page = { tasks, total: tasks.length, limit, offset: 0 };
+      if (json) return printJson(terminal, groupOf(query) ? { ...page, usage } : page);
       if (tasks.length === 0) return terminal.print("No tasks.");
-      const summary = summaryLine(tasks, ownUsage(tasks));
+      const summary = summaryLine(tasks, usage);
       terminal.print(...taskTable(tasks, terminal, Date.now()), "", terminal.style("bold", summary));
     });

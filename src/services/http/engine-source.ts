@@ -5,7 +5,7 @@ import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type QueuePlace, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
-import { usageWith } from "../store/task-usage.ts";
+import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { waitReason } from "../text/waiting.ts";
 import {
   type ApiTask,
@@ -108,6 +108,13 @@ export const createEngineSource = (
     });
   };
 
+  /** What these tasks and all below them used, each counted once. */
+  const usageOf = (tasks: readonly CountedTask[]): Usage => {
+    const below = anyDirectory().store.below(tasks.map(({ sessionID }) => sessionID));
+    const own = [...tasks, ...below].map(({ sessionID, ownUsage }) => [sessionID, ownUsage] as const);
+    return addUp([...new Map<string, Usage>(own).values()]);
+  };
+
   const get = (taskId: string): ApiTask | undefined => {
     const record = directoryOf(taskId).store.get(taskId);
     return record && toApiTasks([record])[0];
@@ -170,14 +177,14 @@ export const createEngineSource = (
       const { store } = directoryOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
-    usage: (tasks) => {
-      const below = anyDirectory().store.below(tasks.map(({ sessionID }) => sessionID));
-      const own = [
-        ...tasks.map(({ sessionID, progress }) => [sessionID, progress] as const),
-        ...below.map(({ sessionID, ownUsage }) => [sessionID, ownUsage] as const),
-      ];
-      return addUp([...new Map<string, Usage>(own).values()]);
-    },
+    usage: (tasks) => usageOf(tasks.map(({ sessionID, progress }) => ({ sessionID, ownUsage: progress }))),
+    groupUsage: ({ parentSessionID, batchId }) =>
+      usageOf(
+        anyDirectory().store.list({
+          ...(parentSessionID === undefined ? {} : { parentSessionID }),
+          ...(batchId === undefined ? {} : { batchId }),
+        }),
+      ),
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
     live: () => brief(anyDirectory().store.live()),

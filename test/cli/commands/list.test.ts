@@ -168,3 +168,24 @@ describe("without a running OpenCode", () => {
     expect(error).toContain("OpenCode is not running: open it in your project.");
   });
 });
+
+describe("of a session or a batch, the last line has what all of its tasks used, with all below them, whatever is listed", () => {
+  const used = (tokens: number, cost: number) => ({
+    ...{ tokens, cost, toolCalls: 0, toolCallsByName: {}, lastTools: [], lastUpdate: new Date().toISOString() },
+  });
+  const group = { parentSessionID: "ses_person", batchId: "batch_a" };
+
+  test.each(["--batch=batch_a", "--parent=ses_person"])("%s", async (option) => {
+    const served = await serve();
+    const { source } = served;
+    source.launch({ ...group, sessionID: "ses_lead", progress: used(1_000, 0.1) });
+    source.launch({ ...group, sessionID: "ses_other", progress: used(2_000, 0.2) });
+    const below = { parentSessionID: "ses_lead", parentTaskId: "ses_lead", batchId: "batch_b" };
+    source.launch({ ...below, sessionID: "ses_own", progress: used(4_000, 0.4) });
+    source.launch({ sessionID: "ses_stranger", progress: used(8_000, 0.8) });
+    source.end("ses_other");
+    const { out } = await list(served, [option, "--status", "completed"]);
+    expect(out).toContain("1 ended · 7k tokens · $0.70");
+    expect(JSON.parse((await list(served, [option, "--json"])).out).usage).toMatchObject({ tokens: 7_000 });
+  });
+});

@@ -30,7 +30,9 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const { parent, batch, ...filter } = c.req.valid("query");
     const { tasks, total } = source.page({ ...filter, parentSessionID: parent, batchId: batch });
     const { limit, offset } = filter;
-    return writeJson(c.env.connection, validated(schemas.TaskPage, { tasks, total, limit, offset }));
+    const isGroup = parent !== undefined || batch !== undefined;
+    const usage = isGroup ? { usage: source.groupUsage({ parentSessionID: parent, batchId: batch }) } : {};
+    return writeJson(c.env.connection, validated(schemas.TaskPage, { tasks, total, limit, offset, ...usage }));
   });
 
   app.openapi(routes.task, (c) => {

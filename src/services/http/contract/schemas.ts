@@ -75,6 +75,9 @@ export const TaskPage = z.object({
   total: count.describe("How many tasks match in all."),
   limit: count.describe("How many tasks the page has at most."),
   offset: count.describe("How many tasks were skipped."),
+  usage: DescribedUsage.optional().describe(
+    "Only with `parent` or `batch`: what all tasks of that session or batch used with all tasks below them, whatever else is asked for.",
+  ),
 });
 export type TaskPage = z.infer<typeof TaskPage>;
 

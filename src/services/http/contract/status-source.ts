@@ -60,6 +60,8 @@ export type SourceResult<T> = { ok: true; value: T } | SourceFailure;
  */
 export interface StatusSource {
   page(filter: PageFilter): { tasks: ApiTask[]; total: number };
+  /** What all tasks of a parent session, or of a batch, used with all tasks below them, each counted once. */
+  groupUsage(group: Pick<PageFilter, "parentSessionID" | "batchId">): Usage;
   task(taskId: string): ApiTask | undefined;
   has(taskId: string): boolean;
   /** The ids that begin with `beginning`, at most `limit`. */
