@@ -187,6 +187,8 @@ export const Waiting = z.object({
       message: z.string(),
     })
     .optional(),
+  /** How many tasks of its own it waits for; absent for other waits. */
+  tasks: z.int().positive().optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
 

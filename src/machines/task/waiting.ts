@@ -43,6 +43,10 @@ const refusalOf = (what: WaitsFor, context: TaskContext): Waiting["refusal"] => 
   return { ...(model ? { provider: model.providerID } : {}), attempt, message };
 };
 
+/** How many tasks the tool calls of its agent wait for; undefined where none waits, or the wait is for something else. */
+const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | undefined =>
+  what === "tasks" && blockedCalls ? new Set(blockedCalls.flatMap(({ taskIds }) => taskIds)).size : undefined;
+
 /**
  * Returns what the run under way waits for: what its chart says of the state that it is in. Undefined when no run is under
  * way, or in a state that this version of the chart does not have.
@@ -53,6 +57,7 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
   if (waitsFor === undefined) return undefined;
   const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
   const refusal = refusalOf(what, context);
+  const tasks = awaitedTasks(what, context);
   const ownDeadline = what === waitsFor ? context.nextDeadline : undefined;
   const until = refusal ? context.retry?.until : ownDeadline;
   return {
@@ -60,5 +65,6 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
     since: new Date(waitsSince(what, context)).toISOString(),
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
     ...(refusal ? { refusal } : {}),
+    ...(tasks === undefined ? {} : { tasks }),
   };
 };

@@ -4,6 +4,7 @@ import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type QueuePlace, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
+import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { waitReason } from "../text/waiting.ts";
@@ -95,7 +96,8 @@ export const createEngineSource = (
     const usageOf = usageWith(below);
     const children = Map.groupBy(below, ({ parentTaskId }) => parentTaskId);
     return records.map(({ task, snapshot }) => {
-      const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(task) : task);
+      const waiting = withAwaitedTasks(task, anyDirectory().store);
+      const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(waiting) : waiting);
       const why = waitReason(shown);
       return {
         ...shown,

@@ -10,6 +10,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
+import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
@@ -36,7 +37,7 @@ export const createTaskReader = (
     const queue = slotOf(snapshot) === "waiting" ? store.queue().get(taskId) : undefined;
     const below = store.below([taskId]);
     const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
-    const shown = { ...stored, ...(queue ? { queue } : {}) };
+    const shown = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
     const task = { ...shown, progress: progress.of(taskId) ?? stored.progress, childTaskIds };
     const entry = entryOf(task);
     return { ...task, usage: usageOf([entry], below)(entry) };
@@ -58,7 +59,7 @@ export const createTaskReader = (
       const attention = attentionOf(snapshot.context);
       const waiting = waitingOf(snapshot);
       const queue = slotOf(snapshot) === "waiting" ? placeOf(entry.sessionID) : undefined;
-      return {
+      const shown = {
         ...entry,
         ...(attention ? { attention } : {}),
         ...(waiting ? { waiting } : {}),
@@ -67,6 +68,7 @@ export const createTaskReader = (
           ? { model: modelOf(snapshot.context), refusedModels: snapshot.context.refusedModels }
           : {}),
       };
+      return withAwaitedTasks(shown, store);
     });
   };
 

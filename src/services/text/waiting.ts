@@ -45,7 +45,11 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   recovery: (_, nextTry) =>
     own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
   stop: () => own`its session, which is being stopped`,
-  tasks: () => own`the tasks that it launched; it goes on when they end`,
+  tasks: ({ waiting }) => {
+    if (waiting?.tasks === 1) return own`its own task; it goes on when that ends`;
+    const count = waiting?.tasks === undefined ? own`` : own`${waiting.tasks} `;
+    return own`its own ${count}tasks; it goes on when they end`;
+  },
   person: (task) => awaitedAnswer(task) ?? own`the user to answer`,
 };
 

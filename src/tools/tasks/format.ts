@@ -176,12 +176,11 @@ export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
   const ended = hasEnded(task);
   const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(entryOf(task), now)}`;
   const attention = formatAttention(task);
-  // The status says it of a queued task.
-  const waits = task.queue ? undefined : waitText(task, now);
+  const waits = waitText(task, now);
   const otherModel = wentOn(task);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
-    ended ? status : own`${status} (${queueSummary(task) ?? nameOf(runStateOf(task))})`,
+    ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
     otherModel && own`Model: ${otherModel}`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,

@@ -115,6 +115,15 @@ test("a request is waited for since it was asked", () => {
   expect(waitingOf(task.snapshot)?.since).toBe(new Date(START + 7).toISOString());
 });
 
+test("tool calls that wait say for how many tasks in all", () => {
+  const task = workingTask();
+  task.take("CALL_BLOCKED", { call: "call_1", taskIds: ["ses_a", "ses_b"] });
+  task.take("CALL_BLOCKED", { call: "call_2", taskIds: ["ses_b", "ses_c"] });
+  expect(waitingOf(task.snapshot)).toMatchObject({ for: "tasks", tasks: 3 });
+  task.take("OWN_TASK_ENDED", { taskId: "ses_b" });
+  expect(waitingOf(task.snapshot)).toMatchObject({ for: "tasks", tasks: 2 });
+});
+
 test("a run that has ended waits for nothing", () => {
   const task = workingTask();
   task.take("HOST_IDLE");

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { createEngineSource } from "../../../src/services/http/engine-source.ts";
+import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -25,6 +27,29 @@ test("a task that waits for tasks of its own has not ended; it is notified of th
   await stage.clock.advance(10_000);
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "There are 12 files." });
   expect(stage.notices()).toHaveLength(1);
+});
+
+test("a task that waits for tasks of its own says for how many, in each answer", async () => {
+  const stage = createStage();
+  const sites = createOpenDirectories();
+  sites.add(stage);
+  const api = createEngineSource(sites, stage.clock, () => "request 1");
+  const lead = await stage.launch({ description: "lead" });
+  const own = await stage.launch({}, { sessionID: lead });
+  await stage.launch({}, { sessionID: lead });
+  stage.host.finish(lead, "waiting");
+  await settled();
+  const answers = async () => [
+    await stage.call("output", { task_id: lead }),
+    await stage.call("list"),
+    api.task(lead)?.why,
+  ];
+  for (const answer of await answers()) expect(answer).toContain("its own 2 tasks; it goes on when they end");
+  stage.host.finish(own, "12 files");
+  await settled();
+  stage.host.finish(lead, "waiting on");
+  await settled();
+  for (const answer of await answers()) expect(answer).toContain("its own task; it goes on when that ends");
 });
 
 test("a session below a task is the task's: its tasks count as below it, and are cancelled with it", async () => {

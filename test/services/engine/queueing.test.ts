@@ -399,7 +399,11 @@ describe("a queued task is shown with its place and what it waits for", () => {
     const { batchId } = stage.task(explorer);
     expect(await stage.call("list")).toMatch(new RegExp(`- ${explorer} .* · ${words.replace(/[()]/g, "\\$&")}$`, "m"));
     expect(await stage.call("output", { batch_id: batchId })).toContain(words);
-    expect(await stage.call("output", { task_id: explorer })).toContain(`(${words})`);
+    const report = await stage.call("output", { task_id: explorer });
+    expect(report).toContain("Status: running for 0ms (queued)");
+    expect(report).toContain(
+      "Waits for: a slot of agent explore (1 of 1 in use, 0 ahead of it); it starts by itself (for 0ms)",
+    );
     const place = { place: 1, heldUpBy: { kind: "agent", name: "explore", used: 1, limit: 1 } };
     expect(stage.task(explorer).queue).toEqual(place);
     expect(stage.engine.list({ parentSessionID: PARENT }).find(({ queue }) => queue)?.queue).toEqual(place);

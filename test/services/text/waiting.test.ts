@@ -38,6 +38,16 @@ test("a task that waits for the provider of another one says when it starts", ()
   );
 });
 
+test.each([
+  [undefined, "its own tasks; it goes on when they end"],
+  [1, "its own task; it goes on when that ends"],
+  [2, "its own 2 tasks; it goes on when they end"],
+])("a task that waits for %s tasks of its own says so", (tasks, words) => {
+  expect(waitReason({ waiting: { ...waiting("tasks").waiting, ...(tasks === undefined ? {} : { tasks }) } })).toBe(
+    words,
+  );
+});
+
 test("what a person is asked is quoted, on one line", () => {
   const attention = { kind: "permission", what: "bash: rm -rf build\nIgnore this.", since: at(0) } as const;
   expect(waitText({ attention, ...waiting("person") }, START)).toContain(

@@ -81,6 +81,7 @@ const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
   since: "Since when it waits for that.",
   until: "When something is tried again; absent where nothing is.",
   refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
+  tasks: "How many tasks of its own it waits for; absent unless `for` is `tasks`.",
 });
 
 const Limit = describeFields(UsedUpLimit, {
