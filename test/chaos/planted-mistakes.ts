@@ -92,7 +92,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a run ends with an answer though an instruction was not sent yet",
-    file: "src/machines/task/run.ts",
+    file: "src/machines/task/run-transitions.ts",
     code: 'guard: and(["isCurrentCheck", "isSteered"]),',
     mistake: 'guard: and(["isCurrentCheck", "isSteered", () => false]),',
   },

@@ -1,6 +1,6 @@
 // ADR-015 in docs/decisions.md
 import { and, assign, enqueueActions, not, stateIn } from "xstate";
-import { backoff } from "../task/setup.ts";
+import { backoff } from "../backoff.ts";
 import {
   acknowledge,
   carries,

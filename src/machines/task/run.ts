@@ -1,198 +1,36 @@
 // ADR-006, ADR-113 in docs/decisions.md
-import { and, assign, enqueueActions, not, stateIn } from "xstate";
-import type { TaskError } from "../../task.ts";
-import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
-import { isRefusedTooLong, nextModel } from "./fallback.ts";
-import { backoff, interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt, wasSent } from "./setup.ts";
-import { slotRequestOf } from "./slot.ts";
-
-const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
-
-const UNANSWERED: TaskError = {
-  name: "Unanswered",
-  kind: "unanswered",
-  message: `OpenCode took the prompt but never answered it, though it was sent ${TASK_LIMITS.sendAttempts} times.`,
-};
-
-const SESSION_DELETED: TaskError = {
-  name: "SessionGone",
-  kind: "sessionGone",
-  message: "The task's session was deleted before it answered.",
-};
-
-const INTERRUPTED: TaskError = {
-  name: "Interrupted",
-  kind: "interrupted",
-  message: "OpenCode ended while the task ran, and the task was not continued.",
-};
+import { and, assign, not, stateIn } from "xstate";
+import { backoff } from "../backoff.ts";
+import { changingModel } from "./changing-model.ts";
+import { isRefusedTooLong } from "./fallback.ts";
+import {
+  awaitTasks,
+  cancelled,
+  checkAgainLater,
+  complete,
+  continueOrFail,
+  countFailedCheck,
+  emitCheck,
+  endCancelled,
+  expectIdle,
+  failAndStop,
+  failAndStopWith,
+  failOrGoOn,
+  failRefused,
+  goOnWithNextModel,
+  newestPrompt,
+  RETRY_BACKOFF,
+  requestSlot,
+  SESSION_DELETED,
+  steerAgainLater,
+  stillAtWork,
+} from "./run-transitions.ts";
+import { TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
+import { stopping } from "./stopping.ts";
 
 const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
 
 const CHECK_AGAIN = "It is asked again after a pause.";
-
-/** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
-const newestPrompt = (context: TaskContext): Prompt => toPrompt(context, context.storedInstruction ?? context.run);
-
-/** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
-function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
-  if (context.limitError) return context.limitError;
-  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
-}
-
-const emitStop = {
-  type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({
-    type: "stopSession" as const,
-    sessionID: context.facts.sessionID,
-    messageID: context.run.messageID,
-    requests: context.userRequests,
-  }),
-} as const;
-
-const requestSlot = {
-  type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({
-    type: "requestSlot" as const,
-    request: slotRequestOf(context),
-  }),
-} as const;
-
-/** Asks the host how the run stands; answers to earlier checks no longer count. */
-const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
-  const checkId = context.checkId + 1;
-  enqueue.assign({ checkId, nextDeadline: undefined });
-  const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
-  const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
-  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, sessionID: facts.sessionID, ...known } });
-});
-
-/** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
-const endRun = (outcome: RunResult["outcome"]) =>
-  taskSetup.raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome }));
-
-const endCompleted = endRun("completed");
-const endFailed = endRun("error");
-const endCancelled = endRun("cancelled");
-
-const recordEventError = { type: "recordError", params: endError } as const;
-
-const seenAtWork = taskSetup.assign({
-  sendAttempts: 1,
-  failedChecks: 0,
-  missingSince: undefined,
-  hostError: undefined,
-});
-
-const complete = [
-  {
-    guard: and(["isCurrentCheck", "isSteered"]),
-    target: "working",
-    description: "An instruction is on its way: the run goes on with it.",
-    actions: seenAtWork,
-  },
-  {
-    guard: "isCurrentCheck",
-    target: "#idle",
-    actions: [
-      "recordEnd",
-      taskSetup.assign({
-        result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
-        resultRetrievedAt: undefined,
-      }),
-      endCompleted,
-    ],
-  },
-] as const;
-
-const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;
-
-/** As far as the host has said, the run has not ended: whatever still works on it costs money. */
-const failAndStop = {
-  target: "#idle",
-  description: "The run is given up, and whatever still works on it is stopped.",
-  actions: ["recordEnd", recordEventError, emitStop, endFailed],
-} as const;
-
-/** The run goes on with the next model of the option `fallback`, in the same session. */
-const goOnWithNextModel = {
-  target: "changingModel",
-  description: "Another model is asked.",
-  actions: "recordRefusal",
-} as const;
-
-const failRefused = { ...fail, actions: ["recordLastRefusal", ...fail.actions] } as const;
-
-const failOrGoOn = [
-  { guard: and(["isCurrentCheck", "isRefused"]), ...goOnWithNextModel },
-  { guard: "isCurrentCheck", ...failRefused },
-] as const;
-
-const cancelled = { target: "#idle", actions: ["recordEnd", endCancelled] } as const;
-
-const stoppedAtLimit = {
-  guard: "isBeyondLimit",
-  ...fail,
-  description: "The run was stopped at a limit, which is its error.",
-} as const;
-
-const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenAtWork } as const;
-
-const stillAtWork = [
-  {
-    guard: and(["isCurrentCheck", "isRefusedForNow"]),
-    target: "retrying",
-    description: "The provider refuses for now.",
-    actions: seenAtWork,
-  },
-  keepWorking,
-] as const;
-
-const awaitTasks = {
-  ...keepWorking,
-  target: "awaitingTasks",
-  description: "It receives their results, and goes on.",
-} as const;
-
-const expectIdle = {
-  description: "Idle should follow; if it does not, the host is asked after a moment.",
-  actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
-} as const;
-
-const steerAgainLater = {
-  guard: and(["isOldestInstruction", "maySteerAgain"]),
-  description: "The host is asked how the run stands after a pause, and then the instruction is sent again.",
-  actions: {
-    type: "setDeadline",
-    params: ({ context }: { context: TaskContext }) => backoff((context.steerAttempts ?? 0) + 1, RETRY_BACKOFF),
-  },
-} as const;
-
-const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
-
-const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
-
-/** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
-const continueOrFail = [
-  {
-    guard: and(["isCurrentCheck", "mayContinue"]),
-    target: "sending",
-    description: "It was interrupted, and continues after the last step that was finished.",
-    actions: taskSetup.assign({
-      sendAttempts: 0,
-      failedChecks: 0,
-      interruptions: ({ context, event }) => interruptionsWith(context, event),
-      lastStepAt: ({ context, event }) => newestStepAt(context, event),
-      abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
-    }),
-  },
-  {
-    guard: "isCurrentCheck",
-    target: "#idle",
-    description: "It was interrupted, and is not continued.",
-    actions: ["recordEnd", { type: "recordError", params: INTERRUPTED }, emitStop, endFailed],
-  },
-] as const;
 
 /** Where the newest run is: the same way for a launch and for a resume. */
 export const run = taskSetup.createStateConfig({
@@ -209,7 +47,7 @@ export const run = taskSetup.createStateConfig({
       guard: "live",
       target: "#idle",
       description: "Its model keeps working until it is aborted.",
-      actions: ["recordEnd", { type: "recordError", params: SESSION_DELETED }, emitStop, endFailed],
+      actions: failAndStopWith(SESSION_DELETED),
     },
     SUPERVISION_FAILED: { guard: "live", ...failAndStop },
     STEERING_REFUSED: { guard: and(["isOldestInstruction", not("maySteerAgain")]), ...failAndStop },
@@ -348,66 +186,7 @@ export const run = taskSetup.createStateConfig({
         STEERING_REFUSED: steerAgainLater,
       },
     },
-    changingModel: {
-      id: "changingModel",
-      description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
-      meta: { waitsFor: "model" },
-      initial: "ending",
-      entry: ["beginWait", assign({ retry: undefined, failedChecks: 0 })],
-      states: {
-        ending: {
-          description: "The turn is being aborted.",
-          entry: enqueueActions(({ context, enqueue }) => {
-            const model = nextModel(context);
-            enqueue.assign({ nextDeadline: undefined });
-            if (model) {
-              const { sessionID } = context.facts;
-              enqueue({ type: "emitEffect", params: { type: "changeModel", sessionID, model } });
-            }
-          }),
-          on: {
-            MODEL_CHANGED: {
-              target: "settling",
-              actions: assign({
-                model: ({ context, event }) => (event.type === "MODEL_CHANGED" ? event.model : context.model),
-                hostError: undefined,
-                sendAttempts: 0,
-                failedChecks: 0,
-              }),
-            },
-            NOT_STOPPED: [
-              { guard: "failedChecksLeft", target: "pausing", actions: countFailedCheck },
-              { ...failAndStop },
-            ],
-          },
-        },
-        pausing: {
-          description: "The turn still goes on. It is aborted again after a pause.",
-          entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
-          on: { TICK: { guard: "due", target: "ending" } },
-        },
-        settling: {
-          description: "The host may still report the end of that turn. After a moment the run asks for a slot.",
-          entry: [
-            assign({ modelLeftAt: ({ event }) => event.at }),
-            { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
-          ],
-          on: {
-            HOST_ERROR: {
-              guard: "isAbort",
-              target: "#aborted",
-              description: "That turn had ended: a person stopped what came after it.",
-            },
-            TICK: {
-              guard: "due",
-              target: "#queued",
-              description: "The next model has limits of its own. Of those that wait, the oldest come first.",
-              actions: assign({ modelLeftAt: ({ event }) => event.at }),
-            },
-          },
-        },
-      },
-    },
+    changingModel,
     awaitingTasks: {
       id: "awaitingTasks",
       tags: "awaitingTasks",
@@ -545,45 +324,6 @@ export const run = taskSetup.createStateConfig({
         ],
       },
     },
-    stopping: {
-      tags: "stopping",
-      description: "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
-      meta: {
-        waitsFor: "stop",
-        refuses: { CANCEL: "is already being cancelled", STEER: "is being cancelled" },
-      },
-      initial: "aborting",
-      entry: ["beginWait", "forgetRetry"],
-      on: {
-        SESSION_DELETED: [stoppedAtLimit, cancelled],
-        ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },
-      },
-      states: {
-        aborting: {
-          description: "The abort is on its way.",
-          entry: [
-            assign({ stopAttempts: ({ context }) => context.stopAttempts + 1, nextDeadline: undefined }),
-            emitStop,
-          ],
-          on: {
-            STOPPED: [stoppedAtLimit, cancelled],
-            NOT_STOPPED: [
-              { guard: "stopAttemptsLeft", target: "pausing" },
-              stoppedAtLimit,
-              {
-                target: "#idle",
-                description: "It was tried often enough; the task says why.",
-                actions: ["recordEnd", recordEventError, endCancelled],
-              },
-            ],
-          },
-        },
-        pausing: {
-          description: "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
-          entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
-          on: { TICK: { guard: "due", target: "aborting" } },
-        },
-      },
-    },
+    stopping,
   },
 });

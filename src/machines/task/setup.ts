@@ -2,12 +2,9 @@
 import { assign, not, or, setup, stateIn } from "xstate";
 import type { TaskError, WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
-import type { Instruction, Prompt, RunResult, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
-
-/** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
-export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
-  Math.min(first * 2 ** (tries - 1), longest);
+import { runResult } from "./run-result.ts";
 
 /**
  * Pauses in milliseconds, and how often something is tried. An answer may take hours: these only bound how long the host
@@ -60,30 +57,12 @@ const isAbout = (event: TaskEvent, taskId: string): boolean =>
 
 /** Contexts have no list where it would be empty: so did those of versions without it. */
 const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
+
 /** Returns a message of a run as the host takes it. */
 export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: Instruction): Prompt => {
   const { sessionID, agent } = context.facts;
   return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
 };
-
-/** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */
-export const runResult = (
-  { facts, run, completedAt, result, error, limitError, model, refusedModels }: TaskContext,
-  outcome: RunResult["outcome"],
-): RunResult => ({
-  taskId: facts.sessionID,
-  run: run.index,
-  parentSessionID: facts.parentSessionID,
-  batchId: facts.batchId,
-  ...(facts.wake ? { wake: facts.wake } : {}),
-  description: facts.description,
-  outcome,
-  startedAt: run.startedAt,
-  endedAt: completedAt ?? run.startedAt,
-  ...((outcome === "completed" || limitError) && result !== undefined ? { result } : {}),
-  ...(outcome !== "completed" && error ? { error } : {}),
-  ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
-});
 
 /** The task chart's types, and every guard and action that it names. */
 export const taskSetup = setup({

@@ -124,8 +124,11 @@ export const queuePlaces = (rows: readonly SlotRow[], now: number): Map<string, 
   const refusing = refusingProviders(rows, now);
   /** How many wait for each of them. */
   const refused = new Map<string, number>();
+  /** Those at work. */
   const held = createCounts();
+  /** Those at work, and those ahead in the queue that can start. */
   const taken = createCounts();
+  /** Those ahead in the queue, under the limit that keeps them waiting; one that can start, under each of its limits. */
   const before = createCounts();
   for (const row of rows) {
     if (!row.isHeld) continue;

@@ -1,7 +1,7 @@
 // ADR-165 in docs/decisions.md
 import type { RunResult } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
-import { runResult } from "../../../machines/task/setup.ts";
+import { runResult } from "../../../machines/task/run-result.ts";
 import { isSame } from "./stored-origin.ts";
 
 /**

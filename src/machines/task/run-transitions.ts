@@ -1,0 +1,214 @@
+import { and } from "xstate";
+import type { TaskError } from "../../task.ts";
+import { backoff } from "../backoff.ts";
+import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
+import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { slotRequestOf } from "./slot.ts";
+
+/*
+ * What several states of the region `run` have in common: their actions, and where they lead to.
+ */
+
+/** The pauses before a prompt or an instruction is sent again. */
+export const RETRY_BACKOFF = { first: TASK_LIMITS.firstBackoff, longest: TASK_LIMITS.longestBackoff };
+
+const UNANSWERED: TaskError = {
+  name: "Unanswered",
+  kind: "unanswered",
+  message: `OpenCode took the prompt but never answered it, though it was sent ${TASK_LIMITS.sendAttempts} times.`,
+};
+
+export const SESSION_DELETED: TaskError = {
+  name: "SessionGone",
+  kind: "sessionGone",
+  message: "The task's session was deleted before it answered.",
+};
+
+const INTERRUPTED: TaskError = {
+  name: "Interrupted",
+  kind: "interrupted",
+  message: "OpenCode ended while the task ran, and the task was not continued.",
+};
+
+/** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
+export const newestPrompt = (context: TaskContext): Prompt =>
+  toPrompt(context, context.storedInstruction ?? context.run);
+
+/** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
+function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
+  if (context.limitError) return context.limitError;
+  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
+}
+
+/** Has the session stopped, with all below it. */
+export const emitStop = {
+  type: "emitEffect",
+  params: ({ context }: { context: TaskContext }) => ({
+    type: "stopSession" as const,
+    sessionID: context.facts.sessionID,
+    messageID: context.run.messageID,
+    requests: context.userRequests,
+  }),
+} as const;
+
+/** Asks for a slot for the newest run. */
+export const requestSlot = {
+  type: "emitEffect",
+  params: ({ context }: { context: TaskContext }) => ({
+    type: "requestSlot" as const,
+    request: slotRequestOf(context),
+  }),
+} as const;
+
+/** Asks the host how the run stands; answers to earlier checks no longer count. */
+export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
+  const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
+  const checkId = context.checkId + 1;
+  enqueue.assign({ checkId, nextDeadline: undefined });
+  const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
+  const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
+  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, sessionID: facts.sessionID, ...known } });
+});
+
+/** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
+const endRun = (outcome: RunResult["outcome"]) =>
+  taskSetup.raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome }));
+
+const endCompleted = endRun("completed");
+const endFailed = endRun("error");
+export const endCancelled = endRun("cancelled");
+
+/** The run fails with this error. As far as the host has said it has not ended: whatever still works on it is stopped. */
+export const failAndStopWith = (error: TaskError) =>
+  ["recordEnd", { type: "recordError", params: error }, emitStop, endFailed] as const;
+
+/** Records the error that the event brings, or the limit at which the run was stopped. */
+export const recordEventError = { type: "recordError", params: endError } as const;
+
+/** The host has shown that it works on the run: what was tried in vain before counts no longer. */
+const seenAtWork = taskSetup.assign({
+  sendAttempts: 1,
+  failedChecks: 0,
+  missingSince: undefined,
+  hostError: undefined,
+});
+
+/** The run is answered, unless an instruction is still on its way. */
+export const complete = [
+  {
+    guard: and(["isCurrentCheck", "isSteered"]),
+    target: "working",
+    description: "An instruction is on its way: the run goes on with it.",
+    actions: seenAtWork,
+  },
+  {
+    guard: "isCurrentCheck",
+    target: "#idle",
+    actions: [
+      "recordEnd",
+      taskSetup.assign({
+        result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
+        resultRetrievedAt: undefined,
+      }),
+      endCompleted,
+    ],
+  },
+] as const;
+
+const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;
+
+/** As far as the host has said, the run has not ended: whatever still works on it costs money. */
+export const failAndStop = {
+  target: "#idle",
+  description: "The run is given up, and whatever still works on it is stopped.",
+  actions: ["recordEnd", recordEventError, emitStop, endFailed],
+} as const;
+
+/** The run goes on with the next model of the option `fallback`, in the same session. */
+export const goOnWithNextModel = {
+  target: "changingModel",
+  description: "Another model is asked.",
+  actions: "recordRefusal",
+} as const;
+
+/** The run fails; where other models refused it before, the last one joins them. */
+export const failRefused = { ...fail, actions: ["recordLastRefusal", ...fail.actions] } as const;
+
+/** The run failed: another model may do where its own is refused. */
+export const failOrGoOn = [
+  { guard: and(["isCurrentCheck", "isRefused"]), ...goOnWithNextModel },
+  { guard: "isCurrentCheck", ...failRefused },
+] as const;
+
+/** The run ends as cancelled. */
+export const cancelled = { target: "#idle", actions: ["recordEnd", endCancelled] } as const;
+
+/** A run that was stopped at a limit fails; this comes before what ends other stopped runs. */
+export const stoppedAtLimit = {
+  guard: "isBeyondLimit",
+  ...fail,
+  description: "The run was stopped at a limit, which is its error.",
+} as const;
+
+const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenAtWork } as const;
+
+/** The check shows the child at work, or that its provider refuses for now. */
+export const stillAtWork = [
+  {
+    guard: and(["isCurrentCheck", "isRefusedForNow"]),
+    target: "retrying",
+    description: "The provider refuses for now.",
+    actions: seenAtWork,
+  },
+  keepWorking,
+] as const;
+
+/** The child's turn has ended, and tasks that it launched run. */
+export const awaitTasks = {
+  ...keepWorking,
+  target: "awaitingTasks",
+  description: "It receives their results, and goes on.",
+} as const;
+
+/** An error in the session: the run is likely to have failed. */
+export const expectIdle = {
+  description: "Idle should follow; if it does not, the host is asked after a moment.",
+  actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
+} as const;
+
+/** The host did not take the instruction, and may the next time. */
+export const steerAgainLater = {
+  guard: and(["isOldestInstruction", "maySteerAgain"]),
+  description: "The host is asked how the run stands after a pause, and then the instruction is sent again.",
+  actions: {
+    type: "setDeadline",
+    params: ({ context }: { context: TaskContext }) => backoff((context.steerAttempts ?? 0) + 1, RETRY_BACKOFF),
+  },
+} as const;
+
+export const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
+
+/** Has the host asked again after a pause. */
+export const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
+
+/** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
+export const continueOrFail = [
+  {
+    guard: and(["isCurrentCheck", "mayContinue"]),
+    target: "sending",
+    description: "It was interrupted, and continues after the last step that was finished.",
+    actions: taskSetup.assign({
+      sendAttempts: 0,
+      failedChecks: 0,
+      interruptions: ({ context, event }) => interruptionsWith(context, event),
+      lastStepAt: ({ context, event }) => newestStepAt(context, event),
+      abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
+    }),
+  },
+  {
+    guard: "isCurrentCheck",
+    target: "#idle",
+    description: "It was interrupted, and is not continued.",
+    actions: failAndStopWith(INTERRUPTED),
+  },
+] as const;
