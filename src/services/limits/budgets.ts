@@ -42,7 +42,7 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
   });
 
   /** Ends the topmost task of a lineage that is beyond its budget: all below it stop with it. */
-  const check = (taskId: string) => {
+  const endBeyondBudget = (taskId: string) => {
     for (const id of sums.lineage(taskId)) {
       const used = sums.of(id);
       const error = used && beyondBudget(used, budget);
@@ -53,7 +53,7 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
   const measure = (taskId: string, parentTaskId: string | undefined) => {
     if (!isLimited) return;
     sums.set(taskId, parentTaskId, ownUsage(taskId));
-    check(taskId);
+    endBeyondBudget(taskId);
   };
 
   const forget = (taskId: string) => {

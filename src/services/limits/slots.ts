@@ -43,7 +43,8 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
     return snapshot !== undefined && slotOf(snapshot) === "waiting";
   };
 
-  const ask = () => {
+  /** Gives those that wait the slots that are free. */
+  const grantFreeSlots = () => {
     for (const taskId of waiting.keys()) if (!stillWaits(taskId)) waiting.delete(taskId);
     if (waiting.size === 0) return;
     const granted = store.grantSlots([...waiting.values()]);
@@ -51,17 +52,17 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
     for (const taskId of granted) runtime?.send(taskId, { type: "SLOT_GRANTED", at: clock.now() });
   };
 
-  /** Has those that wait ask again after a pause, for as long as there are any. */
-  const askLater = () => {
+  /** Does so again after a pause, for as long as any wait. */
+  const grantAgainLater = () => {
     if (cancelTimer || isStopped || waiting.size === 0) return;
     cancelTimer = clock.after(ASK_AGAIN_MS, () => {
       cancelTimer = undefined;
       try {
-        ask();
+        grantFreeSlots();
       } catch (error) {
         log.error("the queue could not be served", { reason: errorMessage(error) });
       }
-      askLater();
+      grantAgainLater();
     });
   };
 
@@ -70,16 +71,16 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
       const limited = { ...request, limits: limitsFor(request, concurrency) };
       if (store.grantSlots([limited]).length > 0) return true;
       waiting.set(request.taskId, limited);
-      askLater();
+      grantAgainLater();
       return false;
     },
-    serve: (of, bus) => {
-      runtime = of;
+    serve: (charts, bus) => {
+      runtime = charts;
       bus.on("taskChanged", ({ sessionID }) => {
-        const snapshot = of.snapshotOf(sessionID);
+        const snapshot = charts.snapshotOf(sessionID);
         const state = snapshot ? slotOf(snapshot) : "none";
         if (state === "held") holding.add(sessionID);
-        else if (holding.delete(sessionID) && waiting.size > 0) ask();
+        else if (holding.delete(sessionID) && waiting.size > 0) grantFreeSlots();
       });
     },
     stop: () => {
