@@ -1,30 +1,35 @@
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { CONFIG, FOUR_LAUNCHES, scriptFourTasks, USED } from "../../test/e2e/four-tasks.ts";
+import { ASKING, CONFIG, EXCEEDED, FOUR_LAUNCHES, scriptFourTasks, USED } from "../../test/e2e/four-tasks.ts";
 import { newHome, removeHome } from "../../test/e2e/lab/home.ts";
 import { pluginsOf } from "../../test/e2e/lab/lab.ts";
-import { calls, text } from "../../test/e2e/lab/reply.ts";
+import { calls, hang, text } from "../../test/e2e/lab/reply.ts";
 import { type ScriptedModel, startModel } from "../../test/e2e/lab/scripted-model.ts";
 import { noTerminal, openTerminal } from "../../test/e2e/lab/terminal.ts";
+import { inChild } from "../../test/e2e/tasks-and-notices.ts";
 import { savePicture } from "./picture.ts";
 import { terminalPage } from "./terminal-page.ts";
 
 const PROMPT = "Make our tests faster, and have the migration reviewed";
 
-/** Has the agent launch the four tasks, and say something to those that end. */
+/** What the agent says to the first result. */
+const NOTED = "They are few, so the slow ones matter.";
+
+/** For what takes several steps of several agents. */
+const PATIENCE = { timeoutMs: 60_000 };
+
+/** Keep two tasks at work until they are released: so the picture shows what happens in the same order each time. */
+const [writing, trying] = [hang(), hang()];
+
+/** Has the agent launch the four tasks, and go on with what their results say. */
 const scriptTasks = (model: ScriptedModel): void => {
   scriptFourTasks(model);
-  model.when(
-    ({ parentSessionID }) => parentSessionID === undefined,
-    [
-      text("I will have the changelog written in two parts, once the migration is reviewed.", USED),
-      text("There are few of them, so the slow ones matter. I wait for their names.", USED),
-    ],
-  );
-  model.when(PROMPT, [
-    calls(FOUR_LAUNCHES, USED),
-    text("Four tasks are at work in the background. You need not wait for them.", USED),
-  ]);
+  model.when(inChild("write the changelog"), writing);
+  model.when(inChild("try it on a copy"), trying);
+  model.when(PROMPT, [calls(FOUR_LAUNCHES, USED), text("Four tasks are at work. You need not wait for them.", USED)]);
+  model.when('"Count the tests" finished', text(NOTED, USED));
+  const glob = calls([{ name: "glob", args: { pattern: "CHANGELOG*" } }], USED);
+  model.when('"Write the changelog" failed', [{ ...glob, text: "I look at how long the last entries are." }, hang()]);
 };
 
 /** A toast is the only thing with a bar at both of its ends. */
@@ -64,11 +69,12 @@ export const picturePanel = async (browser: Browser): Promise<void> => {
   });
   try {
     await terminal.submit(PROMPT);
-    for (const shown of ["general asks: bash: sqlite3", "failed in", "finished in"]) {
-      await terminal.shows(shown, { timeoutMs: 60_000 });
-    }
-    // Toasts about the ends cover a part of the conversation. They come before the agent has answered.
-    await terminal.hides("esc interrupt");
+    await terminal.shows(NOTED, PATIENCE);
+    writing.release(EXCEEDED);
+    await terminal.shows(/Glob "CHANGELOG/, PATIENCE);
+    trying.release(ASKING);
+    await terminal.shows("general asks: bash: sqlite3", PATIENCE);
+    // Toasts about the ends cover a part of the conversation. They came before the agent went on.
     await terminal.hides(TOAST);
     await draw(browser, shownAt(home, await terminal.coloredScreen()), "panel");
     await terminal.press("C-x");

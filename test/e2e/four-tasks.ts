@@ -19,14 +19,21 @@ export const FOUR_LAUNCHES = [
   launching("count the tests", { description: "Count the tests", agent: "explore" }),
 ];
 
+/** What the model of the third one answers. */
+export const EXCEEDED = failure(400, "The context window is exceeded");
+
+const bash = { name: "bash", args: { command: "sqlite3 copy.db .schema", description: "Shows the schema" } };
+
+/** What the model of the one below the second answers at first: OpenCode asks the person whether it may. */
+export const ASKING = calls([bash], USED);
+
 /** Has the model of the four tasks, and of the one below them, answer in these ways. */
 export const scriptFourTasks = (model: ScriptedModel): void => {
   const nested = launching("try it on a copy", { description: "Try it on a copy" });
   const glob = { name: "glob", args: { pattern: "**/*.test.ts" } };
-  const bash = { name: "bash", args: { command: "sqlite3 copy.db .schema", description: "Shows the schema" } };
   model.when(inChild("find slow tests"), [calls([glob], USED), hang()]);
   model.when(inChild("review the migration"), [calls([nested], USED), text("It is being tried.", USED)]);
-  model.when(inChild("try it on a copy"), [calls([bash], USED), text("The copy has the new schema.")]);
-  model.when(inChild("write the changelog"), failure(400, "The context window is exceeded"));
+  model.when(inChild("try it on a copy"), [ASKING, text("The copy has the new schema.")]);
+  model.when(inChild("write the changelog"), EXCEEDED);
   model.when(inChild("count the tests"), text("There are 12 tests.", USED));
 };

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { START, scriptTask } from "../services/store/scripted-task.ts";
@@ -282,26 +284,36 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     },
   );
 
-  /** Builds the plugin once more, as another version of it. */
-  const otherVersion = async (): Promise<string> => {
-    const folder = join(home, "other-version");
+  /** Unpacks the file that is published, which is all that others get of the plugin. */
+  const unpack = async (): Promise<string> => {
     const repository = fileURLToPath(new URL("../..", import.meta.url));
-    await cp(join(repository, "dist"), join(folder, "dist"), { recursive: true });
-    await cp(join(repository, "package.json"), join(folder, "package.json"));
-    for (const name of await readdir(join(folder, "dist"))) {
-      const file = join(folder, "dist", name);
+    const run = promisify(execFile);
+    const npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", home];
+    const { stdout } = await run("npm", npm, { cwd: repository });
+    await run("tar", ["-xzf", join(home, stdout.trim()), "-C", home]);
+    return join(home, "package");
+  };
+
+  /** Changes the version in what was unpacked, and returns it as a plugin. */
+  const otherVersion = async (folder: string): Promise<string> => {
+    const other = `${folder}-other`;
+    await cp(folder, other, { recursive: true });
+    for (const name of await readdir(join(other, "dist"))) {
+      const file = join(other, "dist", name);
       const code = await readFile(file, "utf8");
       if (code.includes(`"${manifest.version}"`))
         await writeFile(file, code.replaceAll(`"${manifest.version}"`, '"99.0.0"'));
     }
-    return pathToFileURL(folder).href;
+    return pathToFileURL(other).href;
   };
 
   test(
-    "works in an interface that is attached, with another version, and finds a server that was restarted",
+    "works packed, in an interface that is attached, with another version, and finds a server that was restarted",
     STARTS,
     async () => {
-      const first = await startOpenCode({ ...options, plugins: [await otherVersion()] });
+      const folder = await unpack();
+      options = { ...options, panel: [pathToFileURL(folder).href] };
+      const first = await startOpenCode({ ...options, plugins: [await otherVersion(folder)] });
       onTestFinished(() => first.stop());
       const { port } = new URL(first.url);
       await reopen(["attach", first.url]);
