@@ -118,6 +118,9 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
 
   test("lists the tasks by a key, opens the session of one deep below, and finds the way back", async () => {
     await openList();
+    // OpenCode scrolls the conversation with this key, too, and closes dialogs then.
+    await terminal.press("End");
+    await terminal.shows(/› [✓✗]/);
     await select("copy");
     await terminal.press("w");
     await terminal.shows("Waits for the user to approve");
