@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
@@ -40,17 +41,18 @@ describeInChromium("a board of 10,000 tasks", () => {
     const stage = await boardStage({ port: await occupy(0) });
     onTestFinished(stage.stop);
     const now = Date.now();
-    for (let number = 0; number < TASKS; number += 1) {
+    const tasks = Array.from({ length: TASKS }, (_, number): Partial<ApiTask> => {
       const startedAt = new Date(now - (TASKS - number) * 1_000).toISOString();
       const hasEnded = number < TASKS - 20;
-      stage.source.launch({
+      return {
         description: `task number ${number} of many`,
         parentSessionID: `ses_parent_${number % 40}`,
         batchId: `msg_${Math.floor(number / 100)}`,
         startedAt,
         ...(hasEnded ? { status: number % 10 === 0 ? "cancelled" : "completed", completedAt: startedAt } : {}),
-      });
-    }
+      };
+    });
+    stage.source.launchAll(tasks);
     const { page, faults } = await openPage(stage.url, { width: 1400, height: 900 });
     const elements = () => page.locator("#tasks *").count();
     await until(() => page.locator(".footer").textContent()).toContain("of 10,000 tasks loaded");

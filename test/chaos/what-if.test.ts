@@ -210,10 +210,12 @@ describe("with a budget", () => {
     let stopped = 0;
     for (const { tasks } of played) {
       const ids = tasks.map(({ journal }) => journal.taskId);
-      for (const budget of new Set(ids.flatMap((id) => [usedBy(id, tasks) - 1, usedBy(id, tasks)]))) {
+      const used = new Map(ids.map((id) => [id, usedBy(id, tasks)]));
+      const above = new Map(ids.map((id) => [id, lineageOf(parentTaskOf(id, tasks), tasks)]));
+      for (const budget of new Set([...used.values()].flatMap((calls) => [calls - 1, calls]))) {
         if (budget < 1) continue;
-        const isBeyond = (id: string) => usedBy(id, tasks) > budget;
-        const expected = ids.filter((id) => isBeyond(id) && !lineageOf(parentTaskOf(id, tasks), tasks).some(isBeyond));
+        const isBeyond = (id: string) => (used.get(id) ?? 0) > budget;
+        const expected = ids.filter((id) => isBeyond(id) && !above.get(id)?.some(isBeyond));
         expect(stoppedBy(budget, tasks).sort()).toEqual(expected.sort());
         stopped += expected.length;
       }

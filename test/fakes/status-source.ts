@@ -12,7 +12,7 @@ import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
-import { noProgress, type Progress, type Task, type TaskStatus } from "../../src/task.ts";
+import { noProgress, type Task, type TaskStatus } from "../../src/task.ts";
 import { ownerOf } from "../services/store/owners.ts";
 import { taskInput } from "./task-input.ts";
 
@@ -20,6 +20,8 @@ import { taskInput } from "./task-input.ts";
 export interface FakeSource extends StatusSource {
   /** Launches a task; what is not given is made up. */
   launch(given?: Partial<ApiTask>): ApiTask;
+  /** Launches many tasks at once. */
+  launchAll(given: Partial<ApiTask>[]): void;
   /** Changes a task. With `elsewhere`, another process does: nobody is told. */
   change(id: string, changes: Partial<ApiTask>, options?: { elsewhere?: boolean }): ApiTask;
   /** Ends a task's run. */
@@ -61,6 +63,9 @@ const RUN_STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["run"]>> =
 
 const ms = (iso: string | undefined): number | undefined => (iso === undefined ? undefined : Date.parse(iso));
 
+/** What every task begins with, but for its own facts and its first run. */
+const { context: BEGUN } = initialSnapshot(taskInput("ses_any"));
+
 /** What a task's machine would be in for the task to be shown so. */
 const snapshotOf = (task: Task): StoredSnapshot => {
   const { facts, run } = taskInput(task.sessionID, {}, Date.parse(task.runStartedAt));
@@ -81,7 +86,9 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       steering: "none",
     },
     context: {
-      ...initialSnapshot({ facts: { ...facts, ...given }, run: { ...run, index: task.resumeCount } }).context,
+      ...BEGUN,
+      facts: { ...facts, ...given },
+      run: { ...run, index: task.resumeCount },
       completedAt: ms(task.completedAt),
       resultRetrievedAt: ms(task.resultRetrievedAt),
       result: task.result,
@@ -111,21 +118,44 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
     return found;
   };
 
-  const keep = (task: Task, progress: Progress, elsewhere: boolean): ApiTask => {
-    const snapshot = snapshotOf(task);
-    const isNew = store.get(task.sessionID) === undefined;
+  const keepAll = (tasks: Task[], elsewhere: boolean) => {
     store.commit({
-      records: [{ task: toTask(snapshot, progress), snapshot }],
-      journal: isNew
-        ? [
-            { taskId: task.sessionID, event: { type: "SLOT_GRANTED", at: 1 } },
-            { taskId: task.sessionID, event: { type: "PROMPT_ACCEPTED", at: 2 } },
-          ]
-        : [],
+      records: tasks.map((task) => {
+        const snapshot = snapshotOf(task);
+        return { task: toTask(snapshot, task.progress), snapshot };
+      }),
+      journal: tasks
+        .filter((task) => store.get(task.sessionID) === undefined)
+        .flatMap(({ sessionID: taskId }) => [
+          { taskId, event: { type: "SLOT_GRANTED", at: 1 } },
+          { taskId, event: { type: "PROMPT_ACCEPTED", at: 2 } },
+        ]),
       prompts: [],
     });
     if (!elsewhere) tell();
+  };
+
+  const keep = (task: Task, elsewhere: boolean): ApiTask => {
+    keepAll([task], elsewhere);
     return at(task.sessionID);
+  };
+
+  /** A running task; what is not given is made up. */
+  const made = (given: Partial<ApiTask>): Task => {
+    count += 1;
+    const id = given.sessionID ?? `ses_${String(count).padStart(4, "0")}`;
+    const { facts } = taskInput(id, { description: `task number ${count}`, batchId: "msg_turn" }, clock.now());
+    return {
+      ...facts,
+      model: { providerID: "fake", modelID: "m1" },
+      status: "running",
+      state: "running.working",
+      childTaskIds: [],
+      runStartedAt: now(),
+      resumeCount: 0,
+      progress: noProgress(now()),
+      ...given,
+    };
   };
 
   const asked = (what: string, id: string) => {
@@ -204,26 +234,11 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
       };
     },
     listeners: () => subscribers,
-    launch: (given = {}) => {
-      count += 1;
-      const id = given.sessionID ?? `ses_${String(count).padStart(4, "0")}`;
-      const { facts } = taskInput(id, { description: `task number ${count}`, batchId: "msg_turn" }, clock.now());
-      const task: Task = {
-        ...facts,
-        model: { providerID: "fake", modelID: "m1" },
-        status: "running",
-        state: "running.working",
-        childTaskIds: [],
-        runStartedAt: now(),
-        resumeCount: 0,
-        progress: noProgress(now()),
-        ...given,
-      };
-      return keep(task, task.progress, false);
-    },
+    launch: (given = {}) => keep(made(given), false),
+    launchAll: (given) => keepAll(given.map(made), false),
     change: (id, given, { elsewhere = false } = {}) => {
       const task = { ...at(id), ...given };
-      return keep(task, task.progress, elsewhere);
+      return keep(task, elsewhere);
     },
     end: (id, status = "completed", options = {}) =>
       source.change(

@@ -4,6 +4,8 @@ import type { Clock } from "../../src/services/platform/clock.ts";
 export interface VirtualClock extends Clock {
   /** Advances by `ms` milliseconds: fires the timers that are due, in order, and awaits all their consequences. */
   advance(ms: number): Promise<void>;
+  /** Lets `ms` milliseconds pass at once, as on a machine that sleeps: each timer that is due fires when they are over. */
+  sleep(ms: number): Promise<void>;
   /** Returns the number of pending timers. */
   pending(): number;
 }
@@ -14,7 +16,7 @@ export const settled = (): Promise<void> => new Promise((resolve) => setImmediat
 export const createVirtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock => {
   let now = start;
   let timers: { at: number; fire: () => void }[] = [];
-  return {
+  const clock: VirtualClock = {
     now: () => now,
     after: (ms, fire) => {
       const timer = { at: now + Math.max(0, ms), fire };
@@ -37,6 +39,11 @@ export const createVirtualClock = (start = Date.UTC(2026, 0, 1)): VirtualClock =
       now = end;
       await settled();
     },
+    sleep: async (ms) => {
+      now += ms;
+      await clock.advance(0);
+    },
     pending: () => timers.length,
   };
+  return clock;
 };

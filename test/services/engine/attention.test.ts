@@ -356,7 +356,8 @@ describe("attention.timeout", () => {
     const stage = createStage();
     const id = await stage.launch();
     await ask(stage, id);
-    await stage.clock.advance(86_400_000);
+    await stage.clock.advance(3_600_000);
+    await stage.clock.sleep(23 * 3_600_000);
     expect(stage.host.rejected).toEqual([]);
     expect(stage.task(id).attention).toBeDefined();
   });
