@@ -1,6 +1,6 @@
 // ADR-002 in docs/decisions.md
 import { and, assign, not, stateIn } from "xstate";
-import { taskSetup } from "./setup.ts";
+import { NEW_RUN, taskSetup } from "./setup.ts";
 
 /** Has the region `run` begin. Its time is the run's own: entering the chart is no event with one. */
 const beginRun = taskSetup.raise(({ context }) => ({ type: "RUN_BEGAN", at: context.run.startedAt }));
@@ -55,20 +55,7 @@ export const lifecycle = taskSetup.createStateConfig({
               prompt: event.prompt,
               startedAt: event.at,
             },
-            sendAttempts: 0,
-            stopAttempts: 0,
-            failedChecks: 0,
-            interruptions: 0,
-            lastStepAt: undefined,
-            blockedCalls: undefined,
-            storedInstruction: undefined,
-            hostError: undefined,
-            retry: undefined,
-            model: undefined,
-            refusedModels: undefined,
-            modelLeftAt: undefined,
-            queuedUntil: undefined,
-            completedAt: undefined,
+            ...NEW_RUN,
           })),
         },
       },

@@ -6,7 +6,7 @@ import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.
 import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
 import { run } from "./run.ts";
-import { taskSetup } from "./setup.ts";
+import { NEW_RUN, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
 
 /** One background task. Pure: no clock, no randomness, no I/O. What it wants done leaves as the action `emitEffect`. */
@@ -19,18 +19,9 @@ export const taskMachine = taskSetup.createMachine(
     context: ({ input }) => ({
       facts: input.facts,
       run: input.run,
-      sendAttempts: 0,
-      stopAttempts: 0,
+      ...NEW_RUN,
       checkId: 0,
-      failedChecks: 0,
-      missingSince: undefined,
-      idleHinted: false,
-      nextDeadline: undefined,
-      hostError: undefined,
-      abortedAt: undefined,
-      queuedUntil: undefined,
       limitError: undefined,
-      completedAt: undefined,
       resultRetrievedAt: undefined,
       result: undefined,
       error: undefined,
@@ -38,8 +29,6 @@ export const taskMachine = taskSetup.createMachine(
       userRequests: [],
       staleSince: undefined,
       waiters: [],
-      interruptions: 0,
-      lastStepAt: undefined,
       recovery: "continue",
     }),
     states: {

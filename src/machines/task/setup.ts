@@ -34,6 +34,28 @@ export const TASK_LIMITS = {
   interruptions: 2,
 } as const;
 
+/** What a run begins with. A resumed task keeps nothing of the run before but its answer. */
+export const NEW_RUN = {
+  sendAttempts: 0,
+  stopAttempts: 0,
+  failedChecks: 0,
+  interruptions: 0,
+  idleHinted: false,
+  missingSince: undefined,
+  nextDeadline: undefined,
+  hostError: undefined,
+  abortedAt: undefined,
+  queuedUntil: undefined,
+  completedAt: undefined,
+  lastStepAt: undefined,
+  blockedCalls: undefined,
+  storedInstruction: undefined,
+  retry: undefined,
+  model: undefined,
+  refusedModels: undefined,
+  modelLeftAt: undefined,
+} satisfies Partial<TaskContext>;
+
 const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
 
 /** True when the run has finished a step since it was last interrupted: then it is not what makes OpenCode crash. */
