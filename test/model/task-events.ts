@@ -91,8 +91,8 @@ const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   ];
 };
 
-/** What the outside can bring about in a state: what the host may say or do, a person or an agent ask for, or time do. */
-export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
+/** What may come in a state: what the host says or does, a person or an agent asks for, or time does. Not all of it is taken. */
+export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
   if (snapshot.matches({ run: "queued" })) {
     return [
@@ -110,7 +110,7 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
   }
   const isSending = snapshot.matches({ run: "sending" });
   const isQuiet = snapshot.matches({ run: "working" }) && context.nextDeadline === undefined;
-  const possible: TaskEvent[] = [
+  return [
     ...(isSending
       ? ([
           { type: "PROMPT_ACCEPTED", at },
@@ -159,8 +159,11 @@ export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[
     ...requests.map(({ id }) => ({ type: "REQUEST_ANSWERED", at, id }) as const),
     ...(isQuiet ? [{ type: "BECAME_STALE", at } as const, { type: "ACTIVITY_SEEN", at } as const] : []),
   ];
-  return possible.filter((event) => snapshot.can(event));
 };
+
+/** What the outside can bring about in a state. */
+export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] =>
+  possibleIn(snapshot, recovery).filter((event) => snapshot.can(event));
 
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {

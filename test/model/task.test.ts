@@ -10,7 +10,8 @@ import {
 } from "../../src/machines/task/machine.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
-import { input } from "./task-events.ts";
+import { again, input } from "./task-events.ts";
+import { createTaskHistory, effectsOf } from "./task-history.ts";
 import { shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
 import { activeStates, statesOf, takenBy, transitionsOf } from "./transitions.ts";
 
@@ -47,8 +48,21 @@ const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: T
   if (resume) await expect(stage.call("task", { resume: taskId, prompt: "And now?" })).rejects.toThrow(resume);
 };
 
+/** The chart's steps on the way are what is promised of every history: that expectation does not come from the chart. */
+const expectPromised = ({ events }: TaskPath, snapshots: TaskSnapshot[]) => {
+  const [, begin] = initialTransition(taskMachine, input);
+  const history = createTaskHistory(input.run, effectsOf(begin));
+  for (const [index, event] of events.entries()) {
+    const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
+    const given = again(event, before);
+    const [, actions] = transition(taskMachine, before, given);
+    history.take({ event: given, effects: effectsOf(actions), status: statusOf(after) });
+  }
+};
+
 const walk = async (path: TaskPath) => {
   const snapshots = snapshotsOn(path);
+  expectPromised(path, snapshots);
   const driver = await createTaskDriver(path.recovery);
   try {
     for (const [index, event] of path.events.entries()) {

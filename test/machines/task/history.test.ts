@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { assign, initialTransition, transition } from "xstate";
+import type { Recovery, TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
+import { isAtRest, statusOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { input, possibleIn } from "../../model/task-events.ts";
+import { createTaskHistory, effectsOf } from "../../model/task-history.ts";
+import { pureRuns } from "../../seed.ts";
+
+type Machine = typeof taskMachine;
+/** The number of a check that nobody waits for. */
+const LATE = -1;
+
+/** Events that a task takes only at certain times; they come at all times here. */
+const ANY_TIME: TaskEvent[] = [
+  { type: "CHECKED_BUSY", at: 0, checkId: LATE },
+  { type: "CHECK_FAILED", at: 0, checkId: LATE, error: { name: "E", kind: "host", message: "late" } },
+  { type: "CHECKED_ANSWERED", at: 0, checkId: LATE, completedAt: 0, result: "late" },
+  { type: "RESUME", at: 0, messageID: "msg_3", partID: "prt_3", prompt: "more" },
+  { type: "WAIT_ABANDONED", at: 0, call: "call_9" },
+  { type: "WAIT_DELIVERED", at: 0, call: "call_9" },
+  { type: "NOTICE_ACKNOWLEDGED", at: 0 },
+  { type: "NOTICE_COMPOSED", at: 0 },
+  { type: "REQUEST_ASKED", at: 0, request: { id: "per_9", kind: "permission", what: "ls", since: 0 } },
+  { type: "BECAME_STALE", at: 0 },
+  { type: "HOST_IDLE", at: 0 },
+  { type: "HOST_ERROR", at: 0, error: { name: "E", message: "one more" } },
+];
+
+/** What ends a run comes less often: else every history would be short. */
+const ENDS: ReadonlySet<string> = new Set<TaskEvent["type"]>([
+  "SESSION_DELETED",
+  "SUPERVISION_FAILED",
+  "CANCEL",
+  "STOPPED",
+  "CHECKED_FAILED",
+  "LIMIT_EXCEEDED",
+  "NOTICE_DROPPED",
+]);
+
+/** Events of which a task that has ended takes note. */
+const AFTER_THE_END = /^(RESUME|RESULT_READ|ADOPTED|WAIT_|NOTICE_)/;
+
+/** Leads a run from its launch to its answer, and its answer to the parent. */
+const TO_THE_END: TaskEvent["type"][] = [
+  "SLOT_GRANTED",
+  "PROMPT_ACCEPTED",
+  "HOST_IDLE",
+  "CHECKED_ANSWERED",
+  "NOTICE_COMPOSED",
+  "NOTICE_ACKNOWLEDGED",
+];
+
+/** What comes again and again in a history, where it can: else nothing would happen as often as it may. */
+const RECURRING: TaskEvent["type"][][] = [
+  [],
+  ["SLOT_GRANTED", "PROMPT_REFUSED", "TICK"],
+  ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_UNANSWERED", "TICK"],
+  ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECK_FAILED", "TICK"],
+  ["SLOT_GRANTED", "ADOPTED", "CHECKED_UNANSWERED", "CHECKED_ABORTED"],
+  ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE", "CHECKED_BUSY"],
+  ["SLOT_GRANTED", "PROMPT_ACCEPTED", "CANCEL", "NOT_STOPPED", "TICK", "STEER"],
+  [...TO_THE_END, "RESUME"],
+];
+
+/** What is drawn for a history: each number chooses one of the events that may come. */
+const draws = fc.record({
+  choices: fc.array(fc.nat(), { minLength: 1, maxLength: 120, size: "max" }),
+  recurring: fc.tuple(fc.constantFrom(...RECURRING), fc.constantFrom(...RECURRING)).map((some) => new Set(some.flat())),
+  recovery: fc.constantFrom<Recovery>("continue", "continue", "fail"),
+});
+type Draws = typeof draws extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+
+/** Tells apart what would be the same words each time. */
+const distinct = (event: TaskEvent, place: number): TaskEvent => {
+  if (event.type === "CHECKED_ANSWERED") return { ...event, result: `answer ${place}` };
+  if (!("error" in event)) return event;
+  return { ...event, error: { ...event.error, message: `${event.error.message} (${place})` } } as TaskEvent;
+};
+
+/** A task that is watched from outside. */
+const watched = (machine: Machine, given: TaskInput) => {
+  let [snapshot, actions] = initialTransition(machine, given);
+  const history = createTaskHistory(given.run, effectsOf(actions));
+  const events: TaskEvent[] = [];
+  return {
+    get snapshot() {
+      return snapshot;
+    },
+    isOpenCheck: history.isOpenCheck,
+    /** Gives the task an event, and returns what it wants done. Throws when the history is not one that is promised. */
+    take: (event: TaskEvent): TaskEffect[] => {
+      const before: TaskSnapshot = snapshot;
+      events.push(event);
+      [snapshot, actions] = transition(machine, before, event);
+      const effects = effectsOf(actions);
+      try {
+        history.take({ event, effects, status: statusOf(snapshot) });
+        const isLate = "checkId" in event && event.checkId === LATE;
+        const isOver = before.context.completedAt !== undefined && !AFTER_THE_END.test(event.type);
+        if (isLate || isOver)
+          expect(snapshot, "it says nothing any more").toMatchObject({ value: before.value, context: before.context });
+      } catch (error) {
+        const story = events.map(({ type }) => type).join(" ");
+        throw new Error(`${(error as Error).message}\nin ${JSON.stringify(before.value)} after ${story}`);
+      }
+      return effects;
+    },
+  };
+};
+type Watched = ReturnType<typeof watched>;
+
+/** Returns the event that comes next; undefined where none is chosen. */
+const nextEvent = (task: Watched, { recurring, recovery }: Draws, choice: number, place: number) => {
+  const { snapshot } = task;
+  const fitting = possibleIn(snapshot, recovery).filter(
+    (event) => !("checkId" in event) || task.isOpenCheck(event.checkId),
+  );
+  const usual = choice % 5 === 0 ? [] : fitting.filter((event) => recurring.has(event.type) && snapshot.can(event));
+  const possible = choice % 7 === 0 ? ANY_TIME : fitting;
+  const drawn = possible[choice % possible.length];
+  const rare = drawn && ENDS.has(drawn.type) && place % 8 !== 0 ? undefined : drawn;
+  const chosen = usual[choice % usual.length] ?? rare;
+  return chosen && distinct(chosen, place);
+};
+
+const walk = (machine: Machine, drawn: Draws): void => {
+  const task = watched(machine, input);
+  for (const [place, choice] of drawn.choices.entries()) {
+    const event = nextEvent(task, drawn, choice, place);
+    if (event) task.take(event);
+  }
+};
+
+const problemOf = (machine: Machine, numRuns: number): string => {
+  const { failed, errorInstance } = fc.check(
+    fc.property(draws, (drawn) => walk(machine, drawn)),
+    { numRuns, endOnFailure: true },
+  );
+  return failed ? (errorInstance as Error).message : "";
+};
+
+/** They only compute: a few seconds, and much more where the machine has much else to do. */
+const LIMIT = { timeout: 60_000 };
+
+test("whatever happens to a task, its history is one that is promised", LIMIT, () => {
+  expect(problemOf(taskMachine, pureRuns(200))).toBe("");
+});
+
+/** What leads any run to its answer, and its answer to the parent. */
+const ONWARDS =
+  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
+
+/** What a task still knows of earlier runs when it is resumed, and nothing else. */
+const KEPT_BY_A_RESUME = {
+  checkId: "goes on counting",
+  result: "until the next answer",
+  resultRetrievedAt: "until the next answer",
+  lastRunResult: "until the next end",
+  recovery: "as the process that took it over was told",
+};
+
+/** The effects of a run as they would be if its checks were counted from 1. */
+const counted = (effects: TaskEffect[], offset: number): TaskEffect[] =>
+  effects.map((effect) => (effect.type === "checkRun" ? { ...effect, checkId: effect.checkId - offset } : effect));
+
+test("a task that is resumed goes on as if it were launched with that prompt, whatever happened before", LIMIT, () => {
+  const property = fc.property(draws, draws, (before, after) => {
+    const resumed = watched(taskMachine, input);
+    for (const [place, choice] of before.choices.slice(0, 30).entries()) {
+      const event = nextEvent(resumed, before, choice, place);
+      if (event && !ENDS.has(event.type)) resumed.take(event);
+    }
+    for (let tries = 0; tries < 40 && !isAtRest(resumed.snapshot); tries += 1) {
+      const possible = possibleIn(resumed.snapshot, "continue").filter(({ type }) => ONWARDS.test(type));
+      // Time passes where nothing else leads on.
+      const next = possible
+        .sort((one, other) => Number(one.type === "TICK") - Number(other.type === "TICK"))
+        .find((event) => resumed.snapshot.can(event));
+      if (next) resumed.take(next);
+    }
+    fc.pre(statusOf(resumed.snapshot) === "completed" && isAtRest(resumed.snapshot));
+    const at = input.run.startedAt;
+    const run = { messageID: "msg_9", partID: "prt_9", prompt: "And now?" };
+    const offset = resumed.snapshot.context.checkId;
+    const { index } = resumed.snapshot.context.run;
+    const begun = resumed.take({ type: "RESUME", at, ...run });
+    const asLaunched = { ...input, run: { index: index + 1, startedAt: at, ...run } };
+    const [, actions] = initialTransition(taskMachine, asLaunched);
+    expect(counted(begun, offset)).toEqual(effectsOf(actions));
+    const launched = watched(taskMachine, asLaunched);
+    const known = { ...resumed.snapshot.context, ...KEPT_BY_A_RESUME };
+    expect(known).toEqual({ ...launched.snapshot.context, ...KEPT_BY_A_RESUME });
+    for (const [place, choice] of after.choices.slice(0, 40).entries()) {
+      const event = nextEvent(launched, after, choice, place);
+      if (!event || event.type === "RESUME") continue;
+      const isCheck = "checkId" in event && event.checkId !== LATE;
+      const effects = resumed.take(isCheck ? { ...event, checkId: event.checkId + offset } : event);
+      expect(counted(effects, offset), event.type).toEqual(launched.take(event));
+    }
+  });
+  fc.assert(property, { numRuns: pureRuns(30) });
+});
+
+type Implementations = Parameters<Machine["provide"]>[0];
+
+const never = () => false;
+const always = () => true;
+
+/** Mistakes that the chart could have. Only an expectation that does not come from the chart sees them. */
+const MISTAKES: Record<string, Implementations> = {
+  "a check more than promised may go unanswered": {
+    guards: { failedChecksLeft: ({ context }) => context.failedChecks < 12 },
+  },
+  "a check less than promised may go unanswered": {
+    guards: { failedChecksLeft: ({ context }) => context.failedChecks + 2 < 12 },
+  },
+  "a prompt is sent once too often": { guards: { sendAttemptsLeft: ({ context }) => context.sendAttempts <= 7 } },
+  "a prompt is given up once too early": { guards: { sendAttemptsLeft: ({ context }) => context.sendAttempts < 6 } },
+  "a session is asked to stop once too often": {
+    guards: { stopAttemptsLeft: ({ context }) => context.stopAttempts <= 10 },
+  },
+  "a session that does not stop is given up once too early": {
+    guards: { stopAttemptsLeft: ({ context }) => context.stopAttempts < 9 },
+  },
+  "an interrupted run is continued without end": {
+    guards: { mayContinue: ({ context }) => context.recovery === "continue" },
+  },
+  "an interrupted run is continued whatever the option says": {
+    guards: { mayContinue: ({ context }) => context.interruptions < 2 },
+  },
+  "a late answer to a check counts": { guards: { isCurrentCheck: always } },
+  "an ended task still takes what concerns a live one": { guards: { live: always } },
+  "any call that lets go counts as one that waited": { guards: { isWaiter: always } },
+  "one of several calls lets go, and the notice is due": { guards: { isOnlyWaiter: always } },
+  "the last call lets go, and no notice is due": { guards: { isOnlyWaiter: never } },
+  "an end is owed by a notice though a call waits for it": { guards: { waitedFor: never } },
+  "a lost notice is not owed again": { guards: { noNoticePending: never } },
+  "a notice that was taken over is owed again": { guards: { noNoticePending: always } },
+  "the last error is named, not the first": {
+    actions: {
+      recordIdleHint: assign({
+        idleHinted: true,
+        hostError: ({ context, event }) => (event.type === "HOST_ERROR" ? event.error : context.hostError),
+      }),
+    },
+  },
+  "an end is not recorded": { actions: { recordEnd: assign({ nextDeadline: undefined }) } },
+};
+
+// What is shown here is the test's own doing: once is enough.
+describe.skipIf(process.versions.bun)("a chart with a mistake has a history that is not promised", () => {
+  test.each(Object.entries(MISTAKES))("%s", LIMIT, (_, implementations) => {
+    expect(problemOf(taskMachine.provide(implementations), 1_000)).not.toBe("");
+  });
+});

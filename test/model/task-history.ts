@@ -1,0 +1,307 @@
+import type { Run, TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
+import type { TaskStatus } from "../../src/task.ts";
+
+/** How often something may be tried in a row, as the specifications and `docs/tasks.md` say. */
+const SENDS = 7;
+const UNANSWERED_CHECKS = 12;
+const STOPS = 10;
+const INTERRUPTIONS = 2;
+
+/** One step of a task, seen from outside: what happened, what the task wanted done, and its status afterwards. */
+export interface Step {
+  event: TaskEvent;
+  effects: readonly TaskEffect[];
+  status: TaskStatus;
+}
+
+/** Returns what a task wants done, of the actions of a transition of its chart. */
+export const effectsOf = (actions: readonly { type: string; params?: unknown }[]): TaskEffect[] =>
+  actions.flatMap(({ type, params }) => (type === "emitEffect" ? [params as TaskEffect] : []));
+
+const isLive = (status: TaskStatus): boolean => status === "running" || status === "resumed";
+
+const demand = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Error(what);
+};
+
+/** What the parent is owed, and by whom: a plain account of it. */
+interface Notices {
+  /** Returns what the step must do about notices, such as `queue 0` or `withdraw 0`. */
+  take(event: TaskEvent, hasEnded: boolean, run: number): string[];
+  /** True when the parent is owed nothing and nobody waits: only then the task may be resumed. */
+  areSettled(): boolean;
+}
+
+const createNotices = (): Notices => {
+  const waiters = new Set<string>();
+  let owed: "nothing" | "to a call that waits" | "as a notice" | "in a prompt" = "nothing";
+
+  const owe = (run: number): string => {
+    owed = "as a notice";
+    return `queue ${run}`;
+  };
+
+  return {
+    take: (event, hasEnded, run) => {
+      switch (event.type) {
+        case "WAIT_BEGAN":
+          waiters.add(event.call);
+          if (owed !== "as a notice") return [];
+          owed = "to a call that waits";
+          return [`withdraw ${run}`];
+        case "WAIT_ABANDONED":
+          return waiters.delete(event.call) && waiters.size === 0 && owed === "to a call that waits" ? [owe(run)] : [];
+        case "WAIT_DELIVERED":
+          if (waiters.delete(event.call) && owed === "to a call that waits") owed = "nothing";
+          return [];
+        case "NOTICE_COMPOSED":
+          if (owed === "as a notice") owed = "in a prompt";
+          return [];
+        case "NOTICE_ACKNOWLEDGED":
+          if (owed === "in a prompt") owed = "nothing";
+          return [];
+        case "NOTICE_DROPPED":
+          if (owed === "as a notice" || owed === "in a prompt") owed = "nothing";
+          return [];
+        case "ADOPTED": {
+          const isLost = owed === "in a prompt" && !event.isNoticePending;
+          return owed === "as a notice" || isLost ? [owe(run)] : [];
+        }
+        default:
+          if (!hasEnded) return [];
+          if (waiters.size === 0) return [owe(run)];
+          owed = "to a call that waits";
+          return [`withdraw ${run}`];
+      }
+    },
+    areSettled: () => owed === "nothing" && waiters.size === 0,
+  };
+};
+
+/** What is known of the run under way. A new one begins anew: nothing of the one before counts in it. */
+const newRun = ({ index, messageID, startedAt }: Run) => ({
+  index,
+  messageID,
+  startedAt,
+  /** How often its prompt was sent since it was last seen at work. */
+  sends: 0,
+  unansweredChecks: 0,
+  stops: 0,
+  interruptions: 0,
+  /** When it had finished its newest step, as far as an interruption showed that. */
+  newestStepAt: 0,
+  hasSlot: false,
+  isRecovering: false,
+  isStopping: false,
+  /** True where it is being stopped for a limit, not by a cancellation. */
+  isBeyondLimit: false,
+  isChangingModel: false,
+  /** Number of the check that the host has not answered. */
+  openCheck: undefined as number | undefined,
+  /** What the host reported first of its failure, since it was last seen at work. */
+  firstError: undefined as string | undefined,
+  /** Ids of what a person has not answered. */
+  requests: new Set<string>(),
+  /** All that went wrong in it. */
+  errors: new Set<string>(),
+});
+
+/**
+ * Follows a task from outside, and throws when a step breaks what is promised of every history: each end is owed until it is
+ * delivered, and once; nothing is tried more often than promised, nor given up earlier; an old error, check or count says
+ * nothing of a new run. It knows nothing of the chart: its expectations are written down here.
+ */
+export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = []) => {
+  const notices = createNotices();
+  let status: TaskStatus = "running";
+  let run = newRun(first);
+  let newestCheck = 0;
+
+  /** It was seen at work: what was tried in vain before is forgotten. Its prompt has been sent once. */
+  const seenAtWork = () => {
+    run.sends = 1;
+    run.unansweredChecks = 0;
+    run.firstError = undefined;
+  };
+
+  const isAnswerTo = (event: TaskEvent): boolean => "checkId" in event && event.checkId === run.openCheck;
+
+  /** Takes the answer to the check that is open. */
+  const takeAnswer = (event: TaskEvent, isStillLive: boolean, isModelChanged: boolean) => {
+    const { isRecovering } = run;
+    if (event.type === "CHECKED_NOT_FOUND") {
+      run.openCheck = undefined;
+      return;
+    }
+    if (event.type === "CHECK_FAILED") {
+      run.unansweredChecks += 1;
+      run.openCheck = undefined;
+      const isLast = run.unansweredChecks >= UNANSWERED_CHECKS;
+      demand(isStillLive !== isLast, `the ${run.unansweredChecks}. check in a row was not answered`);
+      return;
+    }
+    run.openCheck = undefined;
+    run.isRecovering = false;
+    const isInterrupted =
+      event.type === "CHECKED_UNANSWERED" ||
+      event.type === "CHECKED_UNSEEN" ||
+      (event.type === "CHECKED_ABORTED" && isRecovering);
+    if (isInterrupted && isRecovering) return takeInterruption(event, isStillLive);
+    if (isInterrupted) {
+      demand(isStillLive === run.sends < SENDS, `its prompt was sent ${run.sends} times in vain`);
+      run.unansweredChecks = 0;
+    } else if (isModelChanged) {
+      run.unansweredChecks = 0;
+    } else if (isStillLive && event.type !== "CHECKED_ABORTED") {
+      seenAtWork();
+    }
+  };
+
+  /** A run that was cut off goes on, but not again and again without finishing a step in between. */
+  const takeInterruption = (event: TaskEvent, isStillLive: boolean) => {
+    const stepAt = ("lastStepAt" in event && event.lastStepAt) || 0;
+    const hasProgressed = stepAt > run.newestStepAt;
+    const mayGoOn = recovery === "continue" && (hasProgressed || run.interruptions < INTERRUPTIONS);
+    demand(isStillLive === mayGoOn, `${run.interruptions} interruptions, recovery: ${recovery}`);
+    run.interruptions = hasProgressed ? 1 : run.interruptions + 1;
+    run.newestStepAt = Math.max(stepAt, run.newestStepAt);
+    run.sends = 0;
+    run.unansweredChecks = 0;
+  };
+  let recovery = "continue";
+
+  /** Takes what is reported of the run, before what follows from it. */
+  const takeReport = (event: TaskEvent, isStillLive: boolean, effects: readonly TaskEffect[]) => {
+    if ("error" in event) run.errors.add(event.error.message);
+    if (isAnswerTo(event)) {
+      return takeAnswer(
+        event,
+        isStillLive,
+        effects.some(({ type }) => type === "changeModel"),
+      );
+    }
+    switch (event.type) {
+      case "SLOT_GRANTED":
+        run.hasSlot = true;
+        break;
+      case "HOST_ERROR":
+        if (run.hasSlot && !run.isStopping && !run.isRecovering && !run.isChangingModel)
+          run.firstError ??= event.error.message;
+        break;
+      case "PROMPT_REFUSED":
+        if (isStillLive || !event.retryable) break;
+        demand(run.sends === SENDS, `a refused prompt was given up after it was sent ${run.sends} times`);
+        break;
+      case "MODEL_CHANGED":
+        if (!run.isChangingModel) break;
+        Object.assign(run, { sends: 0, unansweredChecks: 0, firstError: undefined });
+        break;
+      case "REQUEST_ASKED":
+        // A child that asks is at work.
+        if (!run.requests.has(event.request.id)) run.sends = Math.min(run.sends, 1);
+        run.requests.add(event.request.id);
+        break;
+      case "REQUEST_ANSWERED":
+        run.requests.delete(event.id);
+        break;
+      case "LIMIT_EXCEEDED":
+        if (!run.isStopping) run.isBeyondLimit = effects.some(({ type }) => type === "stopSession");
+        break;
+      case "NOT_STOPPED":
+        if (run.isStopping) demand(isStillLive === run.stops < STOPS, `it was asked to stop ${run.stops} times`);
+        break;
+      case "ADOPTED":
+        recovery = event.recovery;
+        run.requests.clear();
+        if (!run.hasSlot || run.isStopping) break;
+        Object.assign(run, { isRecovering: true, isChangingModel: false, firstError: undefined, unansweredChecks: 0 });
+        break;
+    }
+  };
+
+  const takeEffect = (effect: TaskEffect, isStillLive: boolean) => {
+    switch (effect.type) {
+      case "requestSlot":
+        run.hasSlot = false;
+        run.isChangingModel = false;
+        break;
+      case "sendPrompt":
+        run.sends += 1;
+        demand(run.hasSlot, "a prompt is sent without a slot");
+        demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
+        demand(run.sends <= SENDS, `a prompt is sent for the ${run.sends}. time without a sign of work`);
+        break;
+      case "checkRun":
+        demand(effect.checkId > newestCheck, "two checks have the same number");
+        demand(effect.hostError?.message === run.firstError, `the check names the error ${effect.hostError?.message}`);
+        newestCheck = effect.checkId;
+        run.openCheck = effect.checkId;
+        break;
+      case "changeModel":
+        Object.assign(run, { isChangingModel: true, openCheck: undefined });
+        break;
+      case "stopSession":
+        if (!isStillLive) break;
+        Object.assign(run, { isStopping: true, isRecovering: false, isChangingModel: false, openCheck: undefined });
+        run.stops += 1;
+        break;
+      case "sendSteering":
+        demand(!run.isStopping, "an instruction is sent to a task that is being stopped");
+        break;
+    }
+  };
+
+  /** What the notice of a run says is of that run. */
+  const checkEnd = (event: TaskEvent, effect: TaskEffect, now: TaskStatus) => {
+    if (effect.type !== "queueNotice") return;
+    const { outcome, startedAt, result, error } = effect.end;
+    demand(outcome === now, `the notice says ${outcome} of a task that is ${now}`);
+    demand(startedAt === run.startedAt, "the notice names the beginning of another run");
+    if (error?.kind === "provider" || error?.kind === "host")
+      demand(run.errors.has(error.message), `the notice blames an error of another run: ${error.message}`);
+    demand(
+      (outcome === "error") === (error !== undefined) || outcome === "cancelled",
+      "the notice of a failure says why",
+    );
+    if (event.type === "CHECKED_ANSWERED") demand(result === event.result, "the notice has another result");
+    if (outcome === "cancelled") demand(result === undefined, "the notice of a cancelled run has a result");
+  };
+
+  const take = ({ event, effects, status: now }: Step) => {
+    const before = status;
+    const hasEnded = isLive(before) && !isLive(now);
+    status = now;
+    if (!isLive(before)) {
+      const isResumed = event.type === "RESUME" && before === "completed" && notices.areSettled();
+      demand((now !== before) === isResumed, `a task that is ${before} becomes ${now}`);
+      if (isResumed) {
+        const { messageID, at } = event;
+        run = newRun({ ...run, index: run.index + 1, messageID, startedAt: at, partID: "", prompt: "" });
+      }
+    }
+    const isStillLive = isLive(now);
+    if (isLive(before)) takeReport(event, isStillLive, effects);
+    if (hasEnded && run.isStopping && !run.isBeyondLimit) demand(now === "cancelled", `a cancelled run ends as ${now}`);
+    if (hasEnded && event.type === "CHECKED_ANSWERED") demand(now === "completed", `an answered run ends as ${now}`);
+
+    const expected = notices.take(event, hasEnded, run.index);
+    const done = effects.flatMap((effect) => {
+      if (effect.type === "queueNotice") return `queue ${effect.end.run}`;
+      return effect.type === "withdrawNotice" ? `withdraw ${effect.run}` : [];
+    });
+    demand(done.join() === expected.join(), `of notices: "${done.join()}" in place of "${expected.join()}"`);
+    for (const effect of effects) {
+      if (isStillLive) takeEffect(effect, isStillLive);
+      if (hasEnded) checkEnd(event, effect, now);
+      if (!isLive(before) && !isStillLive)
+        demand(/Notice$/.test(effect.type), `a task that has ended does ${effect.type}`);
+    }
+  };
+
+  for (const effect of begin) takeEffect(effect, true);
+  return {
+    take,
+    /** True when the number is that of the check that the host has not answered. */
+    isOpenCheck: (checkId: number): boolean => run.openCheck === checkId,
+  };
+};
