@@ -80,6 +80,7 @@ export const picturePanel = async (browser: Browser): Promise<void> => {
     panel: [plugin],
     config: CONFIG,
     size: { columns: 150, rows: 40 },
+    animations: true,
   });
   try {
     await terminal.submit(PROMPT);

@@ -21,6 +21,8 @@ export type Events = {
     what: Type | ((event: RecordedEvent) => boolean),
     options?: WaitOptions<RecordedEvent> & { sessionID?: string },
   ): Promise<EventOf<Type>>;
+  /** Resolves when the next event arrives. */
+  next(): Promise<void>;
   stop(): void;
 };
 
@@ -70,6 +72,7 @@ export async function subscribe(client: OpencodeClient): Promise<Events> {
       );
       return found as EventOf<Type>;
     },
+    next: events.next,
     stop: () => stopping.abort(),
   };
 }

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Config, OpencodeClient } from "@opencode-ai/sdk/v2/client";
 import { type Events, subscribe } from "./events.ts";
 import { newHome, type OpenCodeOptions, type PluginSpec, removeHome } from "./home.ts";
 import { type OpenCode, startOpenCode } from "./opencode.ts";
+import { poll } from "./polling.ts";
 import { now } from "./recording.ts";
 import { type ScriptedModel, startModel } from "./scripted-model.ts";
 import { isSettled } from "./settled.ts";
@@ -45,7 +45,10 @@ export type Lab = {
   messages(sessionID: string): Promise<SessionMessage[]>;
   /** The session as short lines, for assertions; see `transcript`. */
   texts(sessionID: string): Promise<string[]>;
-  /** Asks every 50 ms until the answer is truthy, and resolves to it. Rejects after `timeoutMs` with `what`. */
+  /**
+   * Asks until the answer is truthy, and resolves to it: when OpenCode tells of an event, and every 50 to 100 ms. Rejects
+   * after `timeoutMs` with `what`.
+   */
   until<T>(
     condition: () => T | Promise<T>,
     options: { what: string; timeoutMs?: number },
@@ -149,7 +152,11 @@ export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
     async texts(sessionID) {
       return transcript(await lab.messages(sessionID));
     },
-    until,
+    async until(condition, { what, timeoutMs = 20_000 }) {
+      const answer = await poll(condition, timeoutMs, () => events.next());
+      if (answer === undefined) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+      return answer;
+    },
     async restart(changes = {}) {
       await stopOpenCode();
       const changed = changes.plugin === undefined ? options.plugins : pluginsOf(changes.plugin);
@@ -175,19 +182,6 @@ async function startWatched(options: OpenCodeOptions): Promise<{ opencode: OpenC
     throw new Error(
       `${String(error)} ${JSON.stringify(refusal.error ?? "")}. The end of OpenCode's log:\n${opencode.log().slice(-4000)}`,
     );
-  }
-}
-
-async function until<T>(
-  condition: () => T | Promise<T>,
-  { what, timeoutMs = 20_000 }: { what: string; timeoutMs?: number },
-): Promise<Exclude<T, undefined | null | false>> {
-  const deadline = now() + timeoutMs;
-  for (;;) {
-    const answer = await condition();
-    if (answer) return answer as Exclude<T, undefined | null | false>;
-    if (now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await sleep(50);
   }
 }
 

@@ -2,6 +2,8 @@
 export type Recording<Item> = {
   readonly all: readonly Item[];
   add(item: Item): void;
+  /** Resolves when the next item is added. */
+  next(): Promise<void>;
   /** The first item that matches, already recorded or still to come. Rejects after `timeoutMs` and lists what was seen. */
   waitFor(matches: (item: Item) => boolean, options?: WaitOptions<Item>): Promise<Item>;
 };
@@ -25,12 +27,16 @@ const listed = 25;
 export function record<Item>(name: string, inShort: (item: Item) => string): Recording<Item> {
   const all: Item[] = [];
   const watchers = new Set<(item: Item) => void>();
+  let next = Promise.withResolvers<void>();
   return {
     all,
     add(item) {
       all.push(item);
       for (const watcher of [...watchers]) watcher(item);
+      next.resolve();
+      next = Promise.withResolvers();
     },
+    next: () => next.promise,
     waitFor(matches, { timeoutMs = 20_000, after, what = `no matching ${name}` } = {}) {
       const from = after === undefined ? 0 : all.indexOf(after) + 1;
       const known = all.slice(from).find(matches);

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -61,16 +61,23 @@ export type TerminalOptions = OpenCodeOptions & {
   args?: string[];
   /** The plugins of the interface, as in tui.json. Default: none. */
   panel?: PluginSpec[];
+  /**
+   * Whether what works turns, as a person sees it. Default false: the whole screen is drawn 30 times a second for it, which
+   * takes a quarter of a core.
+   */
+  animations?: boolean;
   /** What shows that it can be typed into. Default: the prompt of the first screen. */
   ready?: string | RegExp;
 };
 
 /** Starts the interface and resolves when it can be typed into. The home stays. */
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { args = [], panel = [], ready = "Ask anything" } = options;
+  const { args = [], panel = [], animations = false, ready = "Ask anything" } = options;
   const { columns, rows } = options.size ?? { columns: 120, rows: 40 };
   const { home, project, env } = await prepareHome(options);
   await writeFile(join(home, "config", "opencode", "tui.json"), JSON.stringify({ plugin: panel }));
+  await mkdir(join(home, "state", "opencode"), { recursive: true });
+  await writeFile(join(home, "state", "opencode", "kv.json"), JSON.stringify({ animations_enabled: animations }));
   // A tmux server of its own, apart from those of other tests and people. Its socket is new each time: the server before
   // may still be ending, and a client that reaches it fails with "server exited unexpectedly" (seen).
   const socket = join(home, `tmux-${randomUUID().slice(0, 8)}.sock`);
@@ -116,6 +123,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
 
   async function until(condition: () => Promise<boolean>, what: string, timeoutMs: number): Promise<void> {
     const deadline = Date.now() + timeoutMs;
+    // Always as often: a toast may be gone soon.
     while (!(await condition())) {
       if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}. The screen:\n${await screen()}`);
       await sleep(50);
