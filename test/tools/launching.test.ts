@@ -16,3 +16,17 @@ test("a turn that is aborted in the moment when its task is launched leaves none
   expect(stage.host.at(String(task?.sessionID)).busy).toBe(false);
   expect(stage.notices(PARENT)).toEqual([]);
 });
+
+test("calls that launch, read, steer and resume a task have its description as their title, and its session", async () => {
+  const stage = createStage();
+  const launched = await stage.callWhole("task", TASK);
+  const [task] = stage.engine.list({});
+  const id = String(task?.sessionID);
+  const shown = { title: "find it", metadata: { sessionId: id } };
+  expect(launched).toMatchObject(shown);
+  expect(await stage.callWhole("output", { task_id: id })).toMatchObject(shown);
+  expect(await stage.callWhole("task", { steer: id, prompt: "Only the tests." })).toMatchObject(shown);
+  const completed = await stage.complete("It is in a.ts.");
+  const resumed = await stage.callWhole("task", { resume: completed, prompt: "And the docs?" });
+  expect(resumed).toMatchObject({ ...shown, metadata: { sessionId: completed } });
+});
