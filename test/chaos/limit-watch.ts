@@ -86,7 +86,8 @@ export const createLimitWatch = ({
     if (error.kind === "loop" && usage.usedFor(sessionID).toolCalls < limits.repeat) {
       fault(`${sessionID} is stopped as going round in circles after too few calls`);
     }
-    const said = lastWords(task);
+    // A session that is deleted meanwhile takes its words along.
+    const said = stage.host.sessionIDs().includes(sessionID) ? lastWords(task) : task.result;
     if (!struck.has("messages") && said !== task.result) {
       fault(`${sessionID} is stopped with the words "${task.result}", and said "${said}"`);
     }
