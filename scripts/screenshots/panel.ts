@@ -1,49 +1,35 @@
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import { ASKING, CONFIG, EXCEEDED, FOUR_LAUNCHES, scriptFourTasks, USED } from "../../test/e2e/four-tasks.ts";
 import { newHome, removeHome } from "../../test/e2e/lab/home.ts";
 import { pluginsOf } from "../../test/e2e/lab/lab.ts";
-import { calls, failure, hang, text } from "../../test/e2e/lab/reply.ts";
+import { calls, hang, text } from "../../test/e2e/lab/reply.ts";
 import { type ScriptedModel, startModel } from "../../test/e2e/lab/scripted-model.ts";
 import { noTerminal, openTerminal } from "../../test/e2e/lab/terminal.ts";
-import { inChild, launching } from "../../test/e2e/tasks-and-notices.ts";
+import { inChild } from "../../test/e2e/tasks-and-notices.ts";
 import { savePicture } from "./picture.ts";
 import { terminalPage } from "./terminal-page.ts";
 
 const PROMPT = "Make our tests faster, and have the migration reviewed";
 
-/** What a step of an agent has used, in tokens. */
-const USED = { tokens: { input: 12_000, output: 340 } };
+/** What the agent says to the first result. */
+const NOTED = "They are few, so the slow ones matter.";
 
-/** A model that launches four tasks: one works on, one waits for its own task, which asks a permission, and two end. */
+/** For what takes several steps of several agents. */
+const PATIENCE = { timeoutMs: 60_000 };
+
+/** Keep two tasks at work until they are released: so the picture shows what happens in the same order each time. */
+const [writing, trying] = [hang(), hang()];
+
+/** Has the agent launch the four tasks, and go on with what their results say. */
 const scriptTasks = (model: ScriptedModel): void => {
-  const launches = [
-    launching("find slow tests", { description: "Find the tests that take longer than a second" }),
-    launching("review the migration", { description: "Review the migration" }),
-    launching("write the changelog", { description: "Write the changelog" }),
-    launching("count the tests", { description: "Count the tests", agent: "explore" }),
-  ];
-  const nested = launching("try it on a copy", { description: "Try it on a copy" });
-  const glob = { name: "glob", args: { pattern: "**/*.test.ts" } };
-  const bash = { name: "bash", args: { command: "sqlite3 copy.db .schema", description: "Shows the schema" } };
-  // The agent goes on while its tasks are at work, and takes up nothing else.
-  model.when(({ parentSessionID }) => parentSessionID === undefined, hang());
-  const work = { ...USED, text: "Four tasks are at work in the background. I look at the configuration meanwhile." };
-  model.when(PROMPT, [
-    calls(launches, work),
-    calls([{ name: "glob", args: { pattern: "vitest.config.*" } }], USED),
-    hang(),
-  ]);
-  model.when(inChild("find slow tests"), [calls([glob], USED), hang()]);
-  model.when(inChild("review the migration"), [calls([nested], USED), text("It is being tried.", USED)]);
-  model.when(inChild("try it on a copy"), calls([bash], USED));
-  model.when(inChild("write the changelog"), failure(400, "The context window is exceeded"));
-  model.when(inChild("count the tests"), text("There are 12 tests.", USED));
-};
-
-/** A model that has a price, and commands that a person must permit. */
-const CONFIG = {
-  permission: { bash: "ask" as const },
-  provider: { scripted: { models: { m1: { name: "M1", cost: { input: 3, output: 15 } } } } },
+  scriptFourTasks(model);
+  model.when(inChild("write the changelog"), writing);
+  model.when(inChild("try it on a copy"), trying);
+  model.when(PROMPT, [calls(FOUR_LAUNCHES, USED), text("Four tasks are at work. You need not wait for them.", USED)]);
+  model.when('"Count the tests" finished', text(NOTED, USED));
+  const glob = calls([{ name: "glob", args: { pattern: "CHANGELOG*" } }], USED);
+  model.when('"Write the changelog" failed', [{ ...glob, text: "I look at how long the last entries are." }, hang()]);
 };
 
 /** A toast is the only thing with a bar at both of its ends. */
@@ -84,11 +70,12 @@ export const picturePanel = async (browser: Browser): Promise<void> => {
   });
   try {
     await terminal.submit(PROMPT);
-    for (const shown of ["general asks: bash: sqlite3", /✓ Count the tests/, /✗ Write the changelog/]) {
-      await terminal.shows(shown, { timeoutMs: 60_000 });
-    }
-    // Toasts cover a part of the conversation. The last one is about an end.
-    await terminal.shows(/[✓✗] Agent/);
+    await terminal.shows(NOTED, PATIENCE);
+    writing.release(EXCEEDED);
+    await terminal.shows(/Glob "CHANGELOG/, PATIENCE);
+    trying.release(ASKING);
+    await terminal.shows("general asks: bash: sqlite3", PATIENCE);
+    // Toasts about the ends cover a part of the conversation. They came before the agent went on.
     await terminal.hides(TOAST);
     await draw(browser, shownAt(home, await terminal.coloredScreen()), "panel");
     await terminal.press("C-x");

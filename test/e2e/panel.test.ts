@@ -1,57 +1,38 @@
+import { execFile } from "node:child_process";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { START, scriptTask } from "../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../services/store/shared-database.ts";
+import { CONFIG, FOUR_LAUNCHES, scriptFourTasks, USED } from "./four-tasks.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
 import type { ModelRequest } from "./lab/model-request.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { startProxy } from "./lab/proxy.ts";
-import { calls, failure, hang, text } from "./lab/reply.ts";
+import { calls, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { noTerminal, openTerminal, type Terminal, type TerminalOptions } from "./lab/terminal.ts";
 import { inChild, launching } from "./tasks-and-notices.ts";
 
-const TOKENS = { tokens: { input: 12_000, output: 340 } };
 /** For what takes several steps of several agents, on a machine that is busy with other tests. */
 const PATIENCE = { timeoutMs: 40_000 };
 
 /** For a test that starts OpenCode several times. */
 const STARTS = { timeout: 180_000 };
 
-const COMMAND = "sqlite3 copy.db .schema";
-
-/** A model that launches four tasks: one works on, one waits for its own task, which asks a permission, and two end. */
+/** Has the agent launch the four tasks, and go on with those of later tests. */
 const scriptTasks = (model: ScriptedModel): void => {
-  const launches = [
-    launching("find slow tests", { description: "Find the tests that take longer than a second" }),
-    launching("review the migration", { description: "Review the migration" }),
-    launching("write the changelog", { description: "Write the changelog" }),
-    launching("count the files", { description: "Count the files", agent: "explore" }),
-  ];
-  const nested = launching("try it on a copy", { description: "Try it on a copy" });
-  const glob = { name: "glob", args: { pattern: "**/*.ts" } };
-  const bash = { name: "bash", args: { command: COMMAND, description: "shows the schema" } };
-  model.when("look at everything", [calls(launches, TOKENS), text("Four tasks are at work.")]);
-  model.when(inChild("find slow tests"), [calls([glob], TOKENS), hang()]);
-  model.when(inChild("review the migration"), [calls([nested], TOKENS), text("It is being tried.")]);
-  model.when(inChild("try it on a copy"), [calls([bash], TOKENS), text("The copy has the new schema.")]);
-  model.when(inChild("write the changelog"), failure(400, "The context window is exceeded"));
-  model.when(inChild("count the files"), text("There are 12 files.", TOKENS));
+  scriptFourTasks(model);
+  model.when("look at everything", [calls(FOUR_LAUNCHES, USED), text("Four tasks are at work.")]);
   // These are asked again when OpenCode has been restarted, and are at work until the end.
   const isKept = ({ parentSessionID, messages }: ModelRequest) =>
     parentSessionID !== undefined && /keep (at it|on)/.test(JSON.stringify(messages));
   model.when(isKept, hang());
-};
-
-/** OpenCode with a model that has a price, and with commands that a person must permit. */
-const CONFIG = {
-  permission: { bash: "ask" as const, question: "allow" as const },
-  provider: { scripted: { models: { m1: { name: "M1", cost: { input: 3, output: 15 } } } } },
 };
 
 describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal interface", () => {
@@ -89,7 +70,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
   test("shows the tasks of the conversation: what waits for a person first, then what runs, then what has ended", async () => {
     await terminal.shows("The context window", PATIENCE);
     await terminal.shows("general asks: bash: sqlite3", PATIENCE);
-    const screen = await terminal.shows(/✓ Count the files/, PATIENCE);
+    const screen = await terminal.shows(/✓ Count the tests/, PATIENCE);
     const inOrder = [
       "2 running · 1 waits for you",
       "▲ Try it on a copy",
@@ -137,6 +118,9 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
 
   test("lists the tasks by a key, opens the session of one deep below, and finds the way back", async () => {
     await openList();
+    // OpenCode scrolls the conversation with this key, too, and closes dialogs then.
+    await terminal.press("End");
+    await terminal.shows(/› [✓✗]/);
     await select("copy");
     await terminal.press("w");
     await terminal.shows("Waits for the user to approve");
@@ -187,7 +171,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.shows("Resume with a prompt");
     await terminal.type("once more");
     await terminal.press("Enter");
-    await terminal.shows('Resumed "Count the files"');
+    await terminal.shows('Resumed "Count the tests"');
     await model.waitFor(inChild("once more"));
     await closeList();
   });
@@ -303,26 +287,36 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     },
   );
 
-  /** Builds the plugin once more, as another version of it. */
-  const otherVersion = async (): Promise<string> => {
-    const folder = join(home, "other-version");
+  /** Unpacks the file that is published, which is all that others get of the plugin. */
+  const unpack = async (): Promise<string> => {
     const repository = fileURLToPath(new URL("../..", import.meta.url));
-    await cp(join(repository, "dist"), join(folder, "dist"), { recursive: true });
-    await cp(join(repository, "package.json"), join(folder, "package.json"));
-    for (const name of await readdir(join(folder, "dist"))) {
-      const file = join(folder, "dist", name);
+    const run = promisify(execFile);
+    const npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", home];
+    const { stdout } = await run("npm", npm, { cwd: repository });
+    await run("tar", ["-xzf", join(home, stdout.trim()), "-C", home]);
+    return join(home, "package");
+  };
+
+  /** Changes the version in what was unpacked, and returns it as a plugin. */
+  const otherVersion = async (folder: string): Promise<string> => {
+    const other = `${folder}-other`;
+    await cp(folder, other, { recursive: true });
+    for (const name of await readdir(join(other, "dist"))) {
+      const file = join(other, "dist", name);
       const code = await readFile(file, "utf8");
       if (code.includes(`"${manifest.version}"`))
         await writeFile(file, code.replaceAll(`"${manifest.version}"`, '"99.0.0"'));
     }
-    return pathToFileURL(folder).href;
+    return pathToFileURL(other).href;
   };
 
   test(
-    "works in an interface that is attached, with another version, and finds a server that was restarted",
+    "works packed, in an interface that is attached, with another version, and finds a server that was restarted",
     STARTS,
     async () => {
-      const first = await startOpenCode({ ...options, plugins: [await otherVersion()] });
+      const folder = await unpack();
+      options = { ...options, panel: [pathToFileURL(folder).href] };
+      const first = await startOpenCode({ ...options, plugins: [await otherVersion(folder)] });
       onTestFinished(() => first.stop());
       const { port } = new URL(first.url);
       await reopen(["attach", first.url]);

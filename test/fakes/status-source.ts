@@ -80,7 +80,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   return {
     value: {
       lifecycle: task.status,
-      run: RUN_STATES[task.status],
+      run: task.state === "running.queued" ? "queued" : RUN_STATES[task.status],
       notice: "none",
       attention: requestKind ? { awaitingUser: requestKind } : "none",
       steering: "none",

@@ -91,8 +91,8 @@ export const doctorCommand = ({ terminal, end }: CommandContext) =>
     .addHelpText(
       "after",
       `
-Looks at the runtime, OpenCode and its options in this folder, the data folder and its database, the
-processes that have it open, the server and its port. It changes nothing.
+Looks at the runtime, OpenCode and the options that it has in this folder, the data folder and its
+database, the processes that have it open, the server and its port. It changes nothing.
 Exit code: 0 if nothing is wrong, 1 if something is.
 ${examples(["doctor", "in the folder of your project"])}`,
     )

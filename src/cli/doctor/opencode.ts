@@ -72,16 +72,32 @@ const isThisPlugin = (spec: string): boolean => {
   return (isFile || spec.startsWith("/")) && packageNameOf(isFile ? fileURLToPath(spec) : spec) === manifest.name;
 };
 
-/** A plugin in opencode.json, with options or without. */
+/** A plugin in a configuration, with options or without. */
 type Entry = string | [string, unknown];
 
-/** Returns the options that a configuration gives this plugin, once for each time that it is named. */
-export const optionsIn = (config: unknown): unknown[] => {
-  const plugins = (config as { plugin?: Entry[] } | null)?.plugin ?? [];
-  return plugins.flatMap((entry) => {
-    const [spec, options] = typeof entry === "string" ? [entry, undefined] : entry;
-    return isThisPlugin(spec) ? [options ?? {}] : [];
-  });
+/** What a configuration says of this plugin, and the file, folder or variable that says it, where OpenCode names that. */
+interface Named {
+  options: unknown;
+  source?: string;
+}
+
+/** The parts of `opencode debug config` that are read: of the files that OpenCode merges, it says which plugin is whose. */
+interface Config {
+  plugin?: Entry[];
+  plugin_origins?: { spec: Entry; source: string }[];
+}
+
+const specOf = (entry: Entry): string => (typeof entry === "string" ? entry : entry[0]);
+
+/** Returns what a configuration says of this plugin, once for each time that it is named. */
+export const namedIn = (config: unknown): Named[] => {
+  const { plugin = [], plugin_origins: origins = [] } = (config ?? {}) as Config;
+  return plugin
+    .filter((entry) => isThisPlugin(specOf(entry)))
+    .map((entry) => {
+      const source = origins.find(({ spec }) => specOf(spec) === specOf(entry))?.source;
+      return { options: typeof entry === "string" ? {} : entry[1], ...(source !== undefined && { source }) };
+    });
 };
 
 /** Returns what is given other than by default, such as `maxDepth 2`. */
@@ -95,7 +111,7 @@ const inForce = (given: unknown): string[] => {
   return words.length === 0 ? ["all by default"] : [...words, "the others by default"];
 };
 
-/** Looks at the options of the folder that the command was called in, as OpenCode reads them. */
+/** Looks at the options of the folder that the command was called in, as OpenCode merges them from all its files. */
 export const checkOptions = async (examined: Examined): Promise<Check> => {
   const about = "options";
   let config: unknown;
@@ -105,24 +121,20 @@ export const checkOptions = async (examined: Examined): Promise<Check> => {
     const reason = isMissing(error) ? "there is no opencode in the PATH" : errorMessage(error);
     return { about, state: "unknown", found: [`OpenCode's configuration cannot be read: ${reason}`] };
   }
-  const given = optionsIn(config);
-  const [options] = given;
-  if (options === undefined) {
+  const [named, ...more] = namedIn(config);
+  if (named === undefined) {
     const advice = `Name it in opencode.json: "plugin": ["${manifest.name}"].`;
     return { about, state: "wrong", found: [`OpenCode does not load this plugin in ${examined.directory}`], advice };
   }
+  const { options, source = "opencode.json" } = named;
   const { problems } = readOptions(options);
   if (problems.length > 0) {
-    return {
-      about,
-      state: "wrong",
-      found: problems,
-      advice: "Correct them in opencode.json; docs/options.md lists all.",
-    };
+    return { about, state: "wrong", found: problems, advice: `Correct them in ${source}; docs/options.md lists all.` };
   }
-  if (given.length > 1) {
-    const found = [`the plugin is named ${given.length} times in opencode.json`];
+  if (more.length > 0) {
+    const sources = [named, ...more].map((each) => each.source ?? "opencode.json").join(" and in ");
+    const found = [`the plugin is named ${more.length + 1} times: in ${sources}`];
     return { about, state: "wrong", found, advice: "Name it once: each copy has tools of the same names." };
   }
-  return { about, state: "ok", found: inForce(options) };
+  return { about, state: "ok", found: [...inForce(options), `from ${source}`] };
 };

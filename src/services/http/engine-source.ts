@@ -190,6 +190,7 @@ export const createEngineSource = (
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
     live: () => brief(anyDirectory().store.live()),
+    queue: () => anyDirectory().store.queue(),
     newestEnded: (count) => readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
     latestChange: () => anyDirectory().store.latestChange(),
     changedSince: (change, limit) => {

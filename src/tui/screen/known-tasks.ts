@@ -5,6 +5,7 @@ import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
 import { withEarlier } from "../model/earlier-tasks.ts";
 import type { PanelTask } from "../model/panel-task.ts";
+import { problemOf } from "../model/problem.ts";
 import type { Guard } from "./guard.ts";
 
 /** What the interface knows at the moment. Each function is reactive: what reads it is drawn again when it changes. */
@@ -87,9 +88,7 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
     api.renderer.off("resize", resized);
     stop();
   });
-  const problem = () => {
-    const { lost, server } = live();
-    return unreachable ?? (lost ? `Out of date. ${lost.reason}` : server?.versionDifference);
-  };
+  const isOff = process.env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() === "false";
+  const problem = () => unreachable ?? problemOf({ ...live(), hasHeard: snapshots() > 0, isOff });
   return { live, snapshots, setEarlier, now, since, problem, unreachable, columns, rows };
 };

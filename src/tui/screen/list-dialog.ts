@@ -1,9 +1,8 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
-import { useKeyboard } from "@opentui/solid";
-import { createMemo, createSignal } from "solid-js";
+import { createMemo, createSignal, onCleanup } from "solid-js";
 import { conversationOf, tasksOf } from "../model/conversation.ts";
 import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
-import { afterKey, INITIAL, type ListState, placeOf } from "../model/list-state.ts";
+import { afterKey, INITIAL, type Key, type ListState, placeOf } from "../model/list-state.ts";
 import type { TaskAction } from "../model/offers.ts";
 import type { Act } from "./act.ts";
 import { element, linesView, type View } from "./element.ts";
@@ -21,6 +20,12 @@ export interface ListDeps {
   act: Act;
   /** Has the list keep the keys for as long as it is drawn. */
   keepKeys: () => void;
+}
+
+/** A key before OpenCode has looked at it; `consume` keeps it from everybody else. */
+interface KeyPress {
+  event: Key;
+  consume(): void;
 }
 
 /** Columns of OpenCode's large dialog, and those of the margins in and around it. */
@@ -65,19 +70,17 @@ export const createList = ({ api, known, guard, navigation, act, keepKeys }: Lis
     const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
     const columns = () => Math.min(DIALOG_COLUMNS, known.columns() - MARGINS.outside) - MARGINS.inside;
 
-    useKeyboard((key) =>
-      guard(
-        "a key of the list failed",
-        () => {
-          const ids = rows().map(({ task }) => task.sessionID);
-          const result = afterKey(state(), key, ids);
-          if (result.isUsed) key.preventDefault();
-          setState(result.state);
-          const row = rows()[placeOf(result.state, ids)];
-          if (result.action && row) perform(result.action, row, result.state);
-        },
-        undefined,
-      ),
+    const pressed = ({ event, consume }: KeyPress): void => {
+      const ids = rows().map(({ task }) => task.sessionID);
+      const result = afterKey(state(), event, ids);
+      if (result.isUsed) consume();
+      setState(result.state);
+      const row = rows()[placeOf(result.state, ids)];
+      if (result.action && row) perform(result.action, row, result.state);
+    };
+    // Before OpenCode's own keys: those that scroll the conversation also close dialogs, and enter could send the prompt.
+    onCleanup(
+      api.keymap.intercept("key", (press) => guard("a key of the list failed", () => pressed(press), undefined)),
     );
 
     const lines = createMemo(() =>

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { listeningInode } from "../../../src/cli/doctor/open-files.ts";
-import { isAtLeast, optionsIn } from "../../../src/cli/doctor/opencode.ts";
+import { isAtLeast, namedIn } from "../../../src/cli/doctor/opencode.ts";
 import { formatBytes } from "../../../src/cli/doctor/storage.ts";
 import { serve, temporaryFolder } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
@@ -45,7 +45,10 @@ test("where all is as it should be it says so, with the options in force, and ex
   const { code, isHealthy, of } = await doctor(withTasks());
   expect({ code, isHealthy }).toEqual({ code: 0, isHealthy: true });
   expect(of("OpenCode")).toMatchObject({ state: "ok", found: ["version 1.19.0"] });
-  expect(of("options")).toMatchObject({ state: "ok", found: ["maxDepth 2", "the others by default"] });
+  expect(of("options")).toMatchObject({
+    state: "ok",
+    found: ["maxDepth 2", "the others by default", "from opencode.json"],
+  });
   expect(of("database")).toMatchObject({
     state: "ok",
     found: expect.arrayContaining(["1 tasks, 1 of them under way", "undamaged"]),
@@ -67,6 +70,31 @@ test("what is wrong is named with what to do about it, and it exits with 1", asy
   ]);
   expect(of("options")?.advice).toContain("opencode.json");
   expect(of("folder")).toMatchObject({ state: "wrong", advice: expect.stringContaining(`chmod 700 ${folder}`) });
+});
+
+test("options are read from what OpenCode merges, and their file, folder or variable is named", async () => {
+  const spec = ["opencode-taskchart", { maxDepth: 4 }];
+  const source = "/home/me/.config/opencode";
+  const another = { spec: "another-plugin", source: "/home/me/project/opencode.json" };
+  const config = { plugin: ["another-plugin", spec], plugin_origins: [another, { spec, source, scope: "global" }] };
+  installOpenCode("1.19.0", config);
+  const folder = withTasks();
+  const { of } = await doctor(folder);
+  expect(of("options")).toMatchObject({
+    state: "ok",
+    found: ["maxDepth 4", "the others by default", `from ${source}`],
+  });
+
+  const wrong = { spec: ["opencode-taskchart", { maxDepth: "deep" }], source: "OPENCODE_CONFIG_CONTENT" };
+  installOpenCode("1.19.0", { plugin: [wrong.spec], plugin_origins: [wrong] });
+  expect((await doctor(folder)).of("options")?.advice).toContain("Correct them in OPENCODE_CONFIG_CONTENT;");
+
+  const file = { spec: "opencode-taskchart@1.0.0", source: "/home/me/project/opencode.json" };
+  installOpenCode("1.19.0", { plugin: [spec, file.spec], plugin_origins: [{ spec, source }, file] });
+  expect((await doctor(folder)).of("options")).toMatchObject({
+    state: "wrong",
+    found: [`the plugin is named 2 times: in ${source} and in ${file.source}`],
+  });
 });
 
 test("a damaged database, and one that is none, are reported", async () => {
@@ -116,6 +144,7 @@ test("this plugin is found by its name, with a version or without, and by its fi
   mkdirSync(join(folder, "dist"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "opencode-taskchart" }));
   const file = `file://${folder}/dist/index.js`;
+  const optionsIn = (config: unknown) => namedIn(config).map(({ options }) => options);
   expect(
     optionsIn({
       plugin: [

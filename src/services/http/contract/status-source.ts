@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import type { Usage } from "../../../task.ts";
+import type { QueuePlace, Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
@@ -75,6 +75,8 @@ export interface StatusSource {
   stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */
   live(): ApiTask[];
+  /** The places of all runs that wait for a slot, by task. */
+  queue(): ReadonlyMap<string, QueuePlace>;
   /** The ended tasks that ended last, newest first. */
   newestEnded(count: number): ApiTask[];
   /** The number of the newest change. */

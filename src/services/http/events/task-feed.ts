@@ -1,6 +1,6 @@
 import { hasEnded } from "../../../task.ts";
 import { toStats } from "../contract/schemas.ts";
-import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
+import { type ApiTask, type ApiTaskChange, briefTask, type StatusSource } from "../contract/status-source.ts";
 import { type Broadcast, type BroadcastDeps, createBroadcast } from "./broadcast.ts";
 import { bytes, frame } from "./sse-stream.ts";
 
@@ -66,6 +66,15 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
   /** The newest snapshot, for all who subscribe before anything else happens. */
   let snapshot: { frame: Uint8Array; change: number; count: number } | undefined;
 
+  /** The places in the queue that were sent last, as JSON, by task. */
+  const places = new Map<string, string>();
+  let placesReadAt = 0;
+
+  const notePlace = ({ sessionID, queue }: ApiTask): void => {
+    if (queue === undefined) places.delete(sessionID);
+    else places.set(sessionID, JSON.stringify(queue));
+  };
+
   const nowISO = () => new Date(deps.clock.now()).toISOString();
 
   const framesOf = (change: ApiTaskChange): string => {
@@ -75,6 +84,7 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     if (hasEnded(task)) live.delete(task.sessionID);
     else live.add(task.sessionID);
     mentioned.add(task.sessionID);
+    notePlace(task);
     if (change.createdChange > last.change) last.count += 1;
     return names.map((name) => frame(name, data, shownNumber(change.change))).join("");
   };
@@ -91,9 +101,28 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     for (const id of gone) {
       mentioned.delete(id);
       live.delete(id);
+      places.delete(id);
     }
     const at = shownNumber(last.change);
     return gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join("");
+  };
+
+  /**
+   * Returns the frames of tasks that have moved up or back in the queue. Nothing of theirs is stored then: the place of a
+   * run follows from the others. Once per poll, as a reading of the queue takes its time.
+   */
+  const moves = (): string => {
+    if (places.size === 0 || deps.clock.now() - placesReadAt < POLL_MS) return "";
+    placesReadAt = deps.clock.now();
+    const queue = source.queue();
+    const moved = [...places].flatMap(([id, sent]) => {
+      const place = queue.get(id);
+      const task = place === undefined || JSON.stringify(place) === sent ? undefined : source.task(id);
+      return task ? [briefTask(task)] : [];
+    });
+    for (const task of moved) notePlace(task);
+    if (moved.length > 0) snapshot = undefined;
+    return moved.map((task) => frame("task.updated", JSON.stringify(task), shownNumber(last.change))).join("");
   };
 
   function* since(): Iterable<string> {
@@ -108,6 +137,8 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     }
     const removed = removals();
     if (removed !== "") yield removed;
+    const moved = moves();
+    if (moved !== "") yield moved;
     last.at = at;
   }
 
@@ -117,7 +148,11 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     last.at = nowISO();
     live.clear();
     mentioned.clear();
-    for (const { sessionID } of source.live()) live.add(sessionID);
+    places.clear();
+    for (const task of source.live()) {
+      live.add(task.sessionID);
+      notePlace(task);
+    }
     return () => {
       snapshot = undefined;
     };

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { ApiTask } from "../../../../src/services/http/contract/status-source.ts";
 import { MAX_UNREAD_BYTES } from "../../../../src/services/http/events/sse-stream.ts";
 import { MAX_SUBSCRIBERS } from "../../../../src/services/http/events/task-feed.ts";
 import { open, request } from "../raw.ts";
@@ -59,6 +60,35 @@ test("a task that waits for a person is updated with its request, and again when
   source.change(sessionID, { attention: undefined });
   await clock.advance(MOMENT);
   expect(await stream.task("task.updated")).not.toHaveProperty("attention");
+});
+
+test("a task that moves up in the queue is updated within a second or two, though nothing of its own has changed", async () => {
+  const { events, source, clock } = await serve();
+  const first = source.launch({ state: "running.queued" }).sessionID;
+  const second = source.launch({ state: "running.queued" }).sessionID;
+  const queue = vi.spyOn(source.store, "queue");
+  onTestFinished(() => queue.mockRestore());
+  const placed = (...ids: string[]) =>
+    queue.mockReturnValue(new Map(ids.map((id, index) => [id, { place: index + 1 }])));
+  placed(first, second);
+  const stream = await events();
+  const placeIn = ({ data }: { data: unknown }) =>
+    (data as { tasks: ApiTask[] }).tasks.find(({ sessionID }) => sessionID === second)?.queue?.place;
+  expect(placeIn(await stream.next())).toBe(2);
+
+  placed(second);
+  source.change(first, { state: "running.working" });
+  await clock.advance(2_000);
+  expect(await stream.task("task.updated")).toMatchObject({ sessionID: first });
+  expect(await stream.task("task.updated")).toMatchObject({ sessionID: second, queue: { place: 1 } });
+
+  // What has not moved is not sent again, and a subscriber who comes later has the newest places.
+  const later = await events();
+  expect(placeIn(await later.next())).toBe(1);
+  await clock.advance(5_000);
+  source.end(first);
+  await clock.advance(MOMENT);
+  expect((await stream.next()).event).toBe("task.completed");
 });
 
 test("changes of another process show within two seconds", async () => {
