@@ -2,10 +2,13 @@ import { accessSync, constants } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 
-/** Where Chromium may be installed: the path in `CHROMIUM`, or those that Debian and others use. */
+/**
+ * Where Chromium may be installed: the path in `CHROMIUM`, or those that Debian and others use. The one without a window
+ * computes half as much for the same pages.
+ */
 const PLACES = process.env.CHROMIUM
   ? [process.env.CHROMIUM]
-  : ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+  : ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** It must not contact anybody by itself. Without a sandbox, since root may not have one. */
 export const QUIET = [
