@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { assign, initialTransition, transition } from "xstate";
@@ -98,8 +99,11 @@ const watched = (machine: Machine, given: TaskInput) => {
         history.take({ event, effects, status: statusOf(snapshot) });
         const isLate = "checkId" in event && event.checkId === LATE;
         const isOver = before.context.completedAt !== undefined && !AFTER_THE_END.test(event.type);
-        if (isLate || isOver)
-          expect(snapshot, "it says nothing any more").toMatchObject({ value: before.value, context: before.context });
+        if (
+          (isLate || isOver) &&
+          !isDeepStrictEqual([snapshot.value, snapshot.context], [before.value, before.context])
+        )
+          throw new Error(`${event.type} says nothing any more`);
       } catch (error) {
         const story = events.map(({ type }) => type).join(" ");
         throw new Error(`${(error as Error).message}\nin ${JSON.stringify(before.value)} after ${story}`);
@@ -116,11 +120,14 @@ const nextEvent = (task: Watched, { recurring, recovery }: Draws, choice: number
   const fitting = possibleIn(snapshot, recovery).filter(
     (event) => !("checkId" in event) || task.isOpenCheck(event.checkId),
   );
-  const usual = choice % 5 === 0 ? [] : fitting.filter((event) => recurring.has(event.type) && snapshot.can(event));
+  const usual = choice % 5 === 0 ? [] : fitting.filter(({ type }) => recurring.has(type));
+  const first = choice % Math.max(1, usual.length);
+  // In turn, as to ask the chart takes time.
+  const recurs = [...usual.slice(first), ...usual.slice(0, first)].find((event) => snapshot.can(event));
   const possible = choice % 7 === 0 ? ANY_TIME : fitting;
   const drawn = possible[choice % possible.length];
   const rare = drawn && ENDS.has(drawn.type) && place % 8 !== 0 ? undefined : drawn;
-  const chosen = usual[choice % usual.length] ?? rare;
+  const chosen = recurs ?? rare;
   return chosen && distinct(chosen, place);
 };
 
@@ -144,7 +151,7 @@ const problemOf = (machine: Machine, numRuns: number): string => {
 const LIMIT = { timeout: 60_000 };
 
 test("whatever happens to a task, its history is one that is promised", LIMIT, () => {
-  expect(problemOf(taskMachine, pureRuns(200))).toBe("");
+  expect(problemOf(taskMachine, pureRuns(150))).toBe("");
 });
 
 /** What leads any run to its answer, and its answer to the parent. */
@@ -199,7 +206,7 @@ test("a task that is resumed goes on as if it were launched with that prompt, wh
       expect(counted(effects, offset), event.type).toEqual(launched.take(event));
     }
   });
-  fc.assert(property, { numRuns: pureRuns(30) });
+  fc.assert(property, { numRuns: pureRuns(20) });
 });
 
 type Implementations = Parameters<Machine["provide"]>[0];
