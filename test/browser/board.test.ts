@@ -231,6 +231,7 @@ describeInChromium("the board", () => {
     const { sessionID } = first.source.launch({ description: "goes on" });
     const { page } = await openPage(first.url);
     await until(() => page.locator(".connection").textContent()).toBe("Live");
+    await until(() => tasksIn(page)).toEqual(["3 goes on (running)"]);
     await first.stop();
     await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
     expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
