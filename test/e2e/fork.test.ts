@@ -100,7 +100,7 @@ test("a fork of a compacted conversation begins with its summary", async () => {
 
 /** Has OpenCode's own database refuse every fork, until it is undone. */
 const refuseForks = () => {
-  const database = new DatabaseSync(join(lab.options.home, "data", "opencode", "opencode.db"));
+  const database = new DatabaseSync(join(lab.options.home, "data", "opencode", "opencode.db"), { timeout: 10_000 });
   database.exec(`CREATE TRIGGER no_forks BEFORE INSERT ON session WHEN NEW.title LIKE '%(fork #%'
     BEGIN SELECT RAISE(ABORT, 'no forks today'); END`);
   return () => {
