@@ -107,17 +107,25 @@ describe("opencode run", () => {
     runOpenCode({ plugins: lab.options.plugins, modelURL: lab.model.url, home: lab.options.home, message });
 
   test("says that a task ends with it, and how its result is collected before that", async () => {
-    lab.model.when(inChild("a task of a run"), text("the run's answer"));
-    lab.model.when("launch it in a run", (request: ModelRequest) => {
+    const work = hang();
+    lab.model.when(inChild("a task of a run"), work);
+    // Not only where that is the newest message: a notice follows it when the task ends before it is collected.
+    const isAsked = ({ parentSessionID, messages }: ModelRequest) =>
+      parentSessionID === undefined && JSON.stringify(messages).includes("launch it in a run");
+    lab.model.when(isAsked, (request) => {
       const [launched, read] = toolResults(request);
       if (!launched) return calls([launching("a task of a run")]);
       if (read) return text(`collected: ${read.output}`);
       return calls([ours("output", { task_id: /ses_\w+/.exec(launched.output)?.[0], block: true })]);
     });
-    const { events } = await run("launch it in a run");
+    const running = run("launch it in a run");
+    const { sessionID: parent } = await lab.model.waitFor(isAsked, { timeoutMs: 40_000 });
+    const collects = async () => (await lab.texts(parent)).includes("tool asyncagents_output running");
+    await lab.until(collects, { what: "the run collects the result" });
+    work.release(text("the run's answer"));
+    const { events } = await running;
     const outputs = events.flatMap(({ part }) => part?.state?.output ?? []);
     expect(outputs[0]).toContain("block: true before you answer");
-    // A task that ends before it is collected is delivered as well, in a turn after this.
     const texts = events.flatMap(({ type, part }) => (type === "text" ? part?.text : []));
     expect(texts).toContainEqual(expect.stringMatching(/^collected: .*the run's answer/s));
   });
