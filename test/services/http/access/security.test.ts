@@ -13,6 +13,14 @@ const post = (path: string, { server }: Served, headers: Record<string, string> 
     signal: AbortSignal.timeout(10_000),
   });
 
+/** The routes that change a task, each with a body that it takes; undefined where it takes none. */
+const CHANGES: Readonly<Record<string, object | undefined>> = {
+  cancel: undefined,
+  resume: { prompt: "Go." },
+  steer: { prompt: "Go." },
+  answers: { requestId: "per_1", reply: "once" },
+};
+
 test("a Host that does not name this machine is refused; this machine's names are served", async () => {
   const { server } = await serve();
   for (const Host of [
@@ -48,6 +56,19 @@ test("a page of another origin is refused, for events too, unless it is allowed;
   }
 });
 
+test("the routes tested here are all that change a task", async () => {
+  const { json } = await serve();
+  const { paths } = await json("/v1/openapi.json");
+  const posts = Object.entries(paths as Record<string, Record<string, { requestBody?: unknown }>>).flatMap(
+    ([path, { post: route }]) => (route ? [[path, route.requestBody !== undefined]] : []),
+  );
+  expect(posts.toSorted()).toEqual(
+    Object.entries(CHANGES)
+      .map(([action, body]) => [`/v1/tasks/{id}/${action}`, body !== undefined])
+      .toSorted(),
+  );
+});
+
 test("nothing changes without the token, or with a wrong one", async () => {
   const served = await serve();
   const { source, server } = served;
@@ -64,9 +85,10 @@ test("nothing changes without the token, or with a wrong one", async () => {
     `Bearer ${server.token[0]}`,
   ];
   for (const authorization of wrong) {
-    for (const action of ["cancel", "resume", "answers"]) {
-      const answer = await post(`/v1/tasks/${sessionID}/${action}`, served, { authorization }, '{"prompt":"Go."}');
-      expect({ authorization, status: answer.status }).toEqual({ authorization, status: 401 });
+    for (const [action, body = {}] of Object.entries(CHANGES)) {
+      const path = `/v1/tasks/${sessionID}/${action}`;
+      const answer = await post(path, served, { authorization }, JSON.stringify(body));
+      expect({ action, authorization, status: answer.status }).toEqual({ action, authorization, status: 401 });
       expect(await answer.json()).toMatchObject({ status: 401, error: expect.stringContaining("server.json") });
     }
   }
@@ -149,10 +171,8 @@ test("every route that takes a body refuses one without Content-Length, and one 
   const { server, source } = served;
   const { sessionID } = source.launch();
   const headers = { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" };
-  for (const [action, body] of [
-    ["resume", { prompt: "Go." }],
-    ["answers", { requestId: "per_1", reply: "once" }],
-  ] as const) {
+  for (const [action, body] of Object.entries(CHANGES)) {
+    if (body === undefined) continue;
     const path = `/v1/tasks/${sessionID}/${action}`;
     const text = JSON.stringify(body);
     const chunked = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
