@@ -66,7 +66,6 @@ export const outbox = createMachine({
         "holding": {
           "description": "Ends are owed that do not wake the parent as long as others of their batch are at work.",
           "entry": [
-            "assign endedBatches",
             {
               "type": "emitEffect"
             },
@@ -91,7 +90,8 @@ export const outbox = createMachine({
             {
               "guard": "not hasQueued",
               "target": "idle",
-              "description": "Nothing is owed any more."
+              "description": "Nothing is owed any more.",
+              "actions": "startAfresh"
             }
           ],
           "on": {
@@ -109,7 +109,7 @@ export const outbox = createMachine({
               "description": "The parent learns of a run's end in another way, or its task is gone."
             },
             "BATCHES_CHECKED": {
-              "actions": "assign endedBatches",
+              "actions": "markEnded",
               "description": "It is known of which batches no task is at work any more."
             },
             "TICK": {
@@ -132,7 +132,8 @@ export const outbox = createMachine({
             {
               "guard": "not hasQueued",
               "target": "idle",
-              "description": "Nothing is owed any more."
+              "description": "Nothing is owed any more.",
+              "actions": "startAfresh"
             },
             {
               "guard": "not wakesParent",
@@ -176,10 +177,21 @@ export const outbox = createMachine({
             },
             "PARENT_READ": [
               {
-                "guard": "hasPrompt",
+                "guard": "hasPrompt and in #open",
                 "target": "sending",
                 "description": "The parent's agent and model are known. The prompt is composed already.",
                 "actions": "assign sender"
+              },
+              {
+                "guard": "hasPrompt",
+                "target": "resending",
+                "description": "The parent's agent and model are known. It can no longer be sent a prompt."
+              },
+              {
+                "guard": "hasAdopted",
+                "target": "checking",
+                "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                "actions": "takeAdoptedPrompt"
               },
               {
                 "guard": "moreMayEnd",
@@ -223,7 +235,7 @@ export const outbox = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, endedBatches, prompt, queue"
+                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
               ],
               "description": "The prompt has its text and ids."
             }
@@ -367,7 +379,7 @@ export const outbox = createMachine({
               },
               {
                 "guard": "isCurrentPrompt and refused and refusalsLeft",
-                "target": "reading",
+                "target": "resending",
                 "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
                 "actions": "assign refusals"
               },
@@ -379,7 +391,7 @@ export const outbox = createMachine({
               },
               {
                 "guard": "isCurrentPrompt",
-                "target": "reading",
+                "target": "resending",
                 "description": "The host says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
                 "actions": "assign refusals"
               }
@@ -387,7 +399,31 @@ export const outbox = createMachine({
             "CHECK_FAILED": {
               "guard": "isCurrentPrompt",
               "target": "awaiting",
-              "description": "The host was asked, and did not answer. It is asked again after a pause."
+              "description": "The host was asked, and did not answer. It is asked again after a pause.",
+              "actions": "assign attempts"
+            }
+          }
+        },
+        "resending": {
+          "description": "The prompt is to be sent again. It waits until the parent can be sent one.",
+          "always": {
+            "guard": "in #open",
+            "target": "reading",
+            "description": "The parent can be sent the prompt."
+          },
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_NOT_FOUND": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
             }
           }
         },

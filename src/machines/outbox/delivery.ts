@@ -37,7 +37,12 @@ const onError = {
   },
 } as const;
 const wakes = { guard: "wakesParent", target: "gathering", description: "The parent is to be notified." } as const;
-const nothingOwed = { guard: not("hasQueued"), target: "idle", description: "Nothing is owed any more." } as const;
+const nothingOwed = {
+  guard: not("hasQueued"),
+  target: "idle",
+  description: "Nothing is owed any more.",
+  actions: "startAfresh",
+} as const;
 const found = [
   { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
   { target: "gathering" },
@@ -61,7 +66,6 @@ export const delivery = outboxSetup.createStateConfig({
     holding: {
       description: "Ends are owed that do not wake the parent as long as others of their batch are at work.",
       entry: [
-        assign({ endedBatches: [] }),
         {
           type: "emitEffect",
           params: ({ context: { parentSessionID, queue } }) => ({
@@ -77,7 +81,7 @@ export const delivery = outboxSetup.createStateConfig({
       on: {
         NOTICE_DUE: { guard: "isNew", target: "holding", reenter: true, actions: "enqueue" },
         WITHDRAW: { target: "holding", reenter: true, actions: "withdraw" },
-        BATCHES_CHECKED: { actions: assign({ endedBatches: ({ event }) => event.ended }) },
+        BATCHES_CHECKED: { actions: "markEnded" },
         TICK: { guard: "due", target: "holding", reenter: true, description: "The batches are checked again." },
       },
     },
@@ -113,11 +117,13 @@ export const delivery = outboxSetup.createStateConfig({
         ...onNotFound,
         PARENT_READ: [
           {
-            guard: "hasPrompt",
+            guard: and(["hasPrompt", stateIn("#open")]),
             target: "sending",
             description: "The prompt is composed already.",
             actions: recordSender,
           },
+          { guard: "hasPrompt", target: "resending", description: "It can no longer be sent a prompt." },
+          adopted,
           {
             guard: "moreMayEnd",
             target: "reading",
@@ -156,7 +162,6 @@ export const delivery = outboxSetup.createStateConfig({
             },
             assign({
               ...FRESH_ATTEMPTS,
-              endedBatches: [],
               prompt: ({ event }) => event.prompt,
               queue: ({ context, event }) => context.queue.filter((end) => !carries(event.prompt, end)),
             }),
@@ -231,20 +236,30 @@ export const delivery = outboxSetup.createStateConfig({
           },
           {
             guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
-            target: "reading",
+            target: "resending",
             description: "It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
             actions: countRefusal,
           },
           { guard: and(["isCurrentPrompt", "refused"]), ...givenUp },
           {
             guard: "isCurrentPrompt",
-            target: "reading",
+            target: "resending",
             description: "It has not: the prompt is sent again.",
             actions: assign({ refusals: 0 }),
           },
         ],
-        CHECK_FAILED: { guard: "isCurrentPrompt", target: "awaiting", description: "It is asked again after a pause." },
+        CHECK_FAILED: {
+          guard: "isCurrentPrompt",
+          target: "awaiting",
+          description: "It is asked again after a pause.",
+          actions: countAttempt,
+        },
       },
+    },
+    resending: {
+      description: "The prompt is to be sent again. It waits until the parent can be sent one.",
+      always: { guard: stateIn("#open"), target: "reading", description: "The parent can be sent the prompt." },
+      on: { ...onAnswer, ...onNotFound },
     },
     backingOff: {
       description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",

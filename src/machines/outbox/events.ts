@@ -120,10 +120,8 @@ export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
 /** What an outbox remembers. It is not stored: after a crash it follows from the tasks and the prompts under way. */
 export interface OutboxContext {
   parentSessionID: string;
-  /** Ends of runs that no prompt carries yet, oldest first. */
+  /** Ends of runs that no prompt carries yet, oldest first. `wake` is `each` once no task of their batch is at work. */
   queue: RunResult[];
-  /** The batches of which no task was at work when that was last checked, for the ends that are queued. */
-  endedBatches: string[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
   /** Prompts taken over from processes that have ended. They come before anything else. */

@@ -38,7 +38,6 @@ export const outboxMachine = outboxSetup.createMachine(
     context: ({ input }) => ({
       parentSessionID: input.parentSessionID,
       queue: [],
-      endedBatches: [],
       prompt: undefined,
       adoptedPrompts: [],
       sender: undefined,

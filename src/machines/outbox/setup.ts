@@ -26,6 +26,16 @@ export const OUTBOX_LIMITS = {
 export const RETRY_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
 export const SEARCH_BACKOFF = { first: OUTBOX_LIMITS.firstSearch, longest: OUTBOX_LIMITS.longestSearch };
 
+/** The counts and records of a prompt for which nothing has been tried yet. */
+export const FRESH_ATTEMPTS = {
+  readsAgain: 0,
+  attempts: 0,
+  notFoundCount: 0,
+  refusals: 0,
+  refusal: undefined,
+  storedAt: undefined,
+} as const;
+
 /** True when the prompt carries the notice of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
@@ -49,9 +59,18 @@ export const outboxSetup = setup({
       adoptedPrompts: ({ context, event }) =>
         event.type === "ADOPTED" ? [...context.adoptedPrompts, ...event.prompts] : context.adoptedPrompts,
     }),
+    startAfresh: assign(FRESH_ATTEMPTS),
     takeAdoptedPrompt: assign({
+      ...FRESH_ATTEMPTS,
       prompt: ({ context }) => context.adoptedPrompts[0],
       adoptedPrompts: ({ context }) => context.adoptedPrompts.slice(1),
+    }),
+    /** What is known of a batch is known of the ends that are queued now: it is asked anew for later ones. */
+    markEnded: assign({
+      queue: ({ context, event }) =>
+        event.type === "BATCHES_CHECKED"
+          ? context.queue.map((end) => (event.ended.includes(end.batchId) ? { ...end, wake: "each" as const } : end))
+          : context.queue,
     }),
     withdraw: assign({
       queue: ({ context, event }) =>
@@ -71,10 +90,7 @@ export const outboxSetup = setup({
      * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
      * Whatever else is queued goes into the same prompt.
      */
-    wakesParent: ({ context: { queue, endedBatches } }) =>
-      queue.some(
-        ({ wake, outcome, batchId }) => wake !== "all" || outcome === "error" || endedBatches.includes(batchId),
-      ),
+    wakesParent: ({ context: { queue } }) => queue.some(({ wake, outcome }) => wake !== "all" || outcome === "error"),
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
     due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
     parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
@@ -124,16 +140,6 @@ export const showToasts = outboxSetup.enqueueActions(({ context: { parentSession
   enqueue.assign({ prompt: { ...prompt, toasts: [] } });
 });
 
-/** The counts and records of a prompt for which nothing has been tried yet. */
-export const FRESH_ATTEMPTS = {
-  readsAgain: 0,
-  attempts: 0,
-  notFoundCount: 0,
-  refusals: 0,
-  refusal: undefined,
-  storedAt: undefined,
-} as const;
-
 export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
   if (prompt)
     enqueue({ type: "emitEffect", params: { type: "noticeAcknowledged", parentSessionID, runs: prompt.runs } });
@@ -164,6 +170,6 @@ export const drop = outboxSetup.enqueueActions(
     const composed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
     const runs = [...composed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
     if (runs.length > 0) enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
-    enqueue.assign({ queue: [], prompt: undefined, adoptedPrompts: [] });
+    enqueue.assign({ ...FRESH_ATTEMPTS, queue: [], prompt: undefined, adoptedPrompts: [] });
   },
 );

@@ -204,8 +204,8 @@ always(
 );
 
 /** Every end that is queued is one of a batch whose tasks are still at work, as far as is known, and did not fail. */
-const isHeld = ({ context: { queue, endedBatches } }: OutboxSnapshot) =>
-  queue.every((held) => held.wake === "all" && held.outcome !== "error" && !endedBatches.includes(held.batchId));
+const isHeld = ({ context: { queue } }: OutboxSnapshot) =>
+  queue.every((held) => held.wake === "all" && held.outcome !== "error");
 
 always("a prompt is composed when something wakes the parent, and carries all that is owed then", (steps) => {
   for (const { before, event, effects } of steps) {
@@ -217,17 +217,6 @@ always("a prompt is composed when something wakes the parent, and carries all th
 always("an end is held only as long as others of its batch are at work, and did not fail", (steps) => {
   for (const { after } of steps) if (after.value.delivery === "holding") expect(isHeld(after)).toBe(true);
 });
-
-always(
-  "what is known of a batch is known of the ends that are queued now: it is asked anew for later ones",
-  (steps) => {
-    for (const { after, event } of steps) {
-      if (event.type === "COMPOSED") expect(after.context.endedBatches).toEqual([]);
-      if (after.value.delivery !== "holding" || event.type === "BATCHES_CHECKED") continue;
-      expect(after.context.endedBatches).toEqual([]);
-    }
-  },
-);
 
 always("an adopted prompt is told, or under way, or dropped with its parent: none is lost", (steps) => {
   const idsIn = (type: "noticeAcknowledged" | "noticeDropped") =>
