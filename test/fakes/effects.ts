@@ -1,4 +1,5 @@
 import { createEventBus } from "../../src/services/platform/listeners.ts";
+import type { Charts } from "../../src/services/runtime/effects/effect-handler.ts";
 import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
 import type { EngineEvents } from "../../src/services/runtime/engine-events.ts";
 import { createFakeHost } from "./fake-host.ts";
@@ -28,4 +29,12 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     perform: (effect, charts) =>
       effect.type === "actorFailed" ? effects.perform(effect, charts) : perform(effect, charts),
   };
+};
+
+/** The charts of a process in which no task lives. */
+export const NO_TASKS: Charts = {
+  awaitsTasks: () => false,
+  awaitsRuns: () => false,
+  hasRunningTasks: () => false,
+  restartActor: () => undefined,
 };

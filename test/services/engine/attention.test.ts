@@ -621,6 +621,50 @@ describe("a request that the host refuses to have rejected", () => {
   });
 });
 
+/** A request of a fork, of which toasts remind until the message about it is stored, and that is rejected in an hour. */
+const askOfFork = async () => {
+  const stage = createStage({ attentionTimeout: 3_600_000 });
+  const id = await stage.launch({ fork: true });
+  stage.host.at(PARENT).busy = true;
+  await stage.clock.advance(10_000);
+  const timers = stage.clock.pending();
+  await ask(stage, id);
+  expect(stage.clock.pending()).toBeGreaterThan(timers + 2);
+  return { stage, id, timers };
+};
+
+test("a request that is answered leaves no timer, and no more toasts remind of it", async () => {
+  const { stage, id, timers } = await askOfFork();
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  await stage.clock.advance(10_000);
+  expect(stage.clock.pending()).toBe(timers);
+  await stage.clock.advance(180_000);
+  expect(stage.host.toasts).toHaveLength(1);
+});
+
+test("a process that ends keeps no timer for a request that is open", async () => {
+  const { stage } = await askOfFork();
+  stage.engine.stop();
+  await settled();
+  expect(stage.clock.pending()).toBe(0);
+});
+
+test("what a task asks is not rejected because the task above it failed, but because it is stopped itself", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  await ask(stage, own);
+  const stop = stage.host.holdNext("abort");
+  stage.host.fail(lead, { name: "APIError", message: "401" });
+  await stage.clock.advance(1_000);
+  expect(stage.task(lead).status).toBe("error");
+  expect(stage.host.rejected).toEqual([]);
+  stop.release();
+  await stage.clock.advance(1_000);
+  expect(stage.task(own).status).toBe("cancelled");
+  expect(stage.host.answers).toMatchObject([{ id: "per_1", reply: "reject" }]);
+});
+
 test("a request is rejected once, though its session falls idle twice and its task ends meanwhile", async () => {
   const stage = createStage();
   const id = await stage.launch();

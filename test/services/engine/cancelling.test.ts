@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createMemory } from "../../fakes/disk.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -94,6 +95,21 @@ describe("cancel", () => {
     await settled();
     expect(stage.host.at(id).busy).toBe(true);
     await stage.clock.advance(300);
+    expect(await answer).toContain("is cancelled");
+    expect(stage.host.at(id).busy).toBe(false);
+  });
+
+  test("of a task whose prompt arrives after the abort, and before it is looked for, aborts once more at once", async () => {
+    const stage = createStage();
+    const prompt = stage.host.holdNext("prompt");
+    const id = await stage.launch();
+    const look = stage.host.holdNext("message");
+    const answer = stage.call("cancel", { task_id: id });
+    await settled();
+    prompt.release();
+    await settled();
+    expect(stage.host.at(id).busy).toBe(true);
+    look.release();
     expect(await answer).toContain("is cancelled");
     expect(stage.host.at(id).busy).toBe(false);
   });
@@ -221,6 +237,19 @@ describe("clear", () => {
     expect(told.join("\n")).toContain("two");
   });
 
+  test("that fails leaves no task whose end nobody is told", async () => {
+    const memory = createMemory();
+    const remove = () => {
+      throw new Error("the disk is full");
+    };
+    const stage = createStage({ openStore: (clock) => ({ ...memory.boot(clock), remove }) });
+    const id = await stage.launch();
+    await expect(stage.call("clear", { task_id: id })).rejects.toThrow("the disk is full");
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(stage.notices()).toHaveLength(1);
+  });
+
   test("of a batch leaves other tasks alone", async () => {
     const stage = createStage();
     const [inside, outside] = [await stage.launch({ batch_id: "b" }), await stage.launch({ batch_id: "c" })];
@@ -262,6 +291,9 @@ describe("a cancellation of which the parent knows", () => {
     await stage.clock.advance(100);
     stage.engine.stop();
     stage.host.calls.length = 0;
+    // By then the toast of the notice has come to nothing, and the tries to stop the session would not be over.
+    await stage.clock.advance(1_500);
+    expect(stage.clock.pending()).toBe(0);
     await stage.clock.advance(60_000);
     expect(stage.host.calls).toEqual([]);
     expect(stage.store.journal(id).map(({ type }) => type)).not.toContain("CANCEL");

@@ -129,6 +129,20 @@ test("an end below that is delivered while the host is being asked does not make
   expect(stage.task(lead)).toMatchObject({ status: "completed", result: "With help: 12." });
 });
 
+test("a task that a session below launches while the host is being asked keeps the lead from ending", async () => {
+  const stage = createStage();
+  const lead = await stage.launch();
+  stage.host.addSession("ses_helper", { parentID: lead, habit: "work" });
+  const look = stage.host.holdNext("messages");
+  stage.host.finish(lead, "waiting", { unwritten: true });
+  await settled();
+  const own = await stage.launch({}, { sessionID: "ses_helper" });
+  look.release();
+  await stage.clock.advance(60_000);
+  expect(stage.task(own).parentTaskId).toBe(lead);
+  expect(stage.task(lead).status).toBe("running");
+});
+
 test("a follow-up is answered, though a notice that was formed before it comes after it", async () => {
   const stage = createStage();
   const lead = await stage.launch();

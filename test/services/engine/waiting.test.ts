@@ -275,3 +275,28 @@ test("of two calls that the host gave no id, one that goes does not take the oth
   expect(long.text).toContain("12 files");
   expect(stage.notices()).toEqual([]);
 });
+
+test("an end that a call without an id has seen is delivered by a notice where the call is aborted", async () => {
+  const stage = createStage();
+  const [first] = [await stage.launch({ batch_id: "b" }), await stage.launch({ batch_id: "b" })];
+  const turn = new AbortController();
+  const read = watched(stage.call("output", { batch_id: "b", block: true }, { abort: turn.signal }));
+  await settled();
+  stage.host.finish(first, "12 files");
+  await settled();
+  expect([read.value, stage.notices()]).toEqual([undefined, []]);
+  turn.abort();
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toHaveLength(1);
+});
+
+test("a result whose output is not stored yet keeps no timer when the process ends", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, { callID: "call_1" });
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+  stage.engine.stop();
+  expect(stage.clock.pending()).toBe(0);
+});

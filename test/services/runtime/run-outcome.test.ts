@@ -118,6 +118,11 @@ test("a compaction's summary is not the result, though the answer has no text of
   expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1 })).toBe(false);
 });
 
+test("an answer is the end, though the conversation was compacted after it", () => {
+  const messages = [user(PROMPT), assistant(), assistant({ id: "msg_4", isSummary: true, text: "What was said." })];
+  expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "done" });
+});
+
 test("a message that failed is a failure, in the host's words", () => {
   const error = { name: "APIError", message: "401" };
   expect(see({ messages: [user(PROMPT), assistant({ error, finish: undefined })] })).toEqual({
