@@ -119,11 +119,13 @@ test("lists, reminders and notices are read by one statement, and what tasks use
   }
 });
 
+const isChange = (sql: string): boolean => /^\s*(INSERT|UPDATE|DELETE)/.test(sql);
+
 test("the result of a task counts as read the first time; to read it again changes nothing", async () => {
   const { stage, statementsOf } = await sessionWith(3);
   const changes = async () => {
     const statements = await statementsOf(() => READS["the output of a task"]?.(stage));
-    return statements.filter((sql) => /^\s*(INSERT|UPDATE|DELETE)/.test(sql));
+    return statements.filter(isChange);
   };
   expect(await changes()).not.toEqual([]);
   const { resultRetrievedAt } = stage.task("ses_101_x");
@@ -131,6 +133,21 @@ test("the result of a task counts as read the first time; to read it again chang
   expect(await changes()).toEqual([]);
   expect(stage.task("ses_101_x").resultRetrievedAt).toBe(resultRetrievedAt);
 });
+
+test.each(["output", "elisha_task_output"])(
+  "a task that runs, here or in another process, is read without a change of anything: %s",
+  async (tool) => {
+    const { stage, statementsOf, database } = await sessionWith(3);
+    const other = createSqliteStore({ database, owner: ownerOf("other"), now: stage.clock.now });
+    other.commit(scriptTask("ses_900_x", { parentSessionID: PARENT }).launch());
+    const running = stage.engine.list({ parentSessionID: PARENT }).filter(({ status }) => status === "running");
+    expect(running).toHaveLength(3);
+    for (const { sessionID: task_id } of running) {
+      const statements = await statementsOf(() => stage.call(tool, { task_id }));
+      expect(statements.filter(isChange)).toEqual([]);
+    }
+  },
+);
 
 test("a task whose record is damaged is listed and counted, said to be damaged, and can be removed", async () => {
   const { stage, database } = await sessionWith(3);

@@ -167,14 +167,14 @@ export const createWriteBuffer = (): WriteBuffer => {
 
   return {
     commit: (change) => {
-      const records = change.records.filter(({ task }) => !removed.has(task.sessionID));
-      for (const { task } of records) {
-        forgetPending(task.sessionID);
-        changes.add(task.sessionID);
+      const taskIds = change.records.map(({ task }) => task.sessionID);
+      for (const taskId of taskIds) {
+        forgetPending(taskId);
+        changes.add(taskId);
       }
-      tasks.commit({ records, journal: change.journal.filter(({ taskId }) => !removed.has(taskId)) });
+      tasks.commit(change);
       for (const list of change.prompts) prompts.set(list.parentSessionID, { ...list, isUnsaved: true });
-      disown(change.records.map(({ task }) => task.sessionID).filter((taskId) => removed.has(taskId)));
+      disown(taskIds.filter((taskId) => removed.has(taskId)));
     },
     remove: (taskIds) => {
       for (const taskId of taskIds) {

@@ -365,3 +365,12 @@ test("a clock that is set back in an outage holds nothing up: what changes is wr
   store.commit(story.answer());
   expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
 });
+
+test("to end a launch whose task is stored writes nothing: it ended with that", async () => {
+  const { store, disk, log } = await openResilient();
+  store.beginLaunch({ messageID: "msg_ses_1", parentSessionID: "ses_parent", at: START, fork: false });
+  store.commit(scriptTask("ses_1").launch());
+  disk.failWrites("full");
+  store.endLaunch("msg_ses_1");
+  expect(log.errors).toEqual([]);
+});
