@@ -189,6 +189,23 @@ test("a run that ends while its words are read has ended by itself", async () =>
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "It is done." });
 });
 
+test("a run that begins while the words of the one before it are read is not ended for that one, but for its own calls", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const held = stage.host.holdNext("messages");
+  callTools(stage, id, 20, "ls");
+  stage.host.finish(id, "It is done.");
+  await stage.clock.advance(1_000);
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  await settled();
+  held.release();
+  await stage.clock.advance(STOP);
+  expect(stage.task(id).status).toBe("resumed");
+  callTools(stage, id, 20, "ls");
+  await stage.clock.advance(STOP);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "loop" }, resumeCount: 1 });
+});
+
 test("the same call 20 times in a row ends the run; 19 times do not", async () => {
   const stage = createStage();
   const id = await stage.launch();

@@ -374,3 +374,23 @@ test("to end a launch whose task is stored writes nothing: it ended with that", 
   store.endLaunch("msg_ses_1");
   expect(log.errors).toEqual([]);
 });
+
+test("a prompt that is withdrawn in an outage, and nothing else with it, is gone when the process ends", async () => {
+  const { store, disk, path } = await openResilient();
+  const withPrompts = (...ids: string[]) => [{ parentSessionID: "ses_parent", prompts: ids.map(noticePrompt) }];
+  store.commit({ ...scriptTask("ses_1").launch(), prompts: withPrompts("msg_1") });
+  disk.failWrites("full");
+  store.commit({ records: [], journal: [], prompts: withPrompts() });
+  disk.heal();
+  store.close();
+  const adopted = readFile(path, (file) => file.adopt(START, () => true));
+  expect([adopted.tasks.length, adopted.prompts.length]).toEqual([1, 0]);
+});
+
+test("a launch is in the file as soon as it has begun: its process may die before anything else is written", async () => {
+  const { store, path } = await openResilient();
+  store.beginLaunch({ messageID: "msg_1", parentSessionID: "ses_parent", at: START, fork: false });
+  const database = openDatabase(path);
+  expect(database.prepare("SELECT message FROM launch").all()).toMatchObject([{ message: "msg_1" }]);
+  database.close();
+});
