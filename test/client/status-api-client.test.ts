@@ -21,6 +21,13 @@ const HEALTH = {
   startedAt: STARTED,
 };
 
+/** A task with all that readers rely on, and a status that this version does not know. */
+const TASK = {
+  ...{ sessionID: "ses_1", parentSessionID: "ses_0", status: "asleep", agent: "general", description: "new" },
+  ...{ startedAt: STARTED, runStartedAt: STARTED, allowed: [], usage: { tokens: 0, cost: 0 } },
+  progress: { tokens: 0, cost: 0, lastTools: [] },
+};
+
 /** A program that listens where `server.json` says, and the requests that it got. */
 const listenAs = async (answer: (request: IncomingMessage, response: ServerResponse) => void, file = {}) => {
   const requests: IncomingMessage[] = [];
@@ -36,8 +43,11 @@ const listenAs = async (answer: (request: IncomingMessage, response: ServerRespo
   const folder = temporaryFolder();
   const { port } = server.address() as AddressInfo;
   const described = { url: "http://taskchart.example", port, pid: process.pid, startedAt: STARTED, token: "secret" };
-  writeFileSync(join(folder, "server.json"), JSON.stringify({ ...described, ...file }));
-  return { folder, port, requests };
+  /** Writes `server.json` with other values. */
+  const describe = (changed: object) =>
+    writeFileSync(join(folder, "server.json"), JSON.stringify({ ...described, ...changed }));
+  describe(file);
+  return { folder, port, requests, describe };
 };
 
 const json = (response: ServerResponse, body: unknown, status = 200) =>
@@ -119,6 +129,67 @@ test("a file that is left over is reported, and what listens there now does not 
   }
 });
 
+test("a server that starts anew at its port is asked who it is, and gets its new token, not the one before", async () => {
+  const server = await listenAs((request, response) =>
+    request.url === "/v1/health" ? json(response, HEALTH) : json(response, { error: "no" }, 404),
+  );
+  const client = clientOf(server);
+  const seen = () => server.requests.splice(0).map(({ url, headers }) => [url, headers.authorization]);
+  await client.task("ses_1");
+  await client.task("ses_1");
+  expect(seen()).toEqual([
+    ["/v1/health", undefined],
+    ["/v1/tasks/ses_1", "Bearer secret"],
+    ["/v1/tasks/ses_1", "Bearer secret"],
+  ]);
+  server.describe({ token: "another" });
+  await client.task("ses_1");
+  expect(seen()).toEqual([
+    ["/v1/health", undefined],
+    ["/v1/tasks/ses_1", "Bearer another"],
+  ]);
+  server.describe({ token: "another", startedAt: "2026-11-23T11:00:00.000Z" });
+  expect(await client.task("ses_1")).toMatchObject({ kind: "notRunning" });
+  expect(seen()).toEqual([["/v1/health", undefined]]);
+});
+
+test("after a call that came to nothing the server is asked who it is before it gets the token again", async () => {
+  let answers = true;
+  const server = await listenAs((request, response) => {
+    if (!answers) return response.destroy();
+    return request.url === "/v1/health" ? json(response, HEALTH) : json(response, { error: "no" }, 404);
+  });
+  const client = clientOf(server);
+  await client.task("ses_1");
+  answers = false;
+  expect(await client.task("ses_1")).toMatchObject({ kind: "notRunning" });
+  server.requests.length = 0;
+  expect(await client.task("ses_1")).toMatchObject({
+    kind: "notRunning",
+    reason: expect.stringContaining("is left over"),
+  });
+  expect(server.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([["/v1/health", undefined]]);
+});
+
+test("whatever an id has in it, it names a task and nothing else of the server", async () => {
+  const server = await listenAs((request, response) =>
+    request.url === "/v1/health" ? json(response, HEALTH) : json(response, { error: "no" }, 404),
+  );
+  await clientOf(server).cancel("../stats?a=1#b");
+  expect(server.requests.at(-1)?.url).toBe("/v1/tasks/..%2Fstats%3Fa%3D1%23b/cancel");
+});
+
+test("pages may be shorter than asked for: all tasks are read all the same", async () => {
+  const tasks = ["ses_1", "ses_2", "ses_3"].map((sessionID) => ({ ...TASK, sessionID }));
+  const server = await listenAs((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
+    const offset = Number(searchParams.get("offset"));
+    const page = { tasks: tasks.slice(offset, offset + 2), total: tasks.length, limit: 2, offset };
+    json(response, pathname === "/v1/health" ? HEALTH : page);
+  });
+  expect(await clientOf(server).allTasks({})).toEqual({ ok: true, value: tasks });
+});
+
 test("a file of a process that has ended is reported with its process", async () => {
   // No process has a number beyond the largest that Linux gives out.
   const { folder } = await listenAs((_, response) => response.destroy(), { pid: 2 ** 22 + 1 });
@@ -128,17 +199,22 @@ test("a file of a process that has ended is reported with its process", async ()
   });
 });
 
-test.each([["{"], ['{"port":"5165"}'], ['{"port":0,"pid":1,"startedAt":"x"}'], ["[]"]])(
-  "a file with %s is named as what is wrong",
-  async (text) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, "server.json"), text);
-    expect(await clientOf({ folder }).stats()).toMatchObject({
-      kind: "unreadable",
-      reason: `${join(folder, "server.json")} does not describe a server. Remove it: OpenCode writes it again within 2 seconds.`,
-    });
-  },
-);
+test.each([
+  ["{"],
+  ["[]"],
+  ['{"port":"5165"}'],
+  ['{"port":0,"pid":1,"startedAt":"x"}'],
+  ['{"port":65536,"pid":1,"startedAt":"x"}'],
+  ['{"port":5165,"pid":0,"startedAt":"x"}'],
+  ['{"port":5165,"pid":1,"startedAt":"x","token":7}'],
+])("a file with %s is named as what is wrong", async (text) => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "server.json"), text);
+  expect(await clientOf({ folder }).stats()).toMatchObject({
+    kind: "unreadable",
+    reason: `${join(folder, "server.json")} does not describe a server. Remove it: OpenCode writes it again within 2 seconds.`,
+  });
+});
 
 test("another version is said in a sentence, and named where an answer cannot be read", async () => {
   const version = "99.0.0";
@@ -158,19 +234,14 @@ test("another version is said in a sentence, and named where an answer cannot be
 });
 
 test("a task of another version that cannot be shown is left out, and the others are not", async () => {
-  const task = {
-    ...{ sessionID: "ses_1", parentSessionID: "ses_0", status: "asleep", agent: "general", description: "new" },
-    ...{ startedAt: STARTED, runStartedAt: STARTED, allowed: [], usage: { tokens: 0, cost: 0 } },
-    progress: { tokens: 0, cost: 0, lastTools: [] },
-  };
-  const { allowed: _, ...without } = task;
+  const { allowed: _, ...without } = TASK;
   const other = await listenAs((request, response) =>
     json(
       response,
-      request.url === "/v1/health" ? HEALTH : { tasks: [{ id: 1 }, without, task], total: 3, limit: 50, offset: 0 },
+      request.url === "/v1/health" ? HEALTH : { tasks: [{ id: 1 }, without, TASK], total: 3, limit: 50, offset: 0 },
     ),
   );
-  expect(await clientOf(other).allTasks({})).toMatchObject({ ok: true, value: [task] });
+  expect(await clientOf(other).allTasks({})).toMatchObject({ ok: true, value: [TASK] });
 });
 
 test.each([

@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makePrivate, makePrivateFolder } from "../../../src/services/platform/private-files.ts";
+
+const temporary = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "taskchart-private-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+describe.skipIf(process.platform === "win32")("what others of this machine could read", () => {
+  test("is the user's alone afterwards, a file without the right to run it; a second time there is nothing to do", () => {
+    const folder = temporary();
+    const [file, open] = [join(folder, "tasks.db"), join(folder, "open")];
+    writeFileSync(file, "");
+    mkdirSync(open);
+    for (const path of [file, open]) chmodSync(path, 0o755);
+    expect([makePrivate(file, "file"), makePrivateFolder(open)]).toEqual([true, true]);
+    expect([modeOf(file), modeOf(open)]).toEqual([0o600, 0o700]);
+    expect([makePrivate(file, "file"), makePrivateFolder(open)]).toEqual([false, false]);
+  });
+
+  test.each([
+    ["the group may read it", 0o640],
+    ["everybody may read it", 0o604],
+    ["everybody may run it", 0o601],
+  ])("is recognized where %s", (_, mode) => {
+    const file = join(temporary(), "tasks.db");
+    writeFileSync(file, "");
+    chmodSync(file, mode);
+    expect(makePrivate(file, "file")).toBe(true);
+    expect(modeOf(file)).toBe(0o600);
+  });
+
+  test("stays as it is where it is not of the kind that is expected, or not there", () => {
+    const folder = temporary();
+    chmodSync(folder, 0o755);
+    const file = join(folder, "tasks.db");
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    const tried = [makePrivate(folder, "file"), makePrivate(file, "folder"), makePrivate(join(folder, "no"), "file")];
+    expect(tried).toEqual([false, false, false]);
+    expect([modeOf(folder), modeOf(file)]).toEqual([0o755, 0o644]);
+  });
+
+  test("is nothing of a folder that is created here, nor of those above it", () => {
+    const above = join(temporary(), "above");
+    const folder = join(above, "data");
+    expect(makePrivateFolder(folder)).toBe(false);
+    expect([modeOf(folder), modeOf(above)]).toEqual([0o700, 0o700]);
+  });
+
+  test("is an error where the system refuses to take it away", () => {
+    const file = join(temporary(), "tasks.db");
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    const refuse = () => {
+      throw new Error("EPERM");
+    };
+    expect(() => makePrivate(file, "file", refuse)).toThrow("EPERM");
+  });
+});
