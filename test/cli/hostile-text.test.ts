@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import type { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { openTerminal } from "../../src/cli/terminal.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";
@@ -40,6 +41,14 @@ test("an export with all its text escapes such characters, and is the same text 
   expect(out).toContain("\\u009b2Jc\\u202ed\\u200be");
   expect(out).not.toMatch(UNPRINTABLE);
   expect(JSON.parse(out)).toMatchObject({ origin: { facts: { prompt: HOSTILE } } });
+});
+
+test("a note beside the output is written as text, whatever is in it", () => {
+  const { stderr, ...others } = streams({ isTTY: true, columns: 80, write: () => true });
+  openTerminal({ stderr, ...others }).note(HOSTILE);
+  const written = String((stderr as PassThrough).read());
+  expect(written).toMatch(/^a\\u001b\[2Jb/);
+  expect(written).not.toMatch(UNPRINTABLE);
 });
 
 test("on a terminal only the styles that are ours are obeyed", () => {

@@ -1,3 +1,4 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { formatSteps } from "../../src/cli/format-replay.ts";
 import { openTerminal, wrap } from "../../src/cli/terminal.ts";
@@ -22,6 +23,20 @@ test("on a narrow screen an arrow stays with the state that it leads to", () => 
     "resumed.stopping.aborting",
     "→\u00a0resumed.stopping.pausing",
   ]);
+});
+
+test.each([
+  ["y", true],
+  [" YES ", true],
+  ["n", false],
+  ["", false],
+  ["yesterday", false],
+])("the answer %j to a question is yes: %j", async (answer, isYes) => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true }) as unknown as NodeJS.ReadStream & PassThrough;
+  const { confirm } = openTerminal({ ...streams({ isTTY: true }), stdin });
+  const answered = confirm("Stop it?");
+  stdin.write(`${answer}\n`);
+  expect(await answered).toBe(isYes);
 });
 
 describe("colours", () => {

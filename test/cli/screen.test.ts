@@ -35,6 +35,17 @@ test("it draws on a screen of its own, no more than fits, and each line as it ma
   screen.close();
 });
 
+test("a process that exits gives the terminal back, once", () => {
+  const { written, streams } = terminal();
+  const before = process.listeners("exit");
+  openScreen(streams, (line) => line, events());
+  const [onExit, ...others] = process.listeners("exit").filter((listener) => !before.includes(listener));
+  expect(others).toEqual([]);
+  onExit?.call(process, 0);
+  expect(written.slice(1)).toEqual(["\u001b[?7h\u001b[?25h\u001b[?1049l"]);
+  expect(process.listeners("exit")).toEqual(before);
+});
+
 test("keys, ctrl+c, a signal and a new size are reported; closed, it gives the terminal back once and hears nothing more", async () => {
   const { written, raw, stdin, stdout, streams } = terminal();
   const told = events();

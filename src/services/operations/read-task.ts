@@ -86,15 +86,14 @@ export const createTaskFinder =
     const exact = get(id);
     if (exact?.parentSessionID === parentSessionID) return { ok: true, value: exact };
     const ids = id === "" ? [] : store.list({ parentSessionID, idPrefix: id }).map(({ sessionID }) => sessionID);
-    const matches = ids.includes(id) ? [id] : ids;
-    const [only, ...others] = matches;
+    const [only, ...others] = ids;
     if (only === undefined) {
       const hint = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
       return fail(own`This session has no task ${quoteLine(id)}.${hint}`);
     }
     if (others.length > 0) {
       return fail(
-        own`${quoteLine(id)} begins the ids of ${matches.length} tasks: ${join(matches.map(nameOf), ", ")}. Give more of it.`,
+        own`${quoteLine(id)} begins the ids of ${ids.length} tasks: ${join(ids.map(nameOf), ", ")}. Give more of it.`,
       );
     }
     const task = get(only);

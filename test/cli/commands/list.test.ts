@@ -101,10 +101,13 @@ test("tasks are chosen by status, agent, words and parent, and a limit leaves ou
   expect(await ids("--limit", "1")).toEqual(["ses_aaaa1111", "ses_bbbb3333"]);
   served.source.launch({ sessionID: "ses_dddd5555", parentSessionID: "ses_aaaa1111", parentTaskId: "ses_aaaa1111" });
   expect(await ids("--parent", "ses_aaaa1111")).toEqual(["ses_dddd5555"]);
+  served.source.change("ses_aaaa1111", { status: "resumed", resumeCount: 1 });
+  expect(await ids("--limit", "1")).toEqual(["ses_aaaa1111", "ses_bbbb3333", "ses_dddd5555"]);
 });
 
 test.each([
   [["--limit", "few"], '--limit takes a whole number above 0, not "few".'],
+  [["--limit", "0"], '--limit takes a whole number above 0, not "0".'],
   [["--status", "asleep"], "Allowed choices are running, completed, error, cancelled, resumed"],
 ])("%j is refused", async (args, words) => {
   const { code, error } = await list(await serve(), args);
@@ -143,6 +146,23 @@ describe("without a running OpenCode", () => {
     const ofTalk = (await list({ folder }, ["--parent", "ses_talk"])).out;
     expect(ofTalk).toContain("count the files");
     expect(ofTalk).not.toContain("still at it");
+  });
+
+  test("a limit leaves out what ended, never what has not, and a folder or a batch all that is not in it", async () => {
+    const file = createSharedDatabase();
+    const { store } = file.openAs("OpenCode");
+    store.commit(scriptTask("ses_early111", { description: "still at it", batchId: "first" }).launch());
+    for (const [index, description] of ["one", "another"].entries()) {
+      store.commit(scriptTask(`ses_late${index}222`, { description, after: 1_000 + index }).whole());
+    }
+    const folder = dirname(file.path);
+    const described = async (...args: string[]) => {
+      const { tasks } = JSON.parse((await list({ folder }, [...args, "--json"])).out) as { tasks: ApiTask[] };
+      return tasks.map(({ description }) => description);
+    };
+    expect(await described("--limit", "1")).toEqual(["another", "still at it"]);
+    expect(await described("--batch", "first")).toEqual(["still at it"]);
+    expect(await described("--directory", "/nowhere")).toEqual([]);
   });
 
   test("a task is shown too, by the beginning of its id, and an unknown one is named", async () => {

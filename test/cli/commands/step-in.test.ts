@@ -55,9 +55,10 @@ describe("cancel", () => {
     });
   });
 
-  test("as JSON it is the task, as the API has it", async () => {
+  test("as JSON it is the task, as the API has it, and nobody is asked", async () => {
     const served = await family();
-    const { out } = await run(served, ["cancel", "low", "--json"]);
+    const { out } = await run(served, ["cancel", "low", "--json"], { isInteractive: true });
+    expect(served.source.asked).toEqual(["cancel ses_low33333"]);
     expect(JSON.parse(out)).toEqual(await served.json("/v1/tasks/ses_low33333"));
   });
 });
