@@ -41,13 +41,12 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
     childTasks: (parentTaskId) => store.list({ parentTaskId }).map(({ sessionID }) => sessionID),
   });
 
-  /** Ends the topmost task of a lineage that is beyond its budget: all below it stop with it. */
+  /** Ends the topmost task above this one if it is beyond its budget: it has used no less than those below it, and all stop with it. */
   const endBeyondBudget = (taskId: string) => {
-    for (const id of sums.lineage(taskId)) {
-      const used = sums.of(id);
-      const error = used && beyondBudget(used, budget);
-      if (error && runtime.snapshotOf(id)?.context.completedAt === undefined) return endRun(id, error);
-    }
+    const [topmost = taskId] = sums.lineage(taskId);
+    const used = sums.of(topmost);
+    const error = used && beyondBudget(used, budget);
+    if (error) endRun(topmost, error);
   };
 
   const measure = (taskId: string, parentTaskId: string | undefined) => {

@@ -10,7 +10,7 @@ import type { SteerRequest } from "./steer.ts";
 
 /** Dependencies of executing remote commands. */
 export interface RemoteCommandDeps {
-  store: Store;
+  store: Pick<Store, "takeCommands" | "storeOutcome">;
   log: Log;
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;

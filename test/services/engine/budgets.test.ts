@@ -94,6 +94,20 @@ test("what the tasks below a task use counts, ended ones included; they end with
   ).not.toContain("cancelled");
 });
 
+test("the tasks below one that is stopped at its limit are cancelled at once, not only when it has stopped", async () => {
+  const stage = createStage({ budget: { toolCalls: 1 } });
+  const lead = await stage.launch();
+  const own = await stage.launch({}, { sessionID: lead });
+  const stop = stage.host.holdNext("abort");
+  callTools(stage, lead, 2);
+  await settled();
+  expect(stage.task(lead).state).toBe("running.stopping.aborting");
+  expect(stage.task(own).status).toBe("cancelled");
+  stop.release();
+  await stage.clock.advance(STOP);
+  expect(stage.task(lead).error?.kind).toBe("budget");
+});
+
 test("all runs of a task count together", async () => {
   const stage = createStage({ budget: { toolCalls: 3 } });
   const id = await stage.launch();
