@@ -300,3 +300,17 @@ test("a result whose output is not stored yet keeps no timer when the process en
   stage.engine.stop();
   expect(stage.clock.pending()).toBe(0);
 });
+
+test("a call that the host reports late as begun has returned all the same: its result is delivered once", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const read = block(stage, id, { callID: "call_1" });
+  stage.host.finish(id, "12 files");
+  await settled();
+  expect(read.text).toContain("12 files");
+  stage.host.emit({ ...stored("call_1"), stage: "begun" });
+  await settled();
+  stage.host.emit(stored("call_1"));
+  await stage.clock.advance(60_000);
+  expect(stage.notices()).toEqual([]);
+});
