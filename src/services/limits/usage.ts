@@ -101,7 +101,7 @@ export const createUsageSums = ({ ownUsage, childTasks }: UsageSource): UsageSum
       }
       const { sum } = load(taskId, parentTaskId, { toolCalls: own.toolCalls, tokens: own.tokens, cost: own.cost });
       const parent = parentTaskId === undefined ? undefined : nodes.get(parentTaskId);
-      if (!parent || parent.children.has(taskId)) return;
+      if (!parent) return;
       parent.children.add(taskId);
       addUpwards(parentTaskId, { ...sum, tasks: sum.tasks + 1 });
     },
