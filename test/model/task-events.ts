@@ -161,10 +161,6 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
   ];
 };
 
-/** What the outside can bring about in a state. */
-export const eventsIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] =>
-  possibleIn(snapshot, recovery).filter((event) => snapshot.can(event));
-
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {
   if ("checkId" in event) return { ...event, checkId: context.checkId };

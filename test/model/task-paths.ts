@@ -4,8 +4,8 @@ import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, eventsIn, input } from "./task-events.ts";
-import { takenBy } from "./transitions.ts";
+import { again, input, possibleIn } from "./task-events.ts";
+import { takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
 export interface TaskPath {
@@ -133,7 +133,9 @@ const key = ({ value, context }: TaskSnapshot): string => {
 
 const optionsOf = ({ recovery, types }: Slice) => ({
   input,
-  events: (snapshot: TaskSnapshot) => eventsIn(snapshot, recovery).filter(({ type }) => types.has(type)),
+  // The chart is asked last: that takes much longer than all else.
+  events: (snapshot: TaskSnapshot) =>
+    possibleIn(snapshot, recovery).filter((event) => types.has(event.type) && snapshot.can(event)),
   serializeState: key,
 });
 
@@ -170,11 +172,20 @@ export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[]
   return { byTransition: pathsByTransition(paths), toNobody: pathsToNobody(paths) };
 };
 
+/** What the chart raises by itself: it shows only when a step is taken, which takes much longer than to look the step up. */
+const RAISED = ["RUN_BEGAN", "RUN_ENDED"];
+
 const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
   const found = new Map<unknown, TaskPath>();
+  const isFound = (definition: unknown) => found.has(definition);
+  const ofRaised = transitionsOf(taskMachine)
+    .map(({ definition }) => definition)
+    .filter(({ eventType }) => RAISED.includes(eventType));
   for (const path of paths) {
     const { end } = path;
     for (const event of optionsOf(path.slice).events(end)) {
+      // Only what is not found yet makes the step worth its time.
+      if (ofRaised.every(isFound) && taskMachine.getTransitionData(end, event).every(isFound)) continue;
       for (const definition of takenBy(taskMachine, end, event)) {
         if (!found.has(definition)) found.set(definition, { recovery: path.recovery, events: [...path.events, event] });
       }
