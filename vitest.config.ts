@@ -43,6 +43,12 @@ const ISOLATED = [
   "test/specifications/http.test.ts",
 ];
 
+/**
+ * What never runs on Bun, outside these tests: documents, scripts, benches, the drawing of charts, and the board, which runs in
+ * browsers. ADR-228 in docs/decisions.md
+ */
+const NODE_ALONE = ["bench", "board", "docs", "scripts", "statecharts"].map((folder) => `test/${folder}/**`);
+
 /** Hours of virtual time pass in these; on a busy machine that takes seconds. */
 const UNIT = { setupFiles: ["test/seed.ts"], testTimeout: 20_000 };
 
@@ -70,7 +76,7 @@ export default defineConfig({
           ...UNIT,
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/browser/**", ...ISOLATED],
+          exclude: ["test/e2e/**", "test/browser/**", ...ISOLATED, ...(process.versions.bun ? NODE_ALONE : [])],
           // A worker loads the modules once for all its files: that is a quarter of the computing of this suite.
           isolate: false,
         },
