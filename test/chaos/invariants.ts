@@ -4,6 +4,7 @@ import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
@@ -280,6 +281,7 @@ export const checkEnd = (world: Simulation): void => {
     ...misjudged(world, stored),
     ...mislisted(world),
     ...unreplayable(world, stored),
+    ...unpromised(world, stored),
     ...unsteered(world, stored),
     ...steeredTwice(world, stored),
     ...misbatched(world, stored),

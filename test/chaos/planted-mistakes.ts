@@ -66,6 +66,18 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "",
   },
   {
+    name: "a notice that is about to be read is looked for ever as often",
+    file: "src/machines/outbox/delivery.ts",
+    code: "actions: [countAttempt, recordStored],",
+    mistake: "actions: [recordStored],",
+  },
+  {
+    name: "an error from before a takeover is blamed for what comes after it",
+    file: "src/machines/task/run.ts",
+    code: "        waitingSince: event.at,\n        hostError: undefined,\n",
+    mistake: "        waitingSince: event.at,\n",
+  },
+  {
     name: "a task that refused an event stays claimed",
     file: "src/services/runtime/runtime.ts",
     code: "    store.release(taskId);\n",

@@ -10,6 +10,7 @@ import { type Calls, createCalls } from "./calls.ts";
 import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
 import { createEventStream, type EventStream } from "./event-stream.ts";
+import { watchOutboxes } from "./histories.ts";
 import { callLabel, eventLabel, isRoutine } from "./labels.ts";
 import { createLimitWatch, type LimitWatch } from "./limit-watch.ts";
 import { type Limits, USUAL_LIMITS } from "./limits.ts";
@@ -142,6 +143,7 @@ export const createSimulation = ({
   const slotWatch = createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault);
   const stage = createStage({
     openStore: (of) => slotWatch.watch(storage.boot(of)),
+    inspect: watchOutboxes(fault),
     clock,
     ids,
     host: linked,
