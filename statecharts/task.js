@@ -1303,7 +1303,7 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newQuestion",
+                "guard": "live and newRequest and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
@@ -1329,7 +1329,7 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newQuestion",
+                "guard": "live and newRequest and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."

@@ -1,4 +1,4 @@
-import { assign, setup } from "xstate";
+import { assertEvent, assign, setup } from "xstate";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
@@ -53,11 +53,16 @@ export const outboxSetup = setup({
     setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
     clearDeadline: assign({ nextDeadline: undefined }),
     enqueue: assign({
-      queue: ({ context, event }) => (event.type === "NOTICE_DUE" ? [...context.queue, event.end] : context.queue),
+      queue: ({ context, event }) => {
+        assertEvent(event, "NOTICE_DUE");
+        return [...context.queue, event.end];
+      },
     }),
     adoptPrompts: assign({
-      adoptedPrompts: ({ context, event }) =>
-        event.type === "ADOPTED" ? [...context.adoptedPrompts, ...event.prompts] : context.adoptedPrompts,
+      adoptedPrompts: ({ context, event }) => {
+        assertEvent(event, "ADOPTED");
+        return [...context.adoptedPrompts, ...event.prompts];
+      },
     }),
     startAfresh: assign(FRESH_ATTEMPTS),
     takeAdoptedPrompt: assign({
@@ -73,19 +78,22 @@ export const outboxSetup = setup({
           : context.queue,
     }),
     withdraw: assign({
-      queue: ({ context, event }) =>
-        event.type === "WITHDRAW"
-          ? context.queue.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run)
-          : context.queue,
+      queue: ({ context, event }) => {
+        assertEvent(event, "WITHDRAW");
+        return context.queue.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run);
+      },
     }),
   },
   guards: {
     hasQueued: ({ context }) => context.queue.length > 0,
     /** A task that was taken over queues its notice again, which may be here already. */
-    isNew: ({ context, event }) =>
-      event.type === "NOTICE_DUE" &&
-      [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
-      context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    isNew: ({ context, event }) => {
+      assertEvent(event, "NOTICE_DUE");
+      return (
+        [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
+        context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run)
+      );
+    },
     /**
      * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
      * Whatever else is queued goes into the same prompt.
@@ -96,27 +104,36 @@ export const outboxSetup = setup({
     parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /** Runs are ending one after the other: the next one may be about to. */
-    moreMayEnd: ({ context, event }) =>
-      event.type === "PARENT_READ" &&
-      event.othersRun &&
-      context.queue.length > context.queuedBefore &&
-      context.readsAgain < OUTBOX_LIMITS.readsAgain,
+    moreMayEnd: ({ context, event }) => {
+      assertEvent(event, "PARENT_READ");
+      return (
+        event.othersRun && context.queue.length > context.queuedBefore && context.readsAgain < OUTBOX_LIMITS.readsAgain
+      );
+    },
     /**
      * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
      * after ours was stored, since message ids ascend and every step sees all messages.
      */
-    answersPrompt: ({ context, event }) =>
-      event.type === "PARENT_ANSWERED" &&
-      context.prompt !== undefined &&
-      (event.promptID === context.prompt.messageID ||
-        (context.storedAt !== undefined &&
-          event.promptID > context.prompt.messageID &&
-          event.createdAt >= context.storedAt)),
+    answersPrompt: ({ context: { prompt, storedAt }, event }) => {
+      assertEvent(event, "PARENT_ANSWERED");
+      if (!prompt) return false;
+      if (event.promptID === prompt.messageID) return true;
+      return storedAt !== undefined && event.promptID > prompt.messageID && event.createdAt >= storedAt;
+    },
     /** A late answer may concern a prompt that is acknowledged already, while the next one is under way. */
     isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
-    answered: ({ event }) => event.type === "CHECKED" && event.standing === "answered",
-    pending: ({ event }) => event.type === "CHECKED" && event.standing === "pending",
-    retryable: ({ event }) => event.type === "SEND_REFUSED" && event.retryable,
+    answered: ({ event }) => {
+      assertEvent(event, "CHECKED");
+      return event.standing === "answered";
+    },
+    pending: ({ event }) => {
+      assertEvent(event, "CHECKED");
+      return event.standing === "pending";
+    },
+    retryable: ({ event }) => {
+      assertEvent(event, "SEND_REFUSED");
+      return event.retryable;
+    },
     refused: ({ context }) => context.refusal !== undefined,
     refusalsLeft: ({ context }) => context.refusals + 1 < OUTBOX_LIMITS.refusals,
   },
@@ -127,11 +144,17 @@ export const countAttempt = outboxSetup.assign({
 });
 
 export const recordSender = outboxSetup.assign({
-  sender: ({ context, event }) => (event.type === "PARENT_READ" ? event.sender : context.sender),
+  sender: ({ event }) => {
+    assertEvent(event, "PARENT_READ");
+    return event.sender;
+  },
 });
 
 export const recordStored = outboxSetup.assign({
-  storedAt: ({ context, event }) => (event.type === "CHECKED" ? event.storedAt : context.storedAt),
+  storedAt: ({ event }) => {
+    assertEvent(event, "CHECKED");
+    return event.storedAt;
+  },
 });
 
 export const showToasts = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {

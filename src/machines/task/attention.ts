@@ -2,7 +2,7 @@ import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
 const onRequestAsked = [
-  { guard: and(["live", "newQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
+  { guard: and(["live", "newRequest", "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
   { guard: and(["live", "newRequest"]), target: "#awaitingUser.permission", actions: "addUserRequest" },
 ] as const;
 

@@ -1,5 +1,5 @@
 // ADR-053 in docs/decisions.md
-import { assign, not, or, setup, stateIn } from "xstate";
+import { assertEvent, assign, not, or, setup, stateIn } from "xstate";
 import type { TaskError, WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
@@ -86,6 +86,9 @@ export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: In
   return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
 };
 
+/** What a tool call that waits for the end of a task ends its wait with. */
+const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
+
 /** The task chart's types, and every guard and action that it names. */
 export const taskSetup = setup({
   types: {
@@ -117,7 +120,7 @@ export const taskSetup = setup({
     }),
     recordRetry: assign({
       retry: ({ context: { retry }, event }) => {
-        if (event.type !== "HOST_RETRYING") return retry;
+        assertEvent(event, "HOST_RETRYING");
         const { at, attempt, message, until } = event;
         return { attempt, message, until, since: (attempt > 1 && retry?.since) || at };
       },
@@ -141,23 +144,22 @@ export const taskSetup = setup({
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
     /** What the child said so far becomes the result. It may have said something in an earlier run only: that is no part of it. */
-    recordLimit: assign(({ context, event }) =>
-      event.type === "LIMIT_EXCEEDED"
-        ? { limitError: event.error, result: event.said, resultRetrievedAt: undefined }
-        : { limitError: context.limitError },
-    ),
+    recordLimit: assign(({ event }) => {
+      assertEvent(event, "LIMIT_EXCEEDED");
+      return { limitError: event.error, result: event.said, resultRetrievedAt: undefined };
+    }),
     recordRunResult: assign({
-      lastRunResult: ({ context, event }) =>
-        event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult,
+      lastRunResult: ({ context, event }) => {
+        assertEvent(event, "RUN_ENDED");
+        return runResult(context, event.outcome);
+      },
     }),
     addInstruction: assign({
-      instructions: ({ context, event }) =>
-        event.type === "STEER"
-          ? [
-              ...(context.instructions ?? []),
-              { messageID: event.messageID, partID: event.partID, prompt: event.prompt },
-            ]
-          : context.instructions,
+      instructions: ({ context: { instructions = [] }, event }) => {
+        assertEvent(event, "STEER");
+        const { messageID, partID, prompt } = event;
+        return [...instructions, { messageID, partID, prompt }];
+      },
     }),
     /** Takes the oldest instruction off the list: the host has it. */
     recordStored: assign(({ context: { instructions = [] } }) => ({
@@ -167,29 +169,31 @@ export const taskSetup = setup({
     })),
     dropInstructions: assign({ instructions: undefined, steerAttempts: undefined }),
     addUserRequest: assign({
-      userRequests: ({ context, event }) =>
-        event.type === "REQUEST_ASKED" ? [...context.userRequests, event.request] : context.userRequests,
+      userRequests: ({ context, event }) => {
+        assertEvent(event, "REQUEST_ASKED");
+        return [...context.userRequests, event.request];
+      },
       // A child that asks is at work. One whose request is rejected may stop, and must be sent its prompt again.
       sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),
     removeUserRequest: assign({
-      userRequests: ({ context, event }) =>
-        event.type === "REQUEST_ANSWERED"
-          ? context.userRequests.filter(({ id }) => id !== event.id)
-          : context.userRequests,
+      userRequests: ({ context, event }) => {
+        assertEvent(event, "REQUEST_ANSWERED");
+        return context.userRequests.filter(({ id }) => id !== event.id);
+      },
     }),
     addBlockedCall: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
-        event.type === "CALL_BLOCKED"
-          ? [
-              ...blockedCalls.filter(({ call }) => call !== event.call),
-              { call: event.call, taskIds: event.taskIds, since: event.at },
-            ]
-          : blockedCalls,
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
+        assertEvent(event, "CALL_BLOCKED");
+        const { call: blocked, taskIds, at } = event;
+        return [...blockedCalls.filter(({ call }) => call !== blocked), { call: blocked, taskIds, since: at }];
+      },
     }),
     removeBlockedCall: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
-        orUndefined(blockedCalls.filter(({ call }) => event.type !== "CALL_RETURNED" || call !== event.call)),
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
+        assertEvent(event, "CALL_RETURNED");
+        return orUndefined(blockedCalls.filter(({ call }) => call !== event.call));
+      },
     }),
     removeBlockingTask: assign({
       blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
@@ -200,21 +204,38 @@ export const taskSetup = setup({
         ),
     }),
     addWaiter: assign({
-      waiters: ({ context, event }) => ("call" in event ? [...context.waiters, event.call] : context.waiters),
+      waiters: ({ context, event }) => {
+        assertEvent(event, "WAIT_BEGAN");
+        return [...context.waiters, event.call];
+      },
     }),
     removeWaiter: assign({
-      waiters: ({ context, event }) =>
-        "call" in event ? context.waiters.filter((call) => call !== event.call) : context.waiters,
+      waiters: ({ context, event }) => {
+        assertEvent(event, WAIT_ENDS);
+        return context.waiters.filter((call) => call !== event.call);
+      },
     }),
   },
   guards: {
     due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
     idleHinted: ({ context }) => context.idleHinted,
     live: ({ context }) => context.completedAt === undefined,
-    isCompleted: ({ event }) => event.type === "RUN_ENDED" && event.outcome === "completed",
-    isFailed: ({ event }) => event.type === "RUN_ENDED" && event.outcome === "error",
-    isCancelled: ({ event }) => event.type === "RUN_ENDED" && event.outcome === "cancelled",
-    retryable: ({ event }) => event.type === "PROMPT_REFUSED" && event.retryable,
+    isCompleted: ({ event }) => {
+      assertEvent(event, "RUN_ENDED");
+      return event.outcome === "completed";
+    },
+    isFailed: ({ event }) => {
+      assertEvent(event, "RUN_ENDED");
+      return event.outcome === "error";
+    },
+    isCancelled: ({ event }) => {
+      assertEvent(event, "RUN_ENDED");
+      return event.outcome === "cancelled";
+    },
+    retryable: ({ event }) => {
+      assertEvent(event, "PROMPT_REFUSED");
+      return event.retryable;
+    },
     sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
     failedChecksLeft: ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     notStopping: ({ context }) => context.stopAttempts === 0,
@@ -224,43 +245,65 @@ export const taskSetup = setup({
     goesOn: ({ context }) => goesOn(context),
     hasRetry: ({ context }) => context.retry !== undefined,
     isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
-    isRefused: ({ context, event }) =>
-      event.type === "CHECKED_FAILED" &&
-      event.error.refusal !== undefined &&
-      nextModelWithout(context, event.model) !== undefined,
-    isAbort: ({ event }) => event.type === "HOST_ERROR" && event.error.name === ABORTED,
+    isRefused: ({ context, event }) => {
+      assertEvent(event, "CHECKED_FAILED");
+      return event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined;
+    },
+    isAbort: ({ event }) => {
+      assertEvent(event, "HOST_ERROR");
+      return event.error.name === ABORTED;
+    },
     isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
-    isBlockedCall: ({ context: { blockedCalls = [] }, event }) =>
-      event.type === "CALL_RETURNED" && blockedCalls.some(({ call }) => call === event.call),
+    isBlockedCall: ({ context: { blockedCalls = [] }, event }) => {
+      assertEvent(event, "CALL_RETURNED");
+      return blockedCalls.some(({ call }) => call === event.call);
+    },
     blockedByTask: ({ context: { blockedCalls = [] }, event }) =>
       blockedCalls.some(({ taskIds }) => taskIds.some((taskId) => isAbout(event, taskId))),
     waitedFor: ({ context }) => context.waiters.length > 0,
-    isWaiter: ({ context, event }) => "call" in event && context.waiters.includes(event.call),
-    isOnlyWaiter: ({ context, event }) => "call" in event && context.waiters.every((call) => call === event.call),
+    isWaiter: ({ context, event }) => {
+      assertEvent(event, WAIT_ENDS);
+      return context.waiters.includes(event.call);
+    },
+    isOnlyWaiter: ({ context, event }) => {
+      assertEvent(event, WAIT_ENDS);
+      return context.waiters.every((call) => call === event.call);
+    },
     mayContinue: ({ context, event }) =>
       context.recovery === "continue" &&
       (context.interruptions < TASK_LIMITS.interruptions || hasProgressed(context, event)),
-    noNoticePending: ({ event }) => event.type === "ADOPTED" && !event.isNoticePending,
-    newRequest: ({ context, event }) =>
-      event.type === "REQUEST_ASKED" && context.userRequests.every(({ id }) => id !== event.request.id),
-    newQuestion: ({ context, event }) =>
-      event.type === "REQUEST_ASKED" &&
-      event.request.kind === "question" &&
-      context.userRequests.every(({ id }) => id !== event.request.id),
+    noNoticePending: ({ event }) => {
+      assertEvent(event, "ADOPTED");
+      return !event.isNoticePending;
+    },
+    newRequest: ({ context, event }) => {
+      assertEvent(event, "REQUEST_ASKED");
+      return context.userRequests.every(({ id }) => id !== event.request.id);
+    },
+    isQuestion: ({ event }) => {
+      assertEvent(event, "REQUEST_ASKED");
+      return event.request.kind === "question";
+    },
     isSteered: ({ context }) => context.instructions !== undefined,
     isOldestInstruction: ({ context, event }) =>
       "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
     moreInstructions: ({ context }) => (context.instructions?.length ?? 0) > 1,
-    maySteerAgain: ({ context, event }) =>
-      event.type === "STEERING_REFUSED" &&
-      event.retryable &&
-      (context.steerAttempts ?? 0) + 1 < TASK_LIMITS.sendAttempts,
-    openRequest: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.userRequests.some(({ id }) => id === event.id),
-    onlyRequest: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.userRequests.every(({ id }) => id === event.id),
-    questionNext: ({ context, event }) =>
-      event.type === "REQUEST_ANSWERED" && context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
+    maySteerAgain: ({ context: { steerAttempts = 0 }, event }) => {
+      assertEvent(event, "STEERING_REFUSED");
+      return event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts;
+    },
+    openRequest: ({ context, event }) => {
+      assertEvent(event, "REQUEST_ANSWERED");
+      return context.userRequests.some(({ id }) => id === event.id);
+    },
+    onlyRequest: ({ context, event }) => {
+      assertEvent(event, "REQUEST_ANSWERED");
+      return context.userRequests.every(({ id }) => id === event.id);
+    },
+    questionNext: ({ context, event }) => {
+      assertEvent(event, "REQUEST_ANSWERED");
+      return context.userRequests.find(({ id }) => id !== event.id)?.kind === "question";
+    },
   },
 });
 
