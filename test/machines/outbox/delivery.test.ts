@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isIdle } from "../../../src/machines/outbox/machine.ts";
+import { isIdle, watchesParent } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
@@ -185,4 +185,165 @@ test("a parent that launches a task is there, whatever closed its outbox: it is 
   outbox.take("PARENT_CLOSED");
   outbox.take("PARENT_PRESENT");
   expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
+});
+
+describe("runs that end while the parent is read", () => {
+  /** Has one more run end, and the parent read while others are at work or not. */
+  const endAndRead = (outbox: DrivenOutbox, taskId: string, othersRun: boolean) => {
+    outbox.take("NOTICE_DUE", { end: endOf(taskId) });
+    return typesOf(outbox.take("PARENT_READ", { othersRun }));
+  };
+
+  const readingOutbox = () => {
+    const outbox = emptyOutbox();
+    outbox.take("NOTICE_DUE", { end: endOf("ses_0") });
+    return outbox;
+  };
+
+  test("have it read again, five times at most: the next run may be about to end", () => {
+    const outbox = readingOutbox();
+    const requested = Array.from({ length: 6 }, (_, index) => endAndRead(outbox, `ses_${index + 1}`, true));
+    expect(requested).toEqual([...Array(5).fill(["readParent"]), ["composeNotice"]]);
+  });
+
+  test("have it read as often again for the next notice", () => {
+    const outbox = readingOutbox();
+    endAndRead(outbox, "ses_1", true);
+    send(outbox, "msg_1");
+    outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
+    outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START });
+    const requested = Array.from({ length: 6 }, (_, index) => endAndRead(outbox, `ses_${index + 3}`, true));
+    expect(requested).toEqual([...Array(5).fill(["readParent"]), ["composeNotice"]]);
+  });
+
+  test("wait for no other when none is at work", () => {
+    expect(endAndRead(readingOutbox(), "ses_1", false)).toEqual(["composeNotice"]);
+  });
+
+  test("wait for no other when none has ended since the parent was read", () => {
+    const outbox = readingOutbox();
+    expect(typesOf(outbox.take("PARENT_READ", { othersRun: true }))).toEqual(["composeNotice"]);
+  });
+});
+
+describe("a prompt", () => {
+  const TOAST = { message: "a task ended", variant: "info" } as const;
+
+  const composed = () => {
+    const outbox = emptyOutbox();
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    outbox.take("PARENT_READ");
+    const effects = outbox.take("COMPOSED", { prompt: { ...promptOf("msg_1", "ses_1"), toasts: [TOAST] } });
+    return { outbox, effects };
+  };
+
+  test("is announced to its tasks when it is composed, and sent at once", () => {
+    expect(composed().effects).toMatchObject([
+      { type: "noticeComposed", parentSessionID: "ses_parent", runs: [{ taskId: "ses_1", run: 0 }] },
+      { type: "sendNotice", prompt: { messageID: "msg_1" } },
+    ]);
+  });
+
+  test("that could not be composed is composed anew after a pause", () => {
+    const outbox = emptyOutbox();
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    outbox.take("PARENT_READ");
+    expect(outbox.take("COMPOSE_FAILED")).toEqual([]);
+    expect(pauseOf(outbox, START)).toBe(OUTBOX_LIMITS.firstCheck);
+    expect(outbox.refuses("TICK", { at: START + OUTBOX_LIMITS.firstCheck - 1 })).toBe(true);
+    expect(typesOf(outbox.take("TICK"))).toEqual(["readParent"]);
+  });
+
+  test("is shown to the person when the host has it, and once", () => {
+    const { outbox } = composed();
+    expect(outbox.take("SENT")).toEqual([{ type: "showToasts", parentSessionID: "ses_parent", toasts: [TOAST] }]);
+    outbox.take("TICK");
+    outbox.take("CHECKED", { standing: "unanswered" });
+    outbox.take("PARENT_READ");
+    expect(outbox.take("SENT")).toEqual([]);
+  });
+
+  test("is shown to the person when it is answered before the host says that it has it", () => {
+    const { outbox } = composed();
+    const effects = outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START });
+    expect(typesOf(effects)).toEqual(["showToasts", "noticeAcknowledged"]);
+  });
+
+  test("has nothing shown when nothing is to be shown", () => {
+    expect(sentOutbox().snapshot.context.prompt).toEqual(promptOf("msg_1", "ses_1"));
+    const outbox = emptyOutbox();
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    outbox.take("PARENT_READ");
+    outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
+    expect(outbox.take("SENT")).toEqual([]);
+  });
+
+  test("is asked about half a second after the parent became idle, for it should have begun to answer", () => {
+    const outbox = sentOutbox();
+    outbox.take("PARENT_IDLE", { at: START + 100 });
+    expect(outbox.refuses("TICK", { at: START + 100 + OUTBOX_LIMITS.coolDown - 1 })).toBe(true);
+    expect(outbox.take("TICK", { at: START + 100 + OUTBOX_LIMITS.coolDown })).toMatchObject([{ type: "checkNotice" }]);
+  });
+
+  test("is asked about when its time has come, not before", () => {
+    expect(sentOutbox().refuses("TICK", { at: START + OUTBOX_LIMITS.firstCheck - 1 })).toBe(true);
+  });
+
+  test("that is found answered is acknowledged, and the outbox waits for nothing", () => {
+    const outbox = sentOutbox();
+    outbox.take("TICK");
+    expect(typesOf(outbox.take("CHECKED", { standing: "answered" }))).toEqual(["noticeAcknowledged"]);
+    expect(isIdle(outbox.snapshot)).toBe(true);
+    expect(outbox.snapshot.context.nextDeadline).toBeUndefined();
+  });
+});
+
+describe("a parent whose turn has failed", () => {
+  test("is sent nothing, though it was read before", () => {
+    const outbox = emptyOutbox();
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    outbox.take("PARENT_ERROR");
+    expect(outbox.take("PARENT_READ")).toEqual([]);
+    expect(typesOf(outbox.take("TICK", { at: START + OUTBOX_LIMITS.coolDown }))).toEqual(["readParent"]);
+  });
+
+  test("is waited for anew when it fails again", () => {
+    const outbox = emptyOutbox();
+    outbox.take("PARENT_ERROR");
+    outbox.take("PARENT_ERROR", { at: START + 300 });
+    expect(outbox.refuses("TICK", { at: START + 300 + OUTBOX_LIMITS.coolDown - 1 })).toBe(true);
+  });
+
+  test("can be sent a prompt as soon as it works again", () => {
+    const outbox = emptyOutbox();
+    outbox.take("PARENT_ERROR");
+    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    expect(typesOf(outbox.take("PARENT_BUSY"))).toEqual(["readParent"]);
+    expect(outbox.refuses("TICK", { at: START + OUTBOX_LIMITS.coolDown })).toBe(true);
+  });
+});
+
+test("what the parent does matters while a prompt is under way, and while its turn has just failed", () => {
+  const outbox = emptyOutbox();
+  expect(watchesParent(outbox.snapshot)).toBe(false);
+  outbox.take("PARENT_ERROR");
+  expect(watchesParent(outbox.snapshot)).toBe(true);
+  outbox.take("PARENT_BUSY");
+  expect(watchesParent(outbox.snapshot)).toBe(false);
+  expect(watchesParent(sentOutbox().snapshot)).toBe(true);
+});
+
+test("a closed outbox drops what it is given, whether ends or prompts of a process that is gone", () => {
+  const outbox = emptyOutbox();
+  outbox.take("PARENT_CLOSED");
+  expect(outbox.take("NOTICE_DUE", { end: endOf("ses_1") })).toEqual([
+    { type: "noticeDropped", parentSessionID: "ses_parent", runs: [{ taskId: "ses_1", run: 0 }] },
+  ]);
+  expect(outbox.take("ADOPTED", { prompts: [promptOf("msg_9", "ses_9")] })).toEqual([
+    { type: "noticeDropped", parentSessionID: "ses_parent", runs: [{ taskId: "ses_9", run: 0 }] },
+  ]);
+});
+
+test("an outbox that is closed while it owes nothing tells nobody of it", () => {
+  expect(emptyOutbox().take("PARENT_CLOSED")).toEqual([]);
 });

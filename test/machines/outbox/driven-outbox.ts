@@ -6,7 +6,7 @@ import { START } from "../../fakes/task-input.ts";
 import { type Driven, drive } from "../drive.ts";
 
 /** The end of a run, as an outbox is owed it. */
-export const endOf = (taskId: string, run = 0): RunResult => ({
+export const endOf = (taskId: string, run = 0, more: Partial<RunResult> = {}): RunResult => ({
   taskId,
   run,
   parentSessionID: "ses_parent",
@@ -16,6 +16,7 @@ export const endOf = (taskId: string, run = 0): RunResult => ({
   startedAt: START,
   endedAt: START,
   result: "12",
+  ...more,
 });
 
 /** A prompt that tells of the first runs of these tasks. */

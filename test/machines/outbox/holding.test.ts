@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { isIdle } from "../../../src/machines/outbox/machine.ts";
+import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
+import type { RunResult } from "../../../src/machines/task/events.ts";
+import { START } from "../../fakes/task-input.ts";
+import { type DrivenOutbox, emptyOutbox, endOf, promptOf } from "./driven-outbox.ts";
+
+/** The end of a task that wakes its parent only when all of its batch have ended. */
+const heldEnd = (taskId: string, batchId: string, more: Partial<RunResult> = {}) =>
+  endOf(taskId, 0, { wake: "all", batchId, ...more });
+
+const checkOf = (...batchIds: string[]) => [{ type: "checkBatches", parentSessionID: "ses_parent", batchIds }];
+
+/** An outbox that is owed two ends of the batch `b`, of which others are at work. */
+const holdingOutbox = (): DrivenOutbox => {
+  const outbox = emptyOutbox();
+  for (const taskId of ["ses_1", "ses_2"]) outbox.take("NOTICE_DUE", { end: heldEnd(taskId, "b") });
+  outbox.take("BATCHES_CHECKED", { ended: [] });
+  return outbox;
+};
+
+describe("ends that are held until their batch has ended", () => {
+  test("have each batch checked once, again with each end that comes", () => {
+    const outbox = emptyOutbox();
+    expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_1", "b") })).toEqual(checkOf("b"));
+    expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_2", "b") })).toEqual(checkOf("b"));
+    expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "c") })).toEqual(checkOf("b", "c"));
+    expect(outbox.refuses("NOTICE_DUE", { end: heldEnd("ses_3", "c") })).toBe(true);
+  });
+
+  test("have their batches checked again every 15 seconds, for another process tells nothing of its tasks", () => {
+    const outbox = holdingOutbox();
+    for (const time of [1, 2]) {
+      const due = START + time * OUTBOX_LIMITS.recheckBatches;
+      expect(outbox.refuses("TICK", { at: due - 1 })).toBe(true);
+      expect(outbox.take("TICK", { at: due })).toEqual(checkOf("b"));
+    }
+  });
+
+  test("are withdrawn without the others, and the batch is checked at once: it may have ended without them", () => {
+    const outbox = holdingOutbox();
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "c") });
+    expect(outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 })).toEqual(checkOf("b"));
+    expect(outbox.snapshot.context.queue.map(({ taskId }) => taskId)).toEqual(["ses_1", "ses_2"]);
+    outbox.take("WITHDRAW", { taskId: "ses_1", run: 0 });
+    outbox.take("WITHDRAW", { taskId: "ses_2", run: 0 });
+    expect(isIdle(outbox.snapshot)).toBe(true);
+  });
+
+  test("are delivered together once the batch has ended, with those of other batches", () => {
+    const outbox = holdingOutbox();
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "c") });
+    expect(outbox.take("BATCHES_CHECKED", { ended: ["d"] })).toEqual([]);
+    expect(outbox.take("BATCHES_CHECKED", { ended: ["b"] })).toMatchObject([{ type: "readParent" }]);
+    expect(outbox.take("PARENT_READ")).toMatchObject([
+      { type: "composeNotice", queue: [{ taskId: "ses_1" }, { taskId: "ses_2" }, { taskId: "ses_3" }] },
+    ]);
+  });
+
+  test.for([
+    ["an end that wakes the parent by itself", endOf("ses_3", 0, { batchId: "c" })],
+    ["an error", heldEnd("ses_3", "b", { outcome: "error" })],
+  ] as const)("are delivered at once with %s", ([, end]) => {
+    const outbox = holdingOutbox();
+    expect(outbox.take("NOTICE_DUE", { end }).at(-1)).toMatchObject({ type: "readParent" });
+  });
+
+  test("are not delivered by what was found of their batch before: a task launched since may be at work", () => {
+    const outbox = holdingOutbox();
+    outbox.take("BATCHES_CHECKED", { ended: ["b"] });
+    outbox.take("PARENT_READ");
+    outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1", "ses_2") });
+    outbox.take("SENT");
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "b") });
+    expect(outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START })).toContainEqual(checkOf("b")[0]);
+    expect(outbox.snapshot.value.delivery).toBe("holding");
+  });
+
+  test("go on being held when the end that was to wake the parent is withdrawn", () => {
+    const outbox = emptyOutbox();
+    outbox.take("PARENT_ERROR");
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_1", "b") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_2", 0, { batchId: "c" }) });
+    expect(outbox.snapshot.value.delivery).toBe("gathering");
+    expect(outbox.take("WITHDRAW", { taskId: "ses_2", run: 0 })).toEqual(checkOf("b"));
+    expect(outbox.snapshot.value.delivery).toBe("holding");
+  });
+
+  test("forget that a batch had ended when what was to wake the parent is withdrawn", () => {
+    const outbox = holdingOutbox();
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "c") });
+    outbox.take("PARENT_ERROR");
+    outbox.take("BATCHES_CHECKED", { ended: ["c"] });
+    expect(outbox.snapshot.value.delivery).toBe("gathering");
+    outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 });
+    expect(outbox.snapshot.context.endedBatches).toEqual([]);
+  });
+
+  test("wait for nothing any more when the parent closes", () => {
+    const outbox = holdingOutbox();
+    outbox.take("PARENT_CLOSED");
+    expect(outbox.snapshot.context.nextDeadline).toBeUndefined();
+  });
+});
