@@ -30,7 +30,6 @@ export const task = createMachine({
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isCancelled",
                 "target": "cancelled",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
@@ -58,7 +57,6 @@ export const task = createMachine({
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isCancelled",
                 "target": "cancelled",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }

@@ -100,8 +100,8 @@ export const outboxSetup = setup({
      */
     wakesParent: ({ context: { queue } }) => queue.some(({ wake, outcome }) => wake !== "all" || outcome === "error"),
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
-    due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
-    parentReady: ({ context, event }) => context.parentReadyAt !== undefined && event.at >= context.parentReadyAt,
+    due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
+    parentReady: ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /** Runs are ending one after the other: the next one may be about to. */
     moreMayEnd: ({ context, event }) => {

@@ -9,7 +9,7 @@ const onRunEnded = {
   RUN_ENDED: [
     { guard: "isCompleted", target: "completed" },
     { guard: "isFailed", target: "error" },
-    { guard: "isCancelled", target: "cancelled" },
+    { target: "cancelled" },
   ],
 } as const;
 

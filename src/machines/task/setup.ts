@@ -217,7 +217,7 @@ export const taskSetup = setup({
     }),
   },
   guards: {
-    due: ({ context, event }) => context.nextDeadline !== undefined && event.at >= context.nextDeadline,
+    due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     idleHinted: ({ context }) => context.idleHinted,
     live: ({ context }) => context.completedAt === undefined,
     isCompleted: ({ event }) => {
@@ -227,10 +227,6 @@ export const taskSetup = setup({
     isFailed: ({ event }) => {
       assertEvent(event, "RUN_ENDED");
       return event.outcome === "error";
-    },
-    isCancelled: ({ event }) => {
-      assertEvent(event, "RUN_ENDED");
-      return event.outcome === "cancelled";
     },
     retryable: ({ event }) => {
       assertEvent(event, "PROMPT_REFUSED");

@@ -9,6 +9,13 @@ const ended = () => {
   return task;
 };
 
+/** A task of which nothing was heard for a while. */
+const staleTask = () => {
+  const task = workingTask();
+  task.take("BECAME_STALE");
+  return task;
+};
+
 test("a request that comes after the end holds nothing up", () => {
   for (const kind of ["permission", "question"] as const) {
     const request = { id: "per_1", kind, what: "?", since: 0 };
@@ -47,4 +54,48 @@ test("a child is silent since it was last heard of, and no longer once it is hea
   expect(task.snapshot.context.staleSince).toBe(600_000);
   task.take("ACTIVITY_SEEN");
   expect(task.snapshot.context.staleSince).toBeUndefined();
+});
+
+test.for(["permission", "question"] as const)("a child that asks a %s waits for a person", (kind) => {
+  for (const task of [workingTask(), staleTask()]) {
+    task.take("REQUEST_ASKED", { request: { id: "req_1", kind, what: "?", since: 0 } });
+    expect(task.snapshot.value.attention).toEqual({ awaitingUser: kind });
+    expect(task.snapshot.context.staleSince).toBeUndefined();
+  }
+});
+
+test("a request is noted once, though the host reports it twice", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED");
+  expect(task.refuses("REQUEST_ASKED")).toBe(true);
+  task.take("REQUEST_ASKED", { request: { id: "per_2", kind: "permission", what: "ls", since: 1 } });
+  expect(task.refuses("REQUEST_ASKED")).toBe(true);
+  expect(task.snapshot.context.userRequests.map(({ id }) => id)).toEqual(["per_1", "per_2"]);
+});
+
+test("the answer to a request that nobody asked changes nothing", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED");
+  task.take("REQUEST_ASKED", { request: { id: "per_2", kind: "permission", what: "ls", since: 1 } });
+  expect(task.refuses("REQUEST_ANSWERED", { id: "per_3" })).toBe(true);
+});
+
+test("a newer request does not push the oldest aside, whatever it asks", () => {
+  const task = workingTask();
+  task.take("REQUEST_ASKED");
+  task.take("REQUEST_ASKED", { request: { id: "que_1", kind: "question", what: "Which?", since: 1 } });
+  expect(task.snapshot.value.attention).toEqual({ awaitingUser: "permission" });
+});
+
+test("an answer out of turn leaves the oldest request shown", () => {
+  const task = workingTask();
+  const kinds = { per_1: "permission", que_1: "question", que_2: "question" } as const;
+  for (const [id, kind] of Object.entries(kinds))
+    task.take("REQUEST_ASKED", { request: { id, kind, what: "?", since: 0 } });
+  task.take("REQUEST_ANSWERED", { id: "que_1" });
+  expect(task.snapshot.value.attention).toEqual({ awaitingUser: "permission" });
+  task.take("REQUEST_ANSWERED", { id: "per_1" });
+  expect(task.snapshot.value.attention).toEqual({ awaitingUser: "question" });
+  task.take("REQUEST_ANSWERED", { id: "que_2" });
+  expect(task.snapshot.value.attention).toBe("none");
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { slotOf } from "../../../src/machines/task/slot.ts";
+import { START } from "../../fakes/task-input.ts";
 import { completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
 const OWN = { call: "call_1", taskIds: ["ses_own"] };
@@ -104,6 +105,34 @@ describe("a run that waits needs none", () => {
     expect(slotOf(task.snapshot)).toBe("held");
     expect(task.snapshot.context.blockedCalls).toBeUndefined();
     expect(task.refuses("CALL_RETURNED", { call: "call_1" })).toBe(true);
+  });
+
+  test("or until the last of several calls waits no longer", () => {
+    const task = workingTask();
+    task.take("CALL_BLOCKED", OWN);
+    task.take("CALL_BLOCKED", { call: "call_2", taskIds: ["ses_other"] });
+    task.take("CALL_RETURNED", { call: "call_1" });
+    expect(slotOf(task.snapshot)).toBe("none");
+    expect(task.snapshot.context.blockedCalls).toMatchObject([{ call: "call_2" }]);
+    expect(task.refuses("CALL_RETURNED", { call: "call_1" })).toBe(true);
+    task.take("CALL_RETURNED", { call: "call_2" });
+    expect(slotOf(task.snapshot)).toBe("held");
+  });
+
+  test("a call that is reported again counts once, with the tasks that it waits for now", () => {
+    const task = workingTask();
+    task.take("CALL_BLOCKED", OWN);
+    task.take("CALL_BLOCKED", { call: "call_1", taskIds: ["ses_other"], at: START + 5 });
+    expect(task.snapshot.context.blockedCalls).toEqual([{ call: "call_1", taskIds: ["ses_other"], since: START + 5 }]);
+  });
+
+  test("a task that ends lets only go of the calls that wait for it", () => {
+    const task = workingTask();
+    task.take("CALL_BLOCKED", OWN);
+    expect(task.refuses("OWN_TASK_ENDED", { taskId: "ses_other" })).toBe(true);
+    task.take("CALL_BLOCKED", { call: "call_2", taskIds: ["ses_other"] });
+    task.take("OWN_TASK_ENDED", { taskId: "ses_other" });
+    expect(task.snapshot.context.blockedCalls).toMatchObject([{ call: "call_1" }]);
   });
 
   test("calls end with the process that waited, and with the run", () => {

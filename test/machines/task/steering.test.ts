@@ -151,3 +151,13 @@ test("the run after a resume knows nothing of the instructions of the run before
   resume(task);
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", messageID: "msg_2", instructionID: undefined }]);
 });
+
+test("what the host says of an instruction counts only for the oldest one", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("STEER", { messageID: "msg_4" });
+  for (const type of ["STEERING_STORED", "STEERING_REFUSED"] as const) {
+    expect(task.refuses(type, { messageID: "msg_4" }), type).toBe(true);
+    expect(steeredTask().refuses(type), type).toBe(true);
+  }
+});
