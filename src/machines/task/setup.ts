@@ -73,10 +73,6 @@ export const interruptionsWith = (context: TaskContext, event: TaskEvent): numbe
 /** True until the host makes the request again that the provider refused for now. */
 const isRefusedForNow = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
 
-/** True for the end of a run of that task. */
-const isAbout = (event: TaskEvent, taskId: string): boolean =>
-  event.type === "OWN_TASK_ENDED" && event.taskId === taskId;
-
 /** Contexts have no list where it would be empty: so did those of versions without it. */
 const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 
@@ -135,10 +131,12 @@ export const taskSetup = setup({
     }),
     /** Where others refused it before, the last one joins them. */
     recordLastRefusal: assign({
-      refusedModels: ({ context, event }) =>
-        context.refusedModels && event.type === "CHECKED_FAILED" && event.error.refusal
+      refusedModels: ({ context, event }) => {
+        assertEvent(event, "CHECKED_FAILED");
+        return context.refusedModels && event.error.refusal
           ? refusedModelsWith(context, event.error.message, event.model)
-          : context.refusedModels,
+          : context.refusedModels;
+      },
     }),
     beginWait: assign({ waitingSince: ({ event }) => event.at }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
@@ -196,12 +194,14 @@ export const taskSetup = setup({
       },
     }),
     removeBlockingTask: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) =>
-        orUndefined(
+      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
+        assertEvent(event, "OWN_TASK_ENDED");
+        return orUndefined(
           blockedCalls
-            .map((call) => ({ ...call, taskIds: call.taskIds.filter((taskId) => !isAbout(event, taskId)) }))
+            .map((call) => ({ ...call, taskIds: call.taskIds.filter((taskId) => taskId !== event.taskId) }))
             .filter(({ taskIds }) => taskIds.length > 0),
-        ),
+        );
+      },
     }),
     addWaiter: assign({
       waiters: ({ context, event }) => {
@@ -254,8 +254,10 @@ export const taskSetup = setup({
       assertEvent(event, "CALL_RETURNED");
       return blockedCalls.some(({ call }) => call === event.call);
     },
-    blockedByTask: ({ context: { blockedCalls = [] }, event }) =>
-      blockedCalls.some(({ taskIds }) => taskIds.some((taskId) => isAbout(event, taskId))),
+    blockedByTask: ({ context: { blockedCalls = [] }, event }) => {
+      assertEvent(event, "OWN_TASK_ENDED");
+      return blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId));
+    },
     waitedFor: ({ context }) => context.waiters.length > 0,
     isWaiter: ({ context, event }) => {
       assertEvent(event, WAIT_ENDS);
@@ -283,7 +285,7 @@ export const taskSetup = setup({
     isSteered: ({ context }) => context.instructions !== undefined,
     isOldestInstruction: ({ context, event }) =>
       "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
-    moreInstructions: ({ context }) => (context.instructions?.length ?? 0) > 1,
+    moreInstructions: ({ context: { instructions = [] } }) => instructions.length > 1,
     maySteerAgain: ({ context: { steerAttempts = 0 }, event }) => {
       assertEvent(event, "STEERING_REFUSED");
       return event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts;

@@ -40,6 +40,12 @@ describe("a run whose provider refuses for now", () => {
     expect(task.snapshot.context.retry).toMatchObject({ attempt: 1, since: UNTIL + 200 });
   });
 
+  test("counts from the refusal that was heard first, though the host had been refused before", () => {
+    const task = workingTask();
+    task.take("HOST_RETRYING", { ...SLOW_DOWN, attempt: 3, at: START + 7 });
+    expect(task.snapshot.context.retry).toMatchObject({ attempt: 3, since: START + 7 });
+  });
+
   test.each([
     ["idle", "HOST_IDLE", "verifying"],
     ["an error, which idle is to follow", "HOST_ERROR", "working"],

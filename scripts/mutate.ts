@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { areas } from "./mutate/areas.ts";
+import { rowOf, withResults } from "./mutate/page.ts";
+import { type Score, scoreOf, shareOf } from "./mutate/score.ts";
+import { tryMutants } from "./mutate/try-mutants.ts";
+
+/*
+ * Puts thousands of small mistakes into the code, one at a time, and says which of them no test sees: the measure of the
+ * tests. It takes hours; `--only` chooses areas by their names, and `--code` some files of theirs.
+ */
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    code: { type: "string", multiple: true },
+    concurrency: { type: "string", default: String(availableParallelism()) },
+    write: { type: "boolean", default: false },
+  },
+});
+
+const chosen = areas.filter(({ name }) => name.includes(values.only));
+const concurrency = Number(values.concurrency);
+if (chosen.length === 0 || !Number.isInteger(concurrency) || concurrency < 1 || (values.code && chosen.length > 1)) {
+  throw new Error(
+    `Usage: npm run mutate -- [--only words] [--code file] [--concurrency ${availableParallelism()}] [--write]. ` +
+      `With --code, --only names one of: ${areas.map(({ name }) => name).join(", ")}`,
+  );
+}
+
+const scores = new Map<string, Score>();
+const rows = new Map<string, string>();
+for (const area of chosen) {
+  const score = scoreOf(await tryMutants(area, values.code ?? area.code, concurrency));
+  scores.set(area.name, score);
+  rows.set(area.name, rowOf(area, score, new Date().toISOString().slice(0, 10)));
+  console.log(`\n${area.name}: ${score.survived.length} mutants survived`);
+  for (const { file, line, code, mutation } of score.survived)
+    console.log(`${file}:${line}\n  - ${code}\n  + ${mutation}`);
+}
+console.log(`\n${[...rows.values()].join("\n")}`);
+
+if (values.write) {
+  const page = fileURLToPath(new URL("../docs/mutation.md", import.meta.url));
+  writeFileSync(page, withResults(readFileSync(page, "utf8"), areas, rows));
+}
+process.exit(chosen.every(({ name, goal }) => shareOf(scores.get(name) as Score) >= goal) ? 0 : 1);

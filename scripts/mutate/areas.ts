@@ -1,0 +1,74 @@
+/** Code in which the tests must see mistakes, and the tests that are run against them. */
+export interface Area {
+  name: string;
+  /** Globs of the code. */
+  code: string[];
+  /** Globs of the tests that every mutant is run against: quick ones, for there are thousands of mutants. */
+  tests: string[];
+  /** Globs of the tests that only those mutants are run against that the quick ones did not kill. */
+  slowTests: string[];
+  /** The share of the mutants that the tests must kill, of those that are not equivalent: 0 to 1. */
+  goal: number;
+}
+
+const RANDOM_TASKS = ["any-events", "history", "machine", "replay"].map((name) => `test/machines/task/${name}.test.ts`);
+const BEHAVIOUR = ["test/specifications/!(http).test.ts", "test/services/engine/!(crashing*).test.ts"];
+
+export const areas: readonly Area[] = [
+  {
+    name: "task chart",
+    code: ["src/machines/task/*.ts"],
+    tests: ["test/machines/task/*.test.ts"],
+    slowTests: [...RANDOM_TASKS, ...BEHAVIOUR],
+    goal: 0.95,
+  },
+  {
+    name: "outbox chart",
+    code: ["src/machines/outbox/*.ts"],
+    tests: ["test/machines/outbox/*.test.ts"],
+    slowTests: ["test/machines/outbox/machine.test.ts", ...BEHAVIOUR],
+    goal: 0.95,
+  },
+  {
+    name: "supervisor chart",
+    code: ["src/machines/supervisor/*.ts"],
+    tests: ["test/machines/supervisor/*.test.ts"],
+    slowTests: BEHAVIOUR,
+    goal: 0.95,
+  },
+  {
+    name: "shared by the charts",
+    code: ["src/machines/*.ts"],
+    tests: ["test/machines/*.test.ts", "test/machines/task/*.test.ts", "test/statecharts/{json,descriptions}.test.ts"],
+    slowTests: [...RANDOM_TASKS, ...BEHAVIOUR],
+    goal: 0.95,
+  },
+  {
+    name: "runtime",
+    code: ["src/services/runtime/*.ts"],
+    tests: ["test/services/runtime/**/*.test.ts"],
+    slowTests: BEHAVIOUR,
+    goal: 0.85,
+  },
+  {
+    name: "effects",
+    code: ["src/services/runtime/effects/*.ts"],
+    tests: ["test/services/runtime/**/*.test.ts"],
+    slowTests: BEHAVIOUR,
+    goal: 0.85,
+  },
+  {
+    name: "ownership in the store",
+    code: ["src/services/store/ownership.ts", "src/services/store/sqlite/ownership-tables.ts"],
+    tests: ["test/services/store/**/*.test.ts"],
+    slowTests: BEHAVIOUR,
+    goal: 0.85,
+  },
+  {
+    name: "access to the HTTP API",
+    code: ["src/services/http/access/*.ts"],
+    tests: ["test/services/http/access/*.test.ts"],
+    slowTests: ["test/services/http/**/*.test.ts", "test/specifications/http.test.ts"],
+    goal: 0.85,
+  },
+];

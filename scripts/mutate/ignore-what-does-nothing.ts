@@ -1,0 +1,30 @@
+import { declareValuePlugin, PluginKind } from "@stryker-mutator/api/plugin";
+
+/** The parts of a Babel syntax node that are looked at here. */
+interface Node {
+  type: string;
+  key?: { name?: string };
+  init?: { type: string; value?: unknown } | null;
+  expression?: { type: string; callee?: { name?: string } };
+}
+
+const WORDS = "Words that describe a chart: no behaviour depends on them.";
+const TYPES = "The types of a chart, which do not exist when it runs.";
+
+const NARROWING = "It tells the compiler which event has come; at run time it only says so where a chart is wrong.";
+
+const isSentence = ({ init }: Node): boolean =>
+  init?.type === "StringLiteral" && typeof init.value === "string" && /\s.*\.$/.test(init.value);
+
+/** Leaves out what does nothing: the types of a chart, `assertEvent`, and descriptions, also those that a constant holds. */
+export const strykerPlugins = [
+  declareValuePlugin(PluginKind.Ignore, "what-does-nothing", {
+    shouldIgnore: (path) => {
+      const { node } = path as { node: Node };
+      if (node.type === "ObjectProperty" && node.key?.name === "description") return WORDS;
+      if (node.type === "ObjectProperty" && node.key?.name === "types") return TYPES;
+      if (node.type === "ExpressionStatement" && node.expression?.callee?.name === "assertEvent") return NARROWING;
+      return node.type === "VariableDeclarator" && isSentence(node) ? WORDS : undefined;
+    },
+  }),
+];

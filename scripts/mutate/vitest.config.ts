@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const named = (variable: string): string[] => process.env[variable]?.split(",") ?? [];
+
+/** Files in the order of their names: examples come before the random histories, which take longer. */
+class ByName extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.toSorted((a, b) => a.moduleId.localeCompare(b.moduleId));
+  }
+}
+
+/** The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. */
+export default defineConfig({
+  test: {
+    include: named("MUTATE_TESTS"),
+    exclude: named("MUTATE_WITHOUT"),
+    setupFiles: ["test/seed.ts"],
+    testTimeout: 20_000,
+    isolate: false,
+    sequence: { sequencer: ByName },
+  },
+});
