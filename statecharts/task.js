@@ -263,7 +263,6 @@ export const task = createMachine({
           }
         },
         "sending": {
-          "id": "sending",
           "description": "The prompt is on its way to the host.",
           "meta": {
             "waitsFor": "acceptance"

@@ -1,5 +1,5 @@
 // ADR-160, ADR-187 in docs/decisions.md
-import { assign, enqueueActions } from "xstate";
+import { assertEvent, assign, enqueueActions } from "xstate";
 import { nextModel } from "./fallback.ts";
 import { countFailedCheck, failAndStop } from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup } from "./setup.ts";
@@ -26,7 +26,10 @@ export const changingModel = taskSetup.createStateConfig({
         MODEL_CHANGED: {
           target: "settling",
           actions: assign({
-            model: ({ context, event }) => (event.type === "MODEL_CHANGED" ? event.model : context.model),
+            model: ({ event }) => {
+              assertEvent(event, "MODEL_CHANGED");
+              return event.model;
+            },
             hostError: undefined,
             sendAttempts: 0,
             failedChecks: 0,

@@ -1,5 +1,5 @@
 // ADR-012 in docs/decisions.md
-import { and, enqueueActions } from "xstate";
+import { and, assertEvent, enqueueActions } from "xstate";
 import type { TaskContext, TaskEffect } from "./events.ts";
 import { taskSetup } from "./setup.ts";
 
@@ -13,7 +13,8 @@ const reportEnd = taskSetup.enqueueActions(({ context: { facts }, enqueue }) => 
 
 /** The same, unless the end waits for the others of its batch: then it wakes nobody. */
 const reportWakingEnd = taskSetup.enqueueActions(({ context: { facts }, event, enqueue }) => {
-  const wakes = facts.wake !== "all" || (event.type === "RUN_ENDED" && event.outcome === "error");
+  assertEvent(event, "RUN_ENDED");
+  const wakes = facts.wake !== "all" || event.outcome === "error";
   if (wakes) enqueue(reportEnd);
 });
 

@@ -1,4 +1,4 @@
-import { and } from "xstate";
+import { and, assertEvent } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
@@ -107,7 +107,10 @@ export const complete = [
     actions: [
       "recordEnd",
       taskSetup.assign({
-        result: ({ context, event }) => (event.type === "CHECKED_ANSWERED" ? event.result : context.result),
+        result: ({ event }) => {
+          assertEvent(event, "CHECKED_ANSWERED");
+          return event.result;
+        },
         resultRetrievedAt: undefined,
       }),
       endCompleted,

@@ -1,5 +1,5 @@
 // ADR-006, ADR-113 in docs/decisions.md
-import { and, assign, not, stateIn } from "xstate";
+import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import { changingModel } from "./changing-model.ts";
 import { isRefusedTooLong } from "./fallback.ts";
@@ -54,16 +54,19 @@ export const run = taskSetup.createStateConfig({
     ADOPTED: {
       guard: "live",
       target: ".recovering",
-      actions: taskSetup.assign(({ context, event }) => ({
-        recovery: event.type === "ADOPTED" ? event.recovery : context.recovery,
-        waitingSince: event.at,
-        hostError: undefined,
-        idleHinted: false,
-        failedChecks: 0,
-        missingSince: undefined,
-        blockedCalls: undefined,
-        retry: undefined,
-      })),
+      actions: taskSetup.assign(({ event }) => {
+        assertEvent(event, "ADOPTED");
+        return {
+          recovery: event.recovery,
+          waitingSince: event.at,
+          hostError: undefined,
+          idleHinted: false,
+          failedChecks: 0,
+          missingSince: undefined,
+          blockedCalls: undefined,
+          retry: undefined,
+        };
+      }),
     },
     HOST_RETRYING: {
       guard: and(["live", "notStopping", not(stateIn("#changingModel")), not(stateIn("#queued"))]),
@@ -108,7 +111,6 @@ export const run = taskSetup.createStateConfig({
       },
     },
     sending: {
-      id: "sending",
       description: "The prompt is on its way to the host.",
       meta: { waitsFor: "acceptance" },
       entry: [

@@ -49,3 +49,21 @@ test("a process that takes over owes the end once more, unless it took over the 
   expect(carried.take("ADOPTED", { isNoticePending: false })).toMatchObject([{ type: "queueNotice" }]);
   expect(owed().take("ADOPTED", { isNoticePending: true })).toMatchObject([{ type: "queueNotice" }]);
 });
+
+test("a call that let go waits no longer, and cannot let go twice", () => {
+  const task = heldFor("call_1");
+  task.take("WAIT_ABANDONED", { call: "call_1" });
+  expect(task.snapshot.context.waiters).toEqual([]);
+  const running = workingTask();
+  expect(running.refuses("WAIT_ABANDONED", { call: "call_1" })).toBe(true);
+});
+
+test("an end that cannot be delivered is owed no longer, whether it is composed or not", () => {
+  const composed = owed();
+  composed.take("NOTICE_COMPOSED");
+  for (const task of [owed(), composed]) {
+    expect(task.take("NOTICE_DROPPED")).toEqual([]);
+    expect(task.snapshot.value.notice).toBe("none");
+    expect(task.refuses("RESUME")).toBe(false);
+  }
+});

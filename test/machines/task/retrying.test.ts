@@ -133,3 +133,42 @@ test("a refusal says nothing of the next run, nor of one that another process ta
   task.take("ADOPTED");
   expect(task.snapshot.context.retry).toBeUndefined();
 });
+
+test("a run that its provider refuses counts as at work, and is shown as refused", () => {
+  const { snapshot } = retryingTask();
+  expect(["working", "retrying"].map((tag) => snapshot.hasTag(tag as "working"))).toEqual([true, true]);
+  expect(workingTask().snapshot.hasTag("retrying")).toBe(false);
+});
+
+test("a provider that answers has refused nothing any more", () => {
+  const task = retryingTask();
+  task.take("HOST_ANSWERING");
+  expect([stateOf(task), task.snapshot.context.retry]).toEqual(["working", undefined]);
+});
+
+test("a provider that refuses again while it is waited for says how long it takes now", () => {
+  const task = retryingTask();
+  task.take("HOST_RETRYING", { attempt: 2, message: "later", until: UNTIL + 5, at: START + 9 });
+  expect(stateOf(task)).toBe("retrying");
+  expect(task.snapshot.context.retry).toEqual({ attempt: 2, message: "later", until: UNTIL + 5, since: START });
+});
+
+test("a refusal that lasts too long by now has the next model asked at once", () => {
+  const task = queuedTask({ fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 } });
+  task.take("SLOT_GRANTED");
+  task.take("PROMPT_ACCEPTED");
+  task.take("HOST_RETRYING", SLOW_DOWN);
+  expect(task.snapshot.context.nextDeadline).toBeUndefined();
+  task.take("HOST_RETRYING", { ...SLOW_DOWN, attempt: 2, until: UNTIL + 1, at: START + 9 });
+  expect(task.snapshot.context.nextDeadline).toBe(START + 9);
+  expect(task.take("TICK")).toMatchObject([{ type: "changeModel" }]);
+});
+
+test("a child that waits for its own tasks may be refused by its provider when it goes on", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("CHECKED_AWAITING_TASKS");
+  task.take("HOST_RETRYING", SLOW_DOWN);
+  expect(stateOf(task)).toBe("retrying");
+  expect(task.snapshot.context.retry).toMatchObject(SLOW_DOWN);
+});

@@ -228,3 +228,84 @@ test("what has ended has no deadline, whatever it was waiting for", () => {
   task.take("SESSION_DELETED");
   expect(task.snapshot.context.nextDeadline).toBeUndefined();
 });
+
+test("a session that is not found while its prompt is sent is asked for again, before it counts as missing", () => {
+  const task = queuedTask();
+  task.take("SLOT_GRANTED");
+  expect(task.take("SESSION_NOT_FOUND", { at: START + 3 })).toEqual([]);
+  expect(task.snapshot.context.missingSince).toBe(START + 3);
+  expect(task.take("TICK", { at: START + 3 + TASK_LIMITS.recheckAfter })).toMatchObject([
+    { type: "checkRun", wasMissing: true },
+  ]);
+  task.take("CHECKED_BUSY");
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", wasMissing: false }]);
+});
+
+test("an error of a session that is missing is remembered, and the pause before the next check kept", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("CHECKED_NOT_FOUND");
+  expect(task.take("HOST_ERROR", { error: FIRST })).toEqual([]);
+  expect(task.take("TICK")).toMatchObject([{ type: "checkRun", hostError: FIRST }]);
+});
+
+test.each(["HOST_IDLE", "HOST_ERROR"] as const)(
+  "%s during the pause before a prompt is sent again: the host is asked",
+  (type) => {
+    const task = queuedTask();
+    task.take("SLOT_GRANTED");
+    task.take("PROMPT_REFUSED");
+    expect(task.take(type)).toMatchObject([{ type: "checkRun" }]);
+    expect(lifecyclePath(task.snapshot)).toBe("running.verifying");
+  },
+);
+
+test.each(["HOST_IDLE", "HOST_ERROR"] as const)("%s while the host is asked: it is asked anew", (type) => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  expect(task.take(type)).toMatchObject([{ type: "checkRun", checkId: 2 }]);
+});
+
+test("a check that finds an instruction unseen is an answer of the host: those without one are counted anew", () => {
+  const task = workingTask();
+  task.take("STEER");
+  task.take("STEERING_STORED");
+  task.take("CHECKED_BUSY");
+  failChecks(task, ALL_BUT_ONE);
+  check(task);
+  task.take("CHECKED_UNSEEN");
+  task.take("PROMPT_ACCEPTED");
+  failChecks(task, ALL_BUT_ONE);
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
+});
+
+test("a process that takes over asks `failedChecks` times how the run stands, then the run is given up", () => {
+  const task = workingTask();
+  task.take("ADOPTED");
+  failChecks(task, ALL_BUT_ONE);
+  check(task);
+  expect(task.take("CHECK_FAILED")).toMatchObject([
+    { type: "stopSession" },
+    { type: "queueNotice", end: { outcome: "error" } },
+  ]);
+});
+
+test.each([
+  ["was aborted", ["HOST_IDLE", "CHECKED_ABORTED", "TICK"]],
+  [
+    "did not stop",
+    [
+      "CANCEL",
+      ...Array(TASK_LIMITS.stopAttempts - 1)
+        .fill(["NOT_STOPPED", "TICK"])
+        .flat(),
+      "NOT_STOPPED",
+    ],
+  ],
+] as const)("a run that %s has ended: it waits for nothing, and nothing is under way", (_, types) => {
+  const task = workingTask();
+  for (const type of types) task.take(type);
+  expect(task.snapshot.value).toMatchObject({ lifecycle: "cancelled", run: "idle" });
+  expect(task.snapshot.context).toMatchObject({ nextDeadline: undefined, waitingSince: undefined });
+  expect(task.snapshot.context.completedAt).toBeDefined();
+});

@@ -161,3 +161,48 @@ test("what the host says of an instruction counts only for the oldest one", () =
     expect(steeredTask().refuses(type), type).toBe(true);
   }
 });
+
+/** A task whose turn has ended, and that waits for tasks of its own. */
+const awaitingTask = (): DrivenTask => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("CHECKED_AWAITING_TASKS");
+  return task;
+};
+
+test("a child that waits for its own tasks is given an instruction at once, and woken once the host has it", () => {
+  const task = awaitingTask();
+  expect(task.snapshot.hasTag("awaitingTasks")).toBe(true);
+  expect(task.take("STEER")).toMatchObject([sendSteering("msg_3")]);
+  expect(task.refuses("STEERING_STORED", { messageID: "msg_4" })).toBe(true);
+  expect(task.take("STEERING_STORED")).toMatchObject([{ type: "checkRun", instructionID: "msg_3" }]);
+});
+
+test("an instruction that the host refuses for now while the child waits for its own tasks is sent again", () => {
+  const task = awaitingTask();
+  task.take("STEER");
+  task.take("STEERING_REFUSED");
+  expect(lifecyclePath(task.snapshot)).toBe("running.working");
+  expect(task.take("TICK", { at: START + TASK_LIMITS.firstBackoff })).toMatchObject([{ type: "checkRun" }]);
+  expect(task.take("CHECKED_AWAITING_TASKS")).toMatchObject([sendSteering("msg_3")]);
+});
+
+test("instructions that wait together are all sent", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  for (const messageID of ["msg_3", "msg_4"]) expect(task.take("STEER", { messageID })).toEqual([]);
+  expect(task.take("CHECKED_BUSY")).toMatchObject([sendSteering("msg_3")]);
+  expect(task.take("STEERING_STORED").at(-1)).toMatchObject(sendSteering("msg_4"));
+});
+
+test.for(["CANCEL", "LIMIT_EXCEEDED", "SESSION_DELETED"] as const)("instructions are dropped by %s", (type) => {
+  for (const state of ["sending", "waiting"]) {
+    const task = workingTask();
+    if (state === "waiting") task.take("HOST_IDLE");
+    task.take("STEER");
+    expect(task.snapshot.value.steering).toBe(state);
+    task.take(type);
+    expect(task.snapshot.value.steering).toBe("none");
+    expect(task.snapshot.context.instructions).toBeUndefined();
+  }
+});

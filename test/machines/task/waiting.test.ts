@@ -26,7 +26,7 @@ const begin = (task: DrivenTask) => [task.take("SLOT_GRANTED"), task.take("PROMP
 test.each(CASES)("%s a task waits for the one who ends that", (_, lead, what) => {
   const task = queuedTask();
   lead(task);
-  expect(waitingOf(task.snapshot)).toEqual({ for: what, since: new Date(START).toISOString() });
+  expect(waitingOf(task.snapshot)).toStrictEqual({ for: what, since: new Date(START).toISOString() });
 });
 
 test("a prompt that was refused is sent again at a time that is known", () => {
@@ -76,6 +76,11 @@ const MOMENTS: [string, (task: DrivenTask) => void, Waiting["for"]][] = [
     "a pause before its prompt is sent again",
     (task) => task.take("HOST_IDLE") && task.take("CHECKED_UNANSWERED", { at: LATER }),
     "retry",
+  ],
+  [
+    "the host to take its prompt again",
+    (task) => task.take("HOST_IDLE") && task.take("CHECKED_UNANSWERED") && task.take("TICK", { at: LATER }),
+    "acceptance",
   ],
   [
     "its next model",
@@ -134,4 +139,19 @@ test("a run that has ended waits for nothing", () => {
 test("a state that another version of the chart has says nothing, and does no harm", () => {
   const { value, context } = workingTask().snapshot;
   expect(waitingOf({ value: { ...value, run: "unheardOf" as never }, context })).toBeUndefined();
+});
+
+test("a run that is at work again waits for no provider, though it was refused before", () => {
+  const task = workingTask();
+  task.take("HOST_RETRYING");
+  task.take("HOST_BUSY");
+  expect(waitingOf(task.snapshot)).toStrictEqual({ for: "agent", since: new Date(START).toISOString() });
+});
+
+test("a child that asks a person waits for that alone: not for the tasks of its tool call, nor until a check is due", () => {
+  const task = workingTask();
+  task.take("HOST_ERROR");
+  task.take("CALL_BLOCKED", { call: "call_1", taskIds: ["ses_a"] });
+  task.take("REQUEST_ASKED");
+  expect(waitingOf(task.snapshot)).toStrictEqual({ for: "person", since: new Date(START).toISOString() });
 });

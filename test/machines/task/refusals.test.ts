@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { isStopping, refusalReason } from "../../../src/machines/task/machine.ts";
+import { completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
+
+const EVENTS = {
+  CANCEL: { type: "CANCEL", at: 0 },
+  RESUME: { type: "RESUME", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "more" },
+  STEER: { type: "STEER", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Only the tests." },
+} satisfies { [Type in TaskEvent["type"]]?: Extract<TaskEvent, { type: Type }> };
+
+const reason = (task: DrivenTask, type: keyof typeof EVENTS) => refusalReason(task.snapshot, EVENTS[type]);
+
+const after = (begin: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
+  for (const type of types) begin.take(type);
+  return begin;
+};
+
+const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
+const completed = () => completeAndTell(workingTask());
+const failed = () => after(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
+const cancelled = () => after(workingTask(), "CANCEL", "STOPPED", ...TOLD);
+const answered = () => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
+
+test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
+  ["runs", workingTask(), "RESUME", "only completed tasks can be resumed (this one is running)"],
+  ["is resumed", resume(completed()), "RESUME", "is currently being resumed"],
+  ["has completed", completed(), "CANCEL", "has already finished (completed)"],
+  ["has completed", completed(), "STEER", "has already finished (completed): use resume"],
+  ["has failed", failed(), "CANCEL", "has already finished (error)"],
+  ["has failed", failed(), "STEER", "has already finished (error)"],
+  ["has failed", failed(), "RESUME", "only completed tasks can be resumed (this one is error)"],
+  ["was cancelled", cancelled(), "CANCEL", "has already finished (cancelled)"],
+  ["was cancelled", cancelled(), "STEER", "has already finished (cancelled)"],
+  ["was cancelled", cancelled(), "RESUME", "only completed tasks can be resumed (this one is cancelled)"],
+  ["is being stopped", after(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
+  ["is being stopped", after(workingTask(), "CANCEL"), "STEER", "is being cancelled"],
+  ["was aborted", after(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],
+  [
+    "owes its notice",
+    answered(),
+    "RESUME",
+    "has a result that is still to be delivered: a call that waits for the task returns it at once",
+  ],
+  [
+    "has its notice on the way",
+    after(answered(), "NOTICE_COMPOSED"),
+    "RESUME",
+    "has a result that is still being delivered",
+  ],
+  [
+    "has a call that waits for its result",
+    after(workingTask(), "WAIT_BEGAN", "HOST_IDLE", "CHECKED_ANSWERED"),
+    "RESUME",
+    "has a result that is still being delivered",
+  ],
+])("a task that %s says why it refuses", ([, task, type, words]) => {
+  expect(reason(task, type)).toBe(words);
+});
+
+test("an aborted task takes no instruction, whether others are on their way or wait", () => {
+  const waiting = after(workingTask(), "HOST_IDLE", "STEER", "CHECKED_ABORTED");
+  const sending = after(workingTask(), "STEER", "HOST_IDLE", "CHECKED_ABORTED");
+  for (const task of [waiting, sending]) expect(reason(task, "STEER")).toBe("was just aborted");
+});
+
+test("only a task that was cancelled or is beyond a limit is being stopped", () => {
+  expect(isStopping(workingTask().snapshot)).toBe(false);
+  expect(isStopping(after(workingTask(), "CANCEL").snapshot)).toBe(true);
+  expect(isStopping(after(workingTask(), "LIMIT_EXCEEDED").snapshot)).toBe(true);
+  expect(isStopping(cancelled().snapshot)).toBe(false);
+});
+
+test("errors that OpenCode does not name say what happened", () => {
+  expect(after(workingTask(), "SESSION_DELETED").snapshot.context.error).toEqual({
+    name: "SessionGone",
+    kind: "sessionGone",
+    message: "The task's session was deleted before it answered.",
+  });
+  const interrupted = workingTask();
+  interrupted.take("ADOPTED", { recovery: "fail" });
+  interrupted.take("CHECKED_UNANSWERED");
+  expect(interrupted.snapshot.context.error).toEqual({
+    name: "Interrupted",
+    kind: "interrupted",
+    message: "OpenCode ended while the task ran, and the task was not continued.",
+  });
+  const unanswered = workingTask();
+  for (let sends = 1; sends < 7; sends += 1)
+    after(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED", "TICK", "PROMPT_ACCEPTED");
+  expect(after(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED").snapshot.context.error).toEqual({
+    name: "Unanswered",
+    kind: "unanswered",
+    message: "OpenCode took the prompt but never answered it, though it was sent 7 times.",
+  });
+});
