@@ -15,6 +15,6 @@ export const runResult = (
   startedAt: run.startedAt,
   endedAt: completedAt ?? run.startedAt,
   ...((outcome === "completed" || limitError) && result !== undefined ? { result } : {}),
-  ...(outcome !== "completed" && error ? { error } : {}),
+  ...(error ? { error } : {}),
   ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
 });

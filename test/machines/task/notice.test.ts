@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workingTask } from "./driven-task.ts";
+import { queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended while these tool calls wait for it, in order to tell its end. */
 const heldFor = (...calls: string[]) => {
@@ -66,4 +66,13 @@ test("an end that cannot be delivered is owed no longer, whether it is composed 
     expect(task.snapshot.value.notice).toBe("none");
     expect(task.refuses("RESUME")).toBe(false);
   }
+});
+
+test("a notice says how its task wakes the parent, and why a run was cancelled that did not stop", () => {
+  const batch = queuedTask({ wake: "all" });
+  expect(batch.take("CANCEL")).toMatchObject([{ type: "queueNotice", end: { wake: "all", outcome: "cancelled" } }]);
+  const each = queuedTask();
+  const [notice] = each.take("CANCEL");
+  expect(notice).not.toHaveProperty("end.wake");
+  expect(notice).not.toHaveProperty("end.error");
 });

@@ -133,3 +133,56 @@ describe("while a provider refuses a run at work", () => {
     expect(places.get("ses_2")).toEqual({ place: 2, heldUpBy: { kind: "rateLimit", name: "anthropic", until } });
   });
 });
+
+describe("the limits of a run", () => {
+  const { limitsFor } = slotQueue;
+  const concurrency = {
+    default: 9,
+    providers: { anthropic: 1 },
+    models: { "anthropic/opus": 2 },
+    agents: { general: 3 },
+  };
+
+  test("are those of its provider, its model and its agent, besides the total", () => {
+    expect(limitsFor(row("ses_1"), concurrency)).toEqual({ total: 9, provider: 1, model: 2, agent: 3 });
+  });
+
+  test("leave out what has none, also by a name that every object has", () => {
+    const named = { agent: "constructor", provider: "toString", model: undefined };
+    expect(limitsFor(named, concurrency)).toEqual({
+      total: 9,
+      provider: undefined,
+      model: undefined,
+      agent: undefined,
+    });
+  });
+
+  test("by provider and model concern no run whose model is not known", () => {
+    const limits = { total: 3, provider: 0, model: 0 };
+    expect(startable([row("ses_1", { provider: undefined, model: undefined, limits })])).toEqual(["ses_1"]);
+  });
+});
+
+test("a run that goes on with another model gives up the slot that it has, and no other run does", () => {
+  const waiting = row("ses_3");
+  const rows = [held("ses_1"), held("ses_2"), waiting];
+  const { withoutGivenUp } = slotQueue;
+  expect(withoutGivenUp(rows, [row("ses_1", { goesOn: true }), row("ses_2"), row("ses_3", { goesOn: true })])).toEqual([
+    held("ses_2"),
+    waiting,
+  ]);
+});
+
+test("what was counted and is taken away again is not counted", () => {
+  const counts = slotQueue.createCounts();
+  for (const each of rows(3)) counts.add(each);
+  counts.remove(row("ses_1"));
+  expect([counts.of("total", ""), counts.of("agent", "general"), counts.of("provider", "anthropic")]).toEqual([
+    2, 2, 2,
+  ]);
+});
+
+test("a run whose provider is not known is held up by no provider that refuses", () => {
+  const refused = held("ses_0", { provider: undefined, model: undefined, retriesAt: NOW + 5_000 });
+  expect(startable([refused, row("ses_1", { provider: undefined, model: undefined })])).toEqual(["ses_1"]);
+});

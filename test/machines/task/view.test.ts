@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { toTask } from "../../../src/machines/task/view.ts";
 import { TaskWithUsage } from "../../../src/task.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
+import { START } from "../../fakes/task-input.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
+import { completeAndTell, type DrivenTask, workingTask } from "./driven-task.ts";
 
 test("a task object is what its schema says, at every stage of its life", async () => {
   const stage = createStage();
@@ -48,4 +51,37 @@ test("progress counts each call and each step once, and keeps the last five tool
   stage.host.finish(id, "done");
   await stage.clock.advance(60_000);
   expect(stage.task(id).progress.toolCalls).toBe(6);
+});
+
+describe("the task object", () => {
+  const progress = { toolCalls: 0, toolCallsByName: {}, lastTools: [], tokens: 0, cost: 0, lastUpdate: "" };
+  const show = ({ snapshot }: DrivenTask) => toTask(snapshot, progress);
+  const iso = (ms: number) => new Date(ms).toISOString();
+
+  test("has no child yet, and none of the fields that say nothing", () => {
+    const task = show(workingTask());
+    expect(task.childTaskIds).toEqual([]);
+    expect(Object.values(task)).not.toContain(undefined);
+    expect(task).not.toHaveProperty("completedAt");
+    expect(task).not.toHaveProperty("attention");
+  });
+
+  test("says when the run ended and when its result was read", () => {
+    const task = completeAndTell(workingTask());
+    task.take("RESULT_READ", { at: START + 9 });
+    expect(show(task)).toMatchObject({ completedAt: iso(START), resultRetrievedAt: iso(START + 9) });
+  });
+
+  test("sums a result up by its first paragraph, whatever is around it", () => {
+    const summary = (result: string) => show(completeAndTell(workingTask(), result)).summary;
+    expect(summary("\n\n  First line.\nSecond line.\n \t\nMore.")).toBe("First line.\nSecond line.");
+    expect(summary("All of it. ")).toBe("All of it.");
+    expect(summary("")).toBe("");
+  });
+
+  test("says since when the task is silent", () => {
+    const task = workingTask();
+    task.take("BECAME_STALE", { at: START + 600_000 });
+    expect(show(task).attention).toEqual({ kind: "stale", what: "", since: iso(START + 600_000) });
+  });
 });
