@@ -92,8 +92,9 @@ describe("ends that are held until their batch has ended", () => {
     outbox.take("PARENT_ERROR");
     outbox.take("BATCHES_CHECKED", { ended: ["c"] });
     expect(outbox.snapshot.value.delivery).toBe("gathering");
-    outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 });
-    expect(outbox.snapshot.context.endedBatches).toEqual([]);
+    expect(outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 })).toEqual(checkOf("b"));
+    outbox.take("PARENT_BUSY");
+    expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_4", "c") })).toEqual(checkOf("b", "c"));
   });
 
   test("wait for nothing any more when the parent closes", () => {
