@@ -52,6 +52,8 @@ export interface AgentParts {
   deliveries: Deliveries;
   usage: UsageCounts;
   sequence: Sequence;
+  /** The number of the process among those that share the store; undefined for the only one. */
+  place: number | undefined;
   isOver(): boolean;
 }
 
@@ -71,6 +73,7 @@ export const createAgents = ({
   deliveries,
   usage,
   sequence,
+  place,
   isOver,
 }: AgentParts): Agents => {
   const open = new Map<string, OpenCall>();
@@ -105,14 +108,16 @@ export const createAgents = ({
         // A result that is due and in no notice yet is no longer due once the waiting call has read it.
         const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
         const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
-        const isRead = wasOver && now === run && !isOwed;
+        // A task of another process does not know of the call: its result is delivered as if nobody waited.
+        const isUnknown = place !== undefined && !context?.waiters.includes(callID);
+        const isRead = isUnknown || (wasOver && now === run && !isOwed);
         return { taskId, run: now, way: isRead ? ("byReading" as const) : ("byWaiting" as const) };
       });
 
   const call: Agents["call"] = (sessionID, tool, args, options = {}) => {
     const { turn = "msg_turn", answer = "stored", storedAfter = 0 } = options;
     count += 1;
-    const callID = `call_${count}`;
+    const callID = `call${place ?? ""}_${count}`;
     const until = args.block ? clock.now() + Number(args.timeout ?? LONGEST_WAIT) : undefined;
     const made: OpenCall = { callID, sessionID, tool, until, answer, abort: new AbortController() };
     open.set(callID, made);

@@ -4,7 +4,8 @@ import { reportOf } from "./report.ts";
 import { runSteps } from "./run-steps.ts";
 import { type Schedule, schedules } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
-import { createSimulation, type Simulation, USER_SESSIONS } from "./simulation.ts";
+import { createSharedParts, USER_SESSIONS } from "./shared-parts.ts";
+import { createSimulation, type Simulation } from "./simulation.ts";
 
 /** The outcome of a schedule. */
 export interface Outcome {
@@ -20,7 +21,7 @@ const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => void unhandled.push(String(reason)));
 
 const kindOf = (participant: string): string => {
-  if (participant === "engine" || participant === "host") return participant;
+  if (/^(engine|host)/.test(participant)) return participant;
   return USER_SESSIONS.includes(participant) ? `parent ${participant}` : `task ${participant}`;
 };
 
@@ -29,7 +30,12 @@ export const runSchedule = async (
   schedule: Schedule,
   check: (world: Simulation) => void = () => undefined,
 ): Promise<Outcome> => {
-  const world = createSimulation(schedule);
+  const shared = createSharedParts(schedule);
+  const world = createSimulation(schedule, shared);
+  const others = Array.from({ length: (schedule.processes ?? 1) - 1 }, (_, index) =>
+    createSimulation(schedule, shared, index + 1),
+  );
+  const worlds: [Simulation, ...Simulation[]] = [world, ...others];
   const rejectedBefore = unhandled.length;
   const stopAtFault = () => {
     check(world);
@@ -37,17 +43,17 @@ export const runSchedule = async (
     if (world.faults.length > 0) throw new Error(world.faults[0]);
   };
   try {
-    await runSteps(world, schedule, () => {
-      checkMoment(world);
+    await runSteps(worlds, schedule, () => {
+      checkMoment(worlds);
       stopAtFault();
     });
-    await settleDown(world);
-    checkEnd(world);
+    await settleDown(worlds);
+    checkEnd(worlds);
     stopAtFault();
   } catch (error) {
     if (world.faults.length === 0) world.fault(error instanceof Error ? String(error.stack) : String(error));
   } finally {
-    world.life().die();
+    for (const { life } of worlds) life().die();
     world.storage.remove();
   }
   return { faults: world.faults, diagram: () => world.sequence.diagram(kindOf), world };

@@ -39,11 +39,34 @@ const mislisted = ({ stage: { store } }: Simulation): string[] =>
       : `${entry.sessionID} is listed as ${JSON.stringify(entry)}, and its record says otherwise`;
   });
 
+/** Milliseconds after which a process that woke has stopped what it has lost meanwhile. */
+const STOPPED_AFTER_WAKING = 5_000;
+
+/** A process that has lost a task while it was stopped does not go on with it. */
+const doneTwice = ({ ownership, host, calls, clock, awakeSince, atWorkOnWaking, owner }: Simulation): string[] => {
+  const wokeAt = awakeSince();
+  if (!ownership || wokeAt === undefined || clock.now() - wokeAt < STOPPED_AFTER_WAKING) return [];
+  if (calls.struck.has("abort")) return [];
+  return [...atWorkOnWaking()].flatMap(([id, messageID]) => {
+    const isThere = host.sessionIDs().includes(id) && host.at(id).busy;
+    const message = isThere ? host.at(id).messages.find((each) => each.id === messageID) : undefined;
+    const isLost = message && message.completedAt === undefined && (ownership.supervisorOf(id) ?? owner()) !== owner();
+    return isLost ? `${id} goes on in ${owner()}, which has lost it` : [];
+  });
+};
+
 /** Checks the invariants that hold at any moment. */
-export const checkMoment = (world: Simulation): void => {
-  world.look();
-  world.slotWatch.checkNoneIdle();
-  for (const words of [...deliveredTwice(world), ...overdue(world)]) world.fault(words);
+export const checkMoment = (worlds: readonly Simulation[]): void => {
+  const awake = worlds.filter((world) => world.awakeSince() !== undefined);
+  const [first] = awake;
+  if (!first) return;
+  for (const world of awake) {
+    world.look();
+    world.slotWatch.checkNoneIdle();
+    for (const words of [...overdue(world), ...doneTwice(world)]) world.fault(words);
+  }
+  for (const words of deliveredTwice(first)) first.fault(words);
+  first.ownership?.checkNoneAbandoned(Math.min(...awake.flatMap((world) => world.awakeSince() ?? [])));
 };
 
 /** False for a deleted session and for a task that was stopped or failed: nobody there reads a notice. */
@@ -194,7 +217,10 @@ const misbatched = ({ host, calls }: Simulation, stored: Task[]): string[] =>
     });
 
 /** Nothing that has ended is still owned by a process. */
-const leaks = ({ clock, storage }: Simulation): string[] => {
+const leaks = (worlds: readonly [Simulation, ...Simulation[]]): string[] => {
+  const [{ clock, storage }] = worlds;
+  // What other living processes own is no concern of a new one.
+  for (const { life } of worlds.slice(1)) life().die();
   const { tasks, prompts } = storage.boot(clock).adopt(clock.now() + 60_000, () => true);
   return [
     ...tasks.map(({ task }) => `${task.sessionID} still belongs to a process`),
@@ -268,9 +294,10 @@ const unanswered = ({ host, stage }: Simulation, stored: Task[]): string[] =>
   });
 
 /** Checks the invariants that hold once everything has ended. */
-export const checkEnd = (world: Simulation): void => {
-  checkMoment(world);
-  const restless = whyNotIdle(world);
+export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void => {
+  checkMoment(worlds);
+  const [world] = worlds;
+  const restless = whyNotIdle(worlds);
   if (restless) world.fault(`no rest: ${restless}`);
   const stored = wholeTasks(world.stage.store);
   const found = [
@@ -285,15 +312,15 @@ export const checkEnd = (world: Simulation): void => {
     ...unsteered(world, stored),
     ...steeredTwice(world, stored),
     ...misbatched(world, stored),
-    ...unanswered(world, stored),
+    ...worlds.flatMap((each) => unanswered(each, stored)),
     ...removed(world, stored),
     ...uninformed(world, stored),
     ...triedTwice(world, stored),
     ...tooMany(world, stored),
     ...wronglyStopped(world, stored),
     ...wronglyChanged(world, stored),
-    ...slotsLeft(world),
-    ...leaks(world),
+    ...worlds.flatMap(slotsLeft),
+    ...leaks(worlds),
   ];
   for (const words of found) world.fault(words);
 };

@@ -240,4 +240,40 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "at - heardAt >= staleAfter",
     mistake: "at - heardAt >= staleAfter / 2",
   },
+  {
+    name: "a task that another process supervises is written",
+    file: "src/services/store/sqlite/task-tables.ts",
+    code: 'if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;',
+    mistake: "if (!held) return false;",
+  },
+  {
+    name: "a lease never expires",
+    file: "src/services/store/ownership.ts",
+    code: "now - owner.heartbeatAt > LEASE_MS &&",
+    mistake: "now - owner.heartbeatAt > LEASE_MS * 1e6 &&",
+  },
+  {
+    name: "a lease expires after a third of its time",
+    file: "src/services/store/ownership.ts",
+    code: "now - owner.heartbeatAt > LEASE_MS &&",
+    mistake: "now - owner.heartbeatAt > LEASE_MS / 3 &&",
+  },
+  {
+    name: "a process sends for a task that it has lost",
+    file: "src/services/runtime/runtime.ts",
+    code: "if (!isOfTask(effect, lost)) performEffect(effect);",
+    mistake: "performEffect(effect);",
+  },
+  {
+    name: "a process goes on with a task that it has lost",
+    file: "src/services/engine/reactions.ts",
+    code: "        return abort(sessionID);\n",
+    mistake: "        return undefined;\n",
+  },
+  {
+    name: "a change that the store refused is shown",
+    file: "src/services/runtime/runtime.ts",
+    code: "changed.filter(({ sessionID }) => !lost.includes(sessionID))",
+    mistake: "changed",
+  },
 ];

@@ -14,7 +14,7 @@ export interface Finding {
 export const reportOf = ({
   seed,
   path,
-  schedule: { store, recovery, slots, lifetime, limits, steps },
+  schedule: { store, processes = 1, recovery, slots, lifetime, limits, steps },
   faults,
   diagram,
 }: Finding): string =>
@@ -23,6 +23,7 @@ export const reportOf = ({
     "",
     `Again: npm run chaos -- --seed ${seed} --path "${path}"`,
     "",
+    ...(processes === 1 ? [] : [`${processes} processes.`]),
     `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}.`,
     ...(lifetime === undefined ? [] : [`Each process dies after ${lifetime} calls.`]),
     ...(limits === undefined ? [] : [`Limits: ${JSON.stringify(limits)}.`]),

@@ -4,16 +4,30 @@ import type { Simulation } from "./simulation.ts";
 import { stepActions } from "./step-actions.ts";
 import { type Step, wordsOf } from "./steps.ts";
 
+/** What still happens to a process that is stopped. */
+const HAPPENS_TO_STOPPED: ReadonlySet<Step["do"]> = new Set(["goTo", "wake", "crash", "time", "garble", "strike"]);
+
 const act = (world: Simulation, step: Step): Promise<void> | void =>
   (stepActions[step.do] as (world: Simulation, step: Step) => Promise<void> | void)(world, step);
 
-/** Performs the steps of a schedule in order. Calls `afterEach` once all consequences of a step have happened. */
-export const runSteps = async (world: Simulation, { steps }: Schedule, afterEach: () => void): Promise<void> => {
+/**
+ * Performs the steps of a schedule in order, each in the process that the last `goTo` names, at first in the first one.
+ * Calls `afterEach` once all consequences of a step have happened.
+ */
+export const runSteps = async (
+  worlds: readonly Simulation[],
+  { steps }: Schedule,
+  afterEach: () => void,
+): Promise<void> => {
+  let world = worlds[0];
   for (const [index, step] of steps.entries()) {
+    if (step.do === "goTo") world = worlds[step.process % worlds.length];
+    if (!world) return;
     if (world.life().isOver()) await world.reboot(0);
+    if (world.isFrozen() && !HAPPENS_TO_STOPPED.has(step.do)) continue;
     world.sequence.note("engine,host", `step ${index + 1}, ${wordsOf(step)}`);
     await act(world, step);
     await settled();
-    if (!world.life().isOver()) afterEach();
+    afterEach();
   }
 };

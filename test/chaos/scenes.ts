@@ -108,6 +108,32 @@ const dawdling = fc
   .constantFrom("tool", "question", "nothing")
   .map((begins): Step[] => [launched(), pass(MOMENT), { do: "dawdle", task: NEWEST, begins }]);
 
+/** A process is stopped while it launches a task, or has a result to deliver; another one takes the task, and the first wakes. */
+export const stoppedAtWork: fc.Arbitrary<Step[]> = fc
+  .record({
+    call: fc.constantFrom<CallFault["call"]>("prompt", "prompt", "busy", "messages", "session"),
+    is: fc.constantFrom<CallFault["is"]>("unavailable", "unavailable", "lateThere", "lateBack"),
+    times: fc.integer({ min: 0, max: 3 }),
+    goesOnAfter: fc.constantFrom(0, 60, MOMENT),
+    answersBefore: fc.boolean(),
+    answersMeanwhile: fc.boolean(),
+  })
+  .map(({ goesOnAfter, answersBefore, answersMeanwhile, ...fault }): Step[] => [
+    { do: "goTo", process: 0 },
+    launched(),
+    pass(answersBefore ? MOMENT : 0),
+    { do: "strike", ms: 3_000, ...fault },
+    ...(answersBefore ? [answered(NEWEST)] : []),
+    pass(goesOnAfter),
+    { do: "freeze" },
+    { do: "goTo", process: 1 },
+    pass(30_000),
+    ...(answersMeanwhile ? [answered(NEWEST), pass(MOMENT)] : []),
+    { do: "goTo", process: 0 },
+    { do: "wake" },
+    pass(WHILE),
+  ]);
+
 /** Draws one of the scenes. */
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   resumedWhileOwed,

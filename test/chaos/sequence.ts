@@ -14,6 +14,8 @@ const LONGEST = 90;
 export interface Sequence {
   say(from: string, way: Way, to: string, words: string): void;
   note(over: string, words: string): void;
+  /** The same diagram for the process with this number: its engine and its host have lifelines of their own. */
+  of(place: number): Sequence;
   /** Returns the diagram's source. `kinds` gives the kind of a participant, such as `task`. */
   diagram(kinds: (participant: string) => string): string;
 }
@@ -42,9 +44,18 @@ const folded = (lines: string[]): string[] => {
 
 export const createSequence = (): Sequence => {
   const lines: Line[] = [];
-  return {
+  const sequence: Sequence = {
     say: (from, way, to, words) => void lines.push({ from, to, words, arrow: ARROWS[way] }),
     note: (over, words) => void lines.push({ over, words }),
+    of: (place) => {
+      if (place === 0) return sequence;
+      const own = (names: string) => names.replace(/\b(engine|host)\b/g, `$1${place + 1}`);
+      return {
+        ...sequence,
+        say: (from, way, to, words) => sequence.say(own(from), way, own(to), words),
+        note: (over, words) => sequence.note(own(over), words),
+      };
+    },
     diagram: (kindOf) => {
       const participants = new Set(
         lines.flatMap((line) => ("over" in line ? line.over.split(",") : [line.from, line.to])),
@@ -56,4 +67,5 @@ export const createSequence = (): Sequence => {
       ].join("\n");
     },
   };
+  return sequence;
 };

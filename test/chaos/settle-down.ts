@@ -2,11 +2,13 @@ import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { checkBudgets } from "./budgets.ts";
-import { type Simulation, USER_SESSIONS } from "./simulation.ts";
+import { USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** Removes all faults: from now on everything works. */
 const removeFaults = (world: Simulation) => {
   const { host, wire, calls } = world;
+  world.wake();
   world.life().wake();
   world.liveOn();
   wire.mend();
@@ -47,13 +49,19 @@ export const orphanedSessions = ({ host, tracks, copies }: Simulation): string[]
   });
 
 /** Says why the system is not idle yet; undefined if it is. */
-export const whyNotIdle = (world: Simulation): string | undefined => {
-  const { host, stage, storage, calls, agents, life } = world;
+export const whyNotIdle = (worlds: readonly [Simulation, ...Simulation[]]): string | undefined => {
+  const [world] = worlds;
   const lost = orphanedSessions(world);
   if (lost.length > 0) return `${lost.join(", ")} were made for tasks, and have none`;
   // If the creation of a session failed without an error, only the next process can be sure of it.
-  const launches = storage.launches();
-  if (launches > calls.unmade()) return `${launches} launches are still stored as under way`;
+  const launches = world.storage.launches();
+  const unmade = worlds.reduce((sum, { calls }) => sum + calls.unmade(), 0);
+  if (launches > unmade) return `${launches} launches are still stored as under way`;
+  return worlds.map(whyProcessNotIdle).find((why) => why !== undefined);
+};
+
+const whyProcessNotIdle = (world: Simulation): string | undefined => {
+  const { host, stage, agents, life } = world;
   const busy = host.sessionIDs().filter((id) => host.at(id).busy);
   if (busy.length > 0) return `${busy.join(", ")} still work`;
   const open = agents.open();
@@ -85,21 +93,22 @@ const AFTERWARDS = 8_500;
 const LEFT_WAITING = 5_000;
 
 /** Removes all faults, answers and finishes everything, and waits until the system is idle. */
-export const settleDown = async (world: Simulation): Promise<void> => {
-  removeFaults(world);
-  if (world.life().isOver()) await world.reboot(0);
-  removeFaults(world);
-  world.sequence.note("engine,host", "from here on all goes well");
-  await world.clock.advance(100);
-  await checkBudgets(world);
-  await world.clock.advance(LEFT_WAITING);
-  world.slotWatch.checkNoneIdle();
+export const settleDown = async (worlds: readonly [Simulation, ...Simulation[]]): Promise<void> => {
+  const [{ clock }] = worlds;
+  worlds.forEach(removeFaults);
+  for (const world of worlds) if (world.life().isOver()) await world.reboot(0);
+  worlds.forEach(removeFaults);
+  for (const { sequence } of worlds) sequence.note("engine,host", "from here on all goes well");
+  await clock.advance(100);
+  for (const world of worlds) await checkBudgets(world);
+  await clock.advance(LEFT_WAITING);
+  for (const { slotWatch } of worlds) slotWatch.checkNoneIdle();
   for (const pause of ROUNDS) {
-    answerAll(world);
+    worlds.forEach(answerAll);
     await settled();
-    if (whyNotIdle(world) === undefined) break;
-    await world.clock.advance(pause);
-    world.look();
+    if (whyNotIdle(worlds) === undefined) break;
+    await clock.advance(pause);
+    for (const world of worlds) world.look();
   }
-  await world.clock.advance(AFTERWARDS);
+  await clock.advance(AFTERWARDS);
 };

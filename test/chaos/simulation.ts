@@ -1,29 +1,27 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
 import { NOTICE_GIVEN_UP } from "../../src/services/delivery/notices.ts";
-import type { Log } from "../../src/services/platform/log.ts";
+import type { HostMessage } from "../../src/services/host/messages.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
-import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { createStage, type Stage } from "../fakes/stage.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { type Agents, createAgents } from "./agents.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
-import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { createEventStream, type EventStream } from "./event-stream.ts";
 import { watchOutboxes } from "./histories.ts";
 import { callLabel, eventLabel, isRoutine } from "./labels.ts";
 import { createLimitWatch, type LimitWatch } from "./limit-watch.ts";
 import { type Limits, USUAL_LIMITS } from "./limits.ts";
-import { createTaskObservations, type TaskObservations } from "./observations.ts";
-import { createPlainIds } from "./plain-ids.ts";
+import type { TaskObservations } from "./observations.ts";
+import type { OwnershipWatch } from "./ownership-watch.ts";
 import type { Schedule } from "./schedule.ts";
-import { createSequence, type Sequence } from "./sequence.ts";
+import type { Sequence } from "./sequence.ts";
+import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
-import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
+import type { Storage } from "./storage.ts";
 import { createUsageCounts, type UsageCounts } from "./usage-counts.ts";
-
-/** The users' own sessions. */
-export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
@@ -44,7 +42,19 @@ export interface Simulation {
   usage: UsageCounts;
   limits: Limits;
   limitWatch: LimitWatch;
+  /** Undefined where one process has the whole store. */
+  ownership: OwnershipWatch | undefined;
+  /** As whom the process owns tasks in the store. */
+  owner(): string;
   life(): CountedProcess;
+  /** Stops the process, as SIGSTOP does, until it is woken. */
+  freeze(): void;
+  wake(): void;
+  isFrozen(): boolean;
+  /** The sessions that were at work when the process woke, each with the message that its model was writing. */
+  atWorkOnWaking(): ReadonlyMap<string, string>;
+  /** Since when the process has been awake, epoch milliseconds; undefined while it is stopped or dead. */
+  awakeSince(): number | undefined;
   /** From now on no process dies by itself. */
   liveOn(): void;
   /** Descriptions of the violated invariants. */
@@ -58,36 +68,22 @@ export interface Simulation {
   look(): void;
 }
 
-/**
- * True for a log line that reports a fault of the plugin; the death of a process is none. Its message alone counts: what
- * the host failed to do stands among the fields after it.
- */
-const isFault = (line: string): boolean => {
-  const [message = ""] = line.split(" {", 1);
-  return (
-    /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(message) &&
-    !/the process has died|a fault in the call/.test(line)
-  );
-};
+const isBeingWritten = ({ role, completedAt }: HostMessage): boolean =>
+  role === "assistant" && completedAt === undefined;
 
-export const createSimulation = ({
-  store,
-  recovery,
-  slots,
-  lifetime = Number.POSITIVE_INFINITY,
-  limits = USUAL_LIMITS,
-}: Omit<Schedule, "steps">): Simulation => {
-  const sequence = createSequence();
-  const faults: string[] = [];
-  const fault = (words: string) => {
-    if (faults.includes(words)) return;
-    faults.push(words);
-    sequence.note("engine", `not as it ought to be: ${words}`);
-  };
-  const clock = createVirtualClock();
-  const ids = createPlainIds();
-  const host = createFakeHost(clock, ids);
-  for (const id of USER_SESSIONS) host.addSession(id);
+type AfterArgs = Parameters<VirtualClock["after"]>;
+
+/** Creates one OpenCode process, by default the only one. `place` is its number among those that share the parts. */
+export const createSimulation = (
+  { recovery, slots, lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS, ...schedule }: Omit<Schedule, "steps">,
+  shared = createSharedParts(schedule),
+  place = 0,
+): Simulation => {
+  const { clock, ids, storage, tracks, deliveries, faults, fault, ownership } = shared;
+  const sequence = shared.sequence.of(place);
+  // What a stopped process has under way does not go on.
+  const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
+  const host = createFakeHost(hostClock, ids, shared.sessions);
   /** How many calls each process lives for; without end once everything is to come to rest. */
   let longest = lifetime;
   const begin = (): CountedProcess => {
@@ -96,16 +92,12 @@ export const createSimulation = ({
     return begun;
   };
   let life = begin();
+  let isFrozen = false;
+  let awakeSince = clock.now();
+  const atWorkOnWaking = new Map<string, string>();
+  let owner = "";
   const lifeClock = () => life.clock(clock);
-  const write = (message: string, extra?: Record<string, unknown>) => {
-    const line = `${message} ${JSON.stringify(extra ?? {})}`;
-    if (isFault(line)) fault(`the log says: ${line}`);
-  };
-  const log: Log = { info: write, error: write };
-  const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
-  const tracks = createTaskObservations(fault, clock.now, (taskId) => stage.store.isAttended(taskId));
   const usage = createUsageCounts(tracks, limits);
-  const deliveries = createDeliveries(host, tracks, fault);
 
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";
@@ -120,10 +112,12 @@ export const createSimulation = ({
       if (isQuitting && name === "prompt" && !isWorking()) fault("a process that was quit sent a prompt");
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
+      if (name === "prompt") ownership?.prompted(owner, first as Prompt);
       if (name === "prompt") deliveries.prompted(first as Prompt);
       if (name === "abort" && typeof first === "string") {
         if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
-        tracks.aborts(first);
+        // A process that has lost a task stops what it has under way itself, though the task may have ended elsewhere.
+        if (!ownership || ownership.supervisorOf(first) === owner) tracks.aborts(first);
         world.agents.abort(first);
       }
     },
@@ -141,8 +135,15 @@ export const createSimulation = ({
   };
   const linked = calls.to({ ...host, listen }, lifeClock);
   const slotWatch = createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault);
+  const openStore = (of: VirtualClock) => {
+    // Whatever starts in a process ends with it.
+    const process = life;
+    const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined));
+    owner = storage.newestOwner();
+    return ownership ? ownership.watch(store) : store;
+  };
   const stage = createStage({
-    openStore: (of) => slotWatch.watch(storage.boot(of)),
+    openStore,
     inspect: watchOutboxes(fault),
     clock,
     ids,
@@ -160,6 +161,7 @@ export const createSimulation = ({
     concurrency: { default: slots, ...limits.concurrency },
     fallback: limits.fallback,
   });
+  shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
   let said = 0;
   let isQuitting = false;
@@ -183,16 +185,43 @@ export const createSimulation = ({
     storage,
     wire,
     calls,
-    agents: createAgents({ stage, host, clock, tracks, deliveries, usage, sequence, isOver: () => life.isOver() }),
+    agents: createAgents({
+      ...{ stage, host, clock, tracks, deliveries, usage, sequence },
+      place: ownership ? place : undefined,
+      isOver: () => life.isOver(),
+    }),
     tracks,
     deliveries,
     sequence,
     slotWatch,
-    copies: new Set(),
+    copies: shared.copies,
     usage,
     limits,
     limitWatch,
+    ownership,
+    owner: () => owner,
     life: () => life,
+    freeze: () => {
+      sequence.note("engine,host", "OpenCode is stopped");
+      isFrozen = true;
+      life.pause();
+    },
+    wake: () => {
+      if (!isFrozen) return;
+      sequence.note("engine,host", "OpenCode wakes");
+      isFrozen = false;
+      awakeSince = clock.now();
+      atWorkOnWaking.clear();
+      for (const id of host.sessionIDs().filter((session) => host.at(session).busy)) {
+        atWorkOnWaking.set(id, host.at(id).messages.findLast(isBeingWritten)?.id ?? "");
+      }
+      life.wake();
+      slotWatch.wasPaused();
+      limitWatch.began();
+    },
+    isFrozen: () => isFrozen,
+    atWorkOnWaking: () => atWorkOnWaking,
+    awakeSince: () => (isFrozen || life.isOver() ? undefined : awakeSince),
     liveOn: () => {
       longest = Number.POSITIVE_INFINITY;
       life.dieAfter(longest);
@@ -205,8 +234,10 @@ export const createSimulation = ({
       world.agents.die();
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
+      isFrozen = false;
       await clock.advance(down);
       life = begin();
+      awakeSince = clock.now();
       await stage.restart(life);
       limitWatch.began();
       attend();

@@ -5,7 +5,8 @@ import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { finishRun } from "./settle-down.ts";
-import { type Simulation, USER_SESSIONS } from "./simulation.ts";
+import { USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
 import type { Step } from "./steps.ts";
 
 /** The action of each kind of step. */
@@ -145,6 +146,8 @@ export const stepActions: StepActions = {
   launchBelow: (world, { task }) => {
     const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
     if (!lead || !isThere(world, lead)) return;
+    // Where several processes share the store, an agent launches in the one in which it works.
+    if (world.ownership && !world.host.at(lead).busy) return;
     return launch(world, lead);
   },
   delegate: (world, { task, timeout, lasts }) => {
@@ -352,6 +355,9 @@ export const stepActions: StepActions = {
     await world.reboot(0);
   },
   quit: (world, { lingers }) => world.quit(lingers),
+  goTo: () => undefined,
+  freeze: (world) => world.freeze(),
+  wake: (world) => world.wake(),
   pause: async (world, { ms }) => {
     world.life().pause();
     await world.clock.advance(ms);

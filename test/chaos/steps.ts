@@ -79,7 +79,12 @@ export type Step =
   | { do: "dieSoon"; points: number }
   | { do: "close"; aborts: boolean }
   | { do: "quit"; lingers: number }
-  | { do: "pause"; ms: number };
+  | { do: "pause"; ms: number }
+  // Several processes. What follows happens in that one.
+  | { do: "goTo"; process: number }
+  /** Stops the process, as SIGSTOP does, until it wakes. */
+  | { do: "freeze" }
+  | { do: "wake" };
 
 type StepOf<Do extends Step["do"]> = fc.Arbitrary<Extract<Step, { do: Do }>>;
 
@@ -161,8 +166,7 @@ const madeUnheard = fc.record({
 const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
   fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
-/** Draws a step. */
-export const step: fc.Arbitrary<Step> = weighted([
+const STEPS: [number, fc.Arbitrary<Step>][] = [
   [
     22,
     one("launch", {
@@ -224,6 +228,18 @@ export const step: fc.Arbitrary<Step> = weighted([
   [1, one("close", { aborts: fc.boolean() })],
   [1, one("quit", { lingers: fc.constantFrom(100, 1_100, 5_000) })],
   [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
+];
+
+/** Draws a step of the only process. */
+export const step: fc.Arbitrary<Step> = weighted(STEPS);
+
+/** Draws a step of one of several processes. */
+export const stepOfSeveral: fc.Arbitrary<Step> = weighted([
+  ...STEPS,
+  [30, one("goTo", { process: fc.nat(2) })],
+  [8, one("freeze", {})],
+  [12, one("wake", {})],
+  [20, one("time", { ms: fc.constantFrom(6_000, 12_000, 30_000) })],
 ]);
 
 /** Formats a step, such as `read task=2 whole=task timeout=500 answer=stored`. */

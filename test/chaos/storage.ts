@@ -19,8 +19,16 @@ const openDatabase = loadSqlite();
 
 /** The store of successive processes. */
 export interface Storage {
-  /** Opens the store for the next process. Earlier ones count as dead. */
-  boot(clock: VirtualClock): Store;
+  /** Opens the store for the next process, which lives for as long as `isAlive` says. Without that, earlier ones count as dead. */
+  boot(clock: VirtualClock, isAlive?: () => boolean): Store;
+  /** The id of the owner that was booted last. */
+  newestOwner(): string;
+  /** True for an owner whose process has not ended; it may be stopped. */
+  isAlive(owner: string): boolean;
+  /** Returns who supervises which task, as it is stored. */
+  supervisors(): Map<string, StoredOwner>;
+  /** Returns the owners of the stored prompt to a parent that has this message id. */
+  ownersOfPrompt(messageID: string): string[];
   /** Returns the input of the task's machine. */
   origin(taskId: string): TaskInput | undefined;
   /** Returns the number of launches that are stored as pending. */
@@ -30,10 +38,17 @@ export interface Storage {
   remove(): void;
 }
 
+/** An owner of tasks, as it is stored. */
+export interface StoredOwner {
+  id: string;
+  /** Epoch milliseconds. */
+  heartbeatAt: number;
+}
+
 /** Describes a process with this process's pid and another start time: earlier ones then count as gone. */
-const ownerOf = (life: number): Owner => ({
+const ownerOf = (life: number, pid: number = process.pid): Owner => ({
   id: `life ${life}`,
-  pid: process.pid,
+  pid,
   machine: "here",
   startedAt: life,
   directory: "/project",
@@ -52,6 +67,20 @@ const slotsIn = (database: Database): string[] =>
     .all()
     .map(({ task }) => task);
 
+const prepareOwners = (database: Database) => {
+  const selectSupervised = database.prepare<{ task: string; id: string; heartbeatAt: number }>(
+    `SELECT task.id AS task, owner AS id, ifnull(beat_at, 0) AS heartbeatAt
+     FROM task LEFT JOIN owner ON owner.id = task.owner WHERE owner IS NOT NULL`,
+  );
+  const selectSenders = database.prepare<{ owner: string }>(
+    "SELECT owner FROM prompt WHERE json_extract(prompt, '$.messageID') = ?",
+  );
+  return {
+    supervisors: () => new Map(selectSupervised.all().map(({ task, ...owner }) => [task, owner])),
+    ownersOfPrompt: (messageID: string) => selectSenders.all(messageID).map(({ owner }) => owner),
+  };
+};
+
 /** Created once: emptying it is faster than creating another. */
 const inMemory = (() => {
   const database = openDatabase(":memory:");
@@ -62,18 +91,25 @@ const inMemory = (() => {
   const empty = () => {
     for (const { name } of tables) database.prepare(`DELETE FROM ${name}`).run();
   };
-  return { database: { ...database, close: () => undefined }, empty };
+  return { database: { ...database, close: () => undefined }, owners: prepareOwners(database), empty };
 })();
 
 /** Creates a store in memory that successive processes share. Only one schedule at a time can use it. */
 export const createMemoryStorage = (): Storage => {
-  const { database, empty } = inMemory;
+  const { database, owners, empty } = inMemory;
   let lives = 0;
+  const alive = new Map<number, () => boolean>();
   return {
-    boot: (clock) => {
+    boot: (clock, isAlive) => {
       lives += 1;
-      return createSqliteStore({ database, owner: ownerOf(lives), now: clock.now });
+      if (!isAlive) return createSqliteStore({ database, owner: ownerOf(lives), now: clock.now });
+      const owner = ownerOf(lives, lives);
+      alive.set(lives, isAlive);
+      return createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => alive.get(pid)?.() === true });
     },
+    newestOwner: () => ownerOf(lives).id,
+    isAlive: (owner) => [...alive].some(([life, isAlive]) => ownerOf(life).id === owner && isAlive()),
+    ...owners,
     origin: (taskId) => originIn(database, taskId),
     launches: () => launchesIn(database),
     slots: () => slotsIn(database),
@@ -102,6 +138,10 @@ export const createFileStorage = (log: Log): Storage => {
       stores.push(store);
       return store;
     },
+    newestOwner: () => ownerOf(stores.length).id,
+    isAlive: (owner) => owner === ownerOf(stores.length).id,
+    supervisors: () => read((database) => prepareOwners(database).supervisors()),
+    ownersOfPrompt: (messageID) => read((database) => prepareOwners(database).ownersOfPrompt(messageID)),
     origin: (taskId) => read((database) => originIn(database, taskId)),
     launches: () => read(launchesIn),
     slots: () => read(slotsIn),

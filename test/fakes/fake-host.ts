@@ -14,6 +14,7 @@ import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";
 import type { UserReply } from "../../src/user-request.ts";
+import { createSessionFile, type SessionFile } from "./session-file.ts";
 
 /**
  * How a session reacts to a prompt that reaches it.
@@ -26,7 +27,7 @@ import type { UserReply } from "../../src/user-request.ts";
  */
 export type Habit = "work" | "reply" | "ignore" | "mute" | "lose" | "reject";
 
-interface FakeSession extends HostSession {
+export interface FakeSession extends HostSession {
   /** `toolResult` marks a message whose text is a tool result, which a fork may cut. */
   messages: (HostMessage & { toolResult?: boolean })[];
   /** Parts of stored user messages by message id. */
@@ -137,8 +138,13 @@ const notFound = (what: string): HostResult<never> => ({
 /** Milliseconds that a model call continues after its session was deleted. */
 const MODEL_CALL = 2_000;
 
-export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeHost => {
-  const sessions = new Map<string, FakeSession>();
+/** Hosts that are given the same `file` are processes with the same database: each has runs, requests and events of its own. */
+export const createFakeHost = (
+  clock: Clock,
+  ids: Ids = createIds(clock),
+  file: SessionFile<FakeSession> = createSessionFile(),
+): FakeHost => {
+  const { sessions, createSessionID, wrote, isForeign } = file.open();
   const failures = new Map<Call, (HostFailure | Error)[]>();
   const holds = new Map<Call, Promise<void>[]>();
   const calls: Call[] = [];
@@ -162,7 +168,6 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     { providerID: "router", modelID: "anthropic/claude", variants: [] },
   ];
   let childHabits: Habit[] = ["work"];
-  let count = 0;
   let listener: (event: HostEvent) => void = () => undefined;
 
   const emit = (event: HostEvent) => {
@@ -237,17 +242,21 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     });
   };
 
-  const message = (given: Partial<HostMessage> & Pick<HostMessage, "role">): HostMessage => ({
-    id: ids.message(),
-    createdAt: clock.now(),
-    promptID: undefined,
-    completedAt: undefined,
-    finish: undefined,
-    error: undefined,
-    isSummary: false,
-    text: "",
-    ...given,
-  });
+  const message = (given: Partial<HostMessage> & Pick<HostMessage, "role">): HostMessage => {
+    const created = {
+      id: ids.message(),
+      createdAt: clock.now(),
+      promptID: undefined,
+      completedAt: undefined,
+      finish: undefined,
+      error: undefined,
+      isSummary: false,
+      text: "",
+      ...given,
+    };
+    wrote(created.id);
+    return created;
+  };
 
   /** By the time that the host has of it; of those with the same time, the one that stands last. */
   const newestPrompt = (found: FakeSession): HostMessage | undefined =>
@@ -266,20 +275,37 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     tell(found);
   };
 
-  /** Sends the events of the newest message, text first, as the host does. */
-  const tell = (found: FakeSession) => {
-    const newest = found.messages.at(-1);
+  /** Sends the events of a message, default: the newest one; text first, as the host does. */
+  const tell = (found: FakeSession, newest = found.messages.at(-1)) => {
     if (!newest) return;
     const { text, ...seen } = newest;
     if (text) emit({ type: "text", sessionID: found.id, messageID: newest.id, partID: `prt_${newest.id}`, text });
     emit({ type: "message", sessionID: found.id, message: seen });
   };
 
+  /**
+   * The place of the message that this process is writing, or wrote last. Where another one has gone on meanwhile, that is
+   * the message that was left unfinished here.
+   */
+  const placeToChange = ({ messages }: FakeSession): number => {
+    const newest = messages.findLastIndex(({ id }) => !isForeign(id));
+    if (newest === messages.length - 1) return newest;
+    const unfinished = messages.findLastIndex(
+      ({ id, role, completedAt }) => role === "assistant" && completedAt === undefined && !isForeign(id),
+    );
+    return unfinished < 0 ? newest : unfinished;
+  };
+
   const change = (found: FakeSession, changes: Partial<HostMessage>) => {
-    const newest = found.messages.at(-1);
-    if (newest?.role === "assistant") found.messages[found.messages.length - 1] = { ...newest, ...changes };
-    else found.messages.push(message({ role: "assistant", promptID: newestPrompt(found)?.id, ...changes }));
-    tell(found);
+    const place = placeToChange(found);
+    const newest = found.messages[place];
+    if (newest?.role !== "assistant") {
+      found.messages.push(message({ role: "assistant", promptID: newestPrompt(found)?.id, ...changes }));
+      return tell(found);
+    }
+    const changed = { ...newest, ...changes };
+    found.messages[place] = changed;
+    tell(found, changed);
   };
 
   const goIdle = (found: FakeSession, idles = 1) => {
@@ -289,7 +315,9 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
 
   /** Finishes the message that was begun before the newest prompt was stored. False when there is none. */
   const finishBegun = (found: FakeSession, text: string): boolean => {
-    const begun = found.messages.findLast(({ role, completedAt }) => role === "assistant" && completedAt === undefined);
+    const begun = found.messages.findLast(
+      ({ id, role, completedAt }) => role === "assistant" && completedAt === undefined && !isForeign(id),
+    );
     const newest = found.messages.at(-1);
     if (!begun || newest?.role !== "user") return false;
     const finished = { ...begun, completedAt: clock.now(), finish: "stop", text };
@@ -456,8 +484,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     session: (id) => call("session", () => (sessions.has(id) ? ok(publicPart(session(id))) : notFound("session"))),
     createSession: (given) =>
       call("createSession", () => {
-        count += 1;
-        const id = `ses_${String(count).padStart(4, "0")}`;
+        const id = createSessionID();
         add(id, { ...given, habits: [...childHabits], created: given });
         emitSession(id, true);
         return ok({ id });
@@ -465,8 +492,7 @@ export const createFakeHost = (clock: Clock, ids: Ids = createIds(clock)): FakeH
     fork: (id, messageID) =>
       call("fork", () => {
         if (!sessions.has(id)) return notFound("session");
-        count += 1;
-        const forked = `ses_${String(count).padStart(4, "0")}`;
+        const forked = createSessionID();
         const { messages, title, metadata } = session(id);
         const end = messages.findIndex((stored) => stored.id === messageID);
         add(forked, {

@@ -1,0 +1,89 @@
+import type { Ids } from "../../src/services/platform/ids.ts";
+import type { Log } from "../../src/services/platform/log.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createFakeHost, type FakeSession } from "../fakes/fake-host.ts";
+import { createSessionFile, createSharedSessionFile, type SessionFile } from "../fakes/session-file.ts";
+import { PARENT } from "../fakes/stage.ts";
+import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { createTaskObservations, type TaskObservations } from "./observations.ts";
+import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts";
+import { createPlainIds } from "./plain-ids.ts";
+import type { Schedule } from "./schedule.ts";
+import { createSequence, type Sequence } from "./sequence.ts";
+import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
+
+/** The users' own sessions. */
+export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
+
+/** What the OpenCode processes of a schedule share: the time, the sessions, the store, and what was seen of the tasks. */
+export interface SharedParts {
+  clock: VirtualClock;
+  ids: Ids;
+  log: Log;
+  sessions: SessionFile<FakeSession>;
+  storage: Storage;
+  tracks: TaskObservations;
+  deliveries: Deliveries;
+  sequence: Sequence;
+  /** Undefined where one process has it all. */
+  ownership: OwnershipWatch | undefined;
+  /** The sessions that users created as copies of theirs. */
+  copies: Set<string>;
+  /** The stores of the living processes. */
+  stores: (() => Store)[];
+  /** Descriptions of the violated invariants. */
+  faults: string[];
+  fault(words: string): void;
+}
+
+/**
+ * True for a log line that reports a fault of the plugin; the death of a process is none. Its message alone counts: what
+ * the host failed to do stands among the fields after it.
+ */
+export const isFault = (line: string): boolean => {
+  const [message = ""] = line.split(" {", 1);
+  return (
+    /\b(fault in|listener failed|could not be stored|heartbeat failed|poll failed|damaged)\b/.test(message) &&
+    !/the process has died|a fault in the call/.test(line)
+  );
+};
+
+export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "store" | "processes">): SharedParts => {
+  const sequence = createSequence();
+  const faults: string[] = [];
+  const fault = (words: string) => {
+    if (faults.includes(words)) return;
+    faults.push(words);
+    sequence.note("engine", `not as it ought to be: ${words}`);
+  };
+  const clock = createVirtualClock();
+  const ids = createPlainIds();
+  const sessions = processes > 1 ? createSharedSessionFile<FakeSession>() : createSessionFile<FakeSession>();
+  const host = createFakeHost(clock, ids, sessions);
+  for (const id of USER_SESSIONS) host.addSession(id);
+  const write = (message: string, extra?: Record<string, unknown>) => {
+    const line = `${message} ${JSON.stringify(extra ?? {})}`;
+    if (isFault(line)) fault(`the log says: ${line}`);
+  };
+  const log: Log = { info: write, error: write };
+  const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
+  const stores: (() => Store)[] = [];
+  const isAttended = (taskId: string) => stores.some((open) => open().isAttended(taskId));
+  const tracks = createTaskObservations(fault, clock.now, isAttended);
+  return {
+    clock,
+    ids,
+    log,
+    sessions,
+    storage,
+    tracks,
+    deliveries: createDeliveries(host, tracks, fault),
+    sequence,
+    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
+    copies: new Set(),
+    stores,
+    faults,
+    fault,
+  };
+};
