@@ -276,4 +276,10 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "changed.filter(({ sessionID }) => !lost.includes(sessionID))",
     mistake: "changed",
   },
+  {
+    name: "a process delivers notices that it has lost",
+    file: "src/services/runtime/runtime.ts",
+    code: "    for (const parentSessionID of new Set(lost.map((task) => task.parentSessionID))) releasePrompts(parentSessionID);\n",
+    mistake: "",
+  },
 ];

@@ -120,10 +120,9 @@ export const stoppedAtWork: fc.Arbitrary<Step[]> = fc
   })
   .map(({ goesOnAfter, answersBefore, answersMeanwhile, ...fault }): Step[] => [
     { do: "goTo", process: 0 },
-    launched(),
-    pass(answersBefore ? MOMENT : 0),
+    ...(answersBefore ? [launched(), pass(MOMENT)] : []),
     { do: "strike", ms: 3_000, ...fault },
-    ...(answersBefore ? [answered(NEWEST)] : []),
+    answersBefore ? answered(NEWEST) : launched(),
     pass(goesOnAfter),
     { do: "freeze" },
     { do: "goTo", process: 1 },

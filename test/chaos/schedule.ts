@@ -37,7 +37,7 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
 });
 
 const stepOfSeveralOrScene = fc.oneof(
-  { weight: 39, arbitrary: stepOfSeveral.map((only) => [only]) },
+  { weight: 19, arbitrary: stepOfSeveral.map((only) => [only]) },
   { weight: 1, arbitrary: stoppedAtWork },
 );
 

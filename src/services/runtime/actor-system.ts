@@ -53,6 +53,8 @@ export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks
   reapTask(taskId: string): void;
   /** Stops the actor of a parent's outbox. */
   reapOutbox(parentSessionID: string): void;
+  /** Stops the actor of a parent's outbox with all that it has to deliver; the parent's tasks here queue their notices anew. */
+  restartOutbox(parentSessionID: string): void;
   /** Replaces an outbox that threw by a new one. Returns false when the id is not an outbox's. */
   replaceOutbox(id: string): boolean;
   /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
@@ -167,6 +169,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     }
   };
 
+  const queueNoticesOf = (parentSessionID: string) =>
+    queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
+
   /** Replaces a supervisor that threw, which is a fault of ours. The new one takes over its tasks. */
   const replaceSupervisor = () => {
     const snapshots = [...tasks.values()];
@@ -218,11 +223,16 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
       forgetOutbox(parentSessionID);
       feed({ type: "REAP_OUTBOX", id: parentSessionID });
     },
+    restartOutbox: (parentSessionID) => {
+      forgetOutbox(parentSessionID);
+      feed({ type: "REAP_OUTBOX", id: parentSessionID });
+      queueNoticesOf(parentSessionID);
+    },
     replaceOutbox: (id) => {
       const parentSessionID = parentOfOutbox(id);
       if (parentSessionID === undefined) return false;
       forgetOutbox(parentSessionID);
-      queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
+      queueNoticesOf(parentSessionID);
       return true;
     },
     stop: () => feed({ type: "CLOSE" }),

@@ -258,10 +258,24 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     });
     if (lost.length === 0) return;
     forget(lost);
+    for (const parentSessionID of new Set(lost.map((task) => task.parentSessionID))) releasePrompts(parentSessionID);
     bus.emit(
       "tasksLost",
       lost.filter((task) => !hasEnded(task)),
     );
+  };
+
+  /** Drops the notices on their way that went to another process with their tasks: sent here too, they would wake the parent again. */
+  const releasePrompts = (parentSessionID: string) => {
+    const outbox = outboxes.get(parentSessionID);
+    const prompts = outbox ? pendingPrompts(outbox) : [];
+    const isOurs = prompts.some(({ runs }) => runs.some(({ taskId }) => tasks.has(taskId)));
+    if (prompts.length === 0 || isOurs) return;
+    actors.restartOutbox(parentSessionID);
+    // Those of tasks that were removed are still stored as this process's.
+    store.commit({ records: [], journal: [], prompts: [{ parentSessionID, prompts: [] }] });
+    storedPrompts.delete(parentSessionID);
+    flush();
   };
 
   const forget = (forgotten: Task[]) => {
