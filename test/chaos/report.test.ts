@@ -25,11 +25,11 @@ const quiet: Schedule = {
 };
 
 describe("a fault is reported", () => {
-  const found = runRandomSchedules({ runs: 200, seed: 1, check: nothingCompletes });
+  const found = runRandomSchedules({ runs: 200, seed: 7, check: nothingCompletes });
 
   test("with how to repeat it", async () => {
     expect(await found).toMatch(/^ses_\d+ is completed$/m);
-    expect(await found).toMatch(/npm run chaos -- --seed 1 --path "[\d:]+"/);
+    expect(await found).toMatch(/npm run chaos -- --seed 7 --path "[\d:]+"/);
   });
 
   test("with the steps that lead to it, and no others", async () => {
@@ -51,7 +51,7 @@ describe("a fault is reported", () => {
 
   test("as the very same when its seed and path are played again", async () => {
     const [, path] = (await found)?.match(/--path "([\d:]+)"/) ?? [];
-    expect(await runRandomSchedules({ runs: 1, seed: 1, path, check: nothingCompletes })).toBe(await found);
+    expect(await runRandomSchedules({ runs: 1, seed: 7, path, check: nothingCompletes })).toBe(await found);
   });
 });
 
