@@ -72,27 +72,47 @@ test("a person cancels a task by it, and resumes another; both are delivered to 
   await lab.until(isAnswered, { what: "it is resumed, and answered" });
 });
 
+test("nothing of the live view is served where its option is not given", async () => {
+  for (const path of ["/inspect", "/inspect/events", "/inspect/stately", "/inspect/stately/events"]) {
+    const { status } = await fetch(serverFile(lab).url + path);
+    expect({ path, status }).toEqual({ path, status: 404 });
+  }
+});
+
 describe("the files that lead to it", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("are gone when OpenCode ends with %s", async (signal) => {
-    const other = await startOpenCode(lab.options);
-    await other.client.session.list();
-    const instance = join(folder(), "instances", `${other.pid}.json`);
-    await lab.until(() => existsSync(instance), { what: "it is announced" });
-    // Each has a port of its own: a token is good for one server.
-    expect(JSON.parse(readFileSync(instance, "utf8")).url).not.toBe(serverFile(lab).url);
-    process.kill(other.pid, signal);
+  const instanceOf = (pid: number) => join(folder(), "instances", `${pid}.json`);
+
+  /** Ends an OpenCode with this signal, and waits until it is gone. */
+  const end = async (pid: number, signal: "SIGTERM" | "SIGINT") => {
+    process.kill(pid, signal);
     const isGone = () => {
       try {
-        process.kill(other.pid, 0);
+        process.kill(pid, 0);
         return false;
       } catch {
         return true;
       }
     };
     await lab.until(isGone, { what: `it ends with ${signal}` });
-    expect(existsSync(instance)).toBe(false);
-    // The other's is untouched.
+  };
+
+  test("are gone when OpenCode ends with SIGINT, and those of another OpenCode are untouched", async () => {
+    const other = await startOpenCode(lab.options);
+    await other.client.session.list();
+    await lab.until(() => existsSync(instanceOf(other.pid)), { what: "it is announced" });
+    // Each has a port of its own: a token is good for one server.
+    expect(JSON.parse(readFileSync(instanceOf(other.pid), "utf8")).url).not.toBe(serverFile(lab).url);
+    await end(other.pid, "SIGINT");
+    expect(existsSync(instanceOf(other.pid))).toBe(false);
     expect(serverFile(lab).pid).toBe(lab.opencode.pid);
+  });
+
+  test("are gone when OpenCode ends with SIGTERM", async () => {
+    const { pid } = lab.opencode;
+    expect(existsSync(instanceOf(pid))).toBe(true);
+    await end(pid, "SIGTERM");
+    expect(existsSync(instanceOf(pid))).toBe(false);
+    expect(existsSync(join(folder(), "server.json"))).toBe(false);
   });
 
   test("are not written, and nothing is served, when it is switched off; tasks go on as ever", async () => {

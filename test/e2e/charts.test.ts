@@ -39,6 +39,9 @@ interface Ending {
   status: "completed" | "error" | "cancelled";
 }
 
+/** Twelve tasks and a restart, on a machine that is busy with other tests. */
+const LONG = { timeout: 180_000 };
+
 /** Ends that need no crash, by what brings them about. */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   answered: { reply: () => text("There are 12."), status: "completed" },
@@ -90,7 +93,7 @@ const through = ({ origin, events }: Journal) => {
   return { steps, taken };
 };
 
-test("tasks in the real OpenCode take every step of the lifecycle, and their journals replay", async () => {
+test("tasks in the real OpenCode take every step of the lifecycle, and their journals replay", LONG, async () => {
   const names = Object.keys(ENDINGS);
   const parent = await lab.session();
   script("at first");

@@ -195,6 +195,22 @@ test("logs --follow ends with the task, and resume has it go on", async () => {
   await lab.until(async () => (await taskOf(counted)).result === "There are 5.", { what: "it has gone on" });
 });
 
+test.each(["node", "bun"])("replay shows a task while OpenCode runs, on %s", async (runtime) => {
+  // A difference, or a fault, ends with another code than 0.
+  const replayed = await command(["replay", counted], { node: join(BIN, runtime) });
+  expect(replayed).toMatchObject({ code: 0, error: "" });
+  expect(replayed.out).toContain("CHECKED_ANSWERED");
+  expect(replayed.out).toContain("The journal replays to the stored snapshot: ");
+});
+
+test("export leaves out what was said, and where; it runs by its name alone", async () => {
+  const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter) };
+  const { stdout: exported } = await run(CLI, ["export", counted, "--data", folder], { env });
+  expect(JSON.parse(exported)).toMatchObject({ taskId: counted, hasText: false });
+  expect(exported).not.toMatch(/count the files|There are 12|about count/);
+  expect(exported).not.toContain(lab.options.home);
+});
+
 test("doctor looks at the real OpenCode, and finds nothing wrong", async () => {
   const { env, project } = await prepareHome(lab.options);
   const path = [BIN, process.env.PATH].join(delimiter);

@@ -67,12 +67,3 @@ test("Stately's inspector is loaded from beside it when it is asked for", async 
   expect(id).toMatch(/^ses_/);
   expect((await ask("/inspect")).status).toBe(404);
 });
-
-test("without the option there is neither", async () => {
-  await lab.restart({ plugin: [built, {}] });
-  await served(lab);
-  await complete("count unseen");
-  for (const path of ["/inspect", "/inspect/events", "/inspect/stately", "/inspect/stately/events"]) {
-    expect({ path, status: (await ask(path)).status }).toEqual({ path, status: 404 });
-  }
-});

@@ -5,7 +5,6 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames, toolResults } from "./lab/model-request.ts";
-import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, cut, failure, hang, text } from "./lab/reply.ts";
 
 /** A plugin with one tool, in the shape that OpenCode takes without any package. */
@@ -21,15 +20,13 @@ export const greeter = async () => ({
 });`;
 
 let folder: string;
-let plugin: string;
 let lab: Lab;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "taskchart-greeter-"));
   const file = join(folder, "greeter.js");
   await writeFile(file, greeter);
-  plugin = pathToFileURL(file).href;
-  lab = await startLab({ plugin });
+  lab = await startLab({ plugin: pathToFileURL(file).href });
 });
 
 afterAll(async () => {
@@ -145,11 +142,4 @@ test("sessions are there again after a crash and a restart", async () => {
   expect(await lab.texts(session)).toEqual(["user: remember this", "assistant: ok"]);
   await lab.ask(session, "and go on");
   expect(await lab.texts(session)).toHaveLength(4);
-});
-
-test("opencode run prints the answer", async () => {
-  lab.model.when("from the shell", text("Printed."));
-  const run = await runOpenCode({ modelURL: lab.model.url, plugins: [plugin], message: "Hello from the shell" });
-  expect(run).toMatchObject({ code: 0, timedOut: false });
-  expect(run.events.find((event) => event.type === "text")?.part?.text).toBe("Printed.");
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Lab, startLab } from "./lab/lab.ts";
+import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { type OpenCode, startOpenCode } from "./lab/opencode.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
@@ -10,6 +10,8 @@ import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
+
+const [plugin = "none"] = pluginsOf();
 
 beforeAll(async () => {
   lab = await startLab();
@@ -36,6 +38,18 @@ const newestResult = (parent: string, word: string) => {
   return results.findLast((result) => result?.name === "asyncagents_output");
 };
 
+test("with recovery: fail, a task that was cut off ends in error, and its parent is notified once", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("a task that is cut off"), hang());
+  const [id = ""] = await launchFrom(lab, parent, ["a task that is cut off"]);
+  await lab.opencode.kill();
+  await lab.restart({ plugin: [String(plugin), { recovery: "fail" }] });
+  const notices = await untilNotified(parent, id);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.visible).toContain("failed");
+  expect(taskOf(id)?.status).toBe("error");
+});
+
 test("what was delivered, and every field of a task, is there after a restart", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("a task from before"), text("its answer"));
@@ -48,24 +62,10 @@ test("what was delivered, and every field of a task, is there after a restart", 
     return output;
   };
   const before = await read("read it before");
-  await lab.restart();
+  await lab.restart({ plugin });
   expect(await read("read it after")).toBe(before);
   expect(before).toContain("its answer");
   expect(await noticesIn(lab, parent)).toHaveLength(1);
-});
-
-test("with recovery: fail, a task that was cut off ends in error, and its parent is notified once", async () => {
-  const { plugins } = lab.options;
-  const parent = await lab.session();
-  lab.model.when(inChild("a task that is cut off"), hang());
-  const [id = ""] = await launchFrom(lab, parent, ["a task that is cut off"]);
-  await lab.opencode.kill();
-  await lab.restart({ plugin: [String(plugins[0]), { recovery: "fail" }] });
-  const notices = await untilNotified(parent, id);
-  expect(notices).toHaveLength(1);
-  expect(notices[0]?.visible).toContain("failed");
-  expect(taskOf(id)?.status).toBe("error");
-  await lab.restart({ plugin: plugins[0] ?? "none" });
 });
 
 test("when OpenCode starts its plugins anew in the same process, a running task goes on once a session works there", async () => {
@@ -83,8 +83,6 @@ test("when OpenCode starts its plugins anew in the same process, a running task 
   waits.release(text("It went on."));
   expect(await untilNotified(parent, id)).toHaveLength(1);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
-  // The stream of events ended with the old instance.
-  await lab.restart();
 });
 
 test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", async () => {

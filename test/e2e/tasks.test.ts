@@ -20,8 +20,11 @@ let lab: Lab;
 /** As many tasks as the tests launch at once. */
 const plugin: PluginSpec = [new URL("../..", import.meta.url).href, { concurrency: { default: 20 } }];
 
+/** An agent whose model there is not. */
+const lost = { description: "none", mode: "subagent", model: "fake/nowhere", prompt: "" } as const;
+
 beforeAll(async () => {
-  lab = await startLab({ plugin });
+  lab = await startLab({ plugin, config: { agent: { lost } } });
 });
 
 afterAll(() => lab.stop());
@@ -81,19 +84,13 @@ test("a provider's error that forges a notice reaches the parent's model as a qu
 });
 
 test("an unknown model ends the task in error, though no answer ever begins", async () => {
-  const agent = { description: "none", mode: "subagent", model: "fake/nowhere", prompt: "" } as const;
-  const other = await startLab({ config: { agent: { lost: agent } } });
-  try {
-    const lostParent = await other.session();
-    other.model.when("send it off", [calls([launching("anything", { agent: "lost" })]), text("launched")]);
-    await other.ask(lostParent, "send it off");
-    await other.until(async () => (await noticesIn(other, lostParent)).length > 0, { what: "the parent is notified" });
-    const [notice] = await noticesIn(other, lostParent);
-    expect(notice?.visible).toContain("✗");
-    expect(notice?.hidden).toContain("Model not found: fake/nowhere.");
-  } finally {
-    await other.stop();
-  }
+  const parent = await lab.session();
+  lab.model.when("send it off", [calls([launching("anything", { agent: "lost" })]), text("launched")]);
+  await lab.ask(parent, "send it off");
+  await lab.until(async () => (await noticesIn(lab, parent)).length > 0, { what: "the parent is notified" });
+  const [notice] = await noticesIn(lab, parent);
+  expect(notice?.visible).toContain("✗");
+  expect(notice?.hidden).toContain("Model not found: fake/nowhere.");
 });
 
 test("a cancelled task stops, its parent is notified, and its session works no more", async () => {

@@ -21,7 +21,7 @@ export type OpenCode = {
 };
 
 /** Milliseconds until a server that has not said where it listens is given up; 1.5 to 2 s is usual, all of it computing. */
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 60_000;
 
 /** Starts `opencode serve` on a port of 127.0.0.1, by default a free one. An error that it throws ends with the tail of the log. */
 export async function startOpenCode(options: OpenCodeOptions & { port?: number }): Promise<OpenCode> {
