@@ -50,8 +50,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a notice becomes due when one of several waiting calls is aborted",
     file: "src/machines/task/setup.ts",
-    code: '"call" in event && context.waiters.every((call) => call === event.call)',
-    mistake: '"call" in event',
+    code: "return context.waiters.every((call) => call === event.call);",
+    mistake: "return true;",
   },
   {
     name: "an end that a closed outbox is given is kept",
@@ -74,8 +74,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an error from before a takeover is blamed for what comes after it",
     file: "src/machines/task/run.ts",
-    code: "        waitingSince: event.at,\n        hostError: undefined,\n",
-    mistake: "        waitingSince: event.at,\n",
+    code: "          waitingSince: event.at,\n          hostError: undefined,\n",
+    mistake: "          waitingSince: event.at,\n",
   },
   {
     name: "a task that refused an event stays claimed",

@@ -281,7 +281,11 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
     }
     const isStillLive = isLive(now);
     if (isLive(before)) takeReport(event, isStillLive, effects);
-    if (hasEnded && run.isStopping && !run.isBeyondLimit) demand(now === "cancelled", `a cancelled run ends as ${now}`);
+    if (hasEnded && run.isStopping && !run.isBeyondLimit) {
+      // A fault of the plugin ends what it is stopping, too: whether the session has stopped is not known then.
+      const expected = event.type === "SUPERVISION_FAILED" ? "error" : "cancelled";
+      demand(now === expected, `a cancelled run ends as ${now}`);
+    }
     if (hasEnded && event.type === "CHECKED_ANSWERED") demand(now === "completed", `an answered run ends as ${now}`);
 
     const expected = notices.take(event, hasEnded, run.index);

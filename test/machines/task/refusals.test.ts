@@ -94,3 +94,8 @@ test("errors that OpenCode does not name say what happened", () => {
     message: "OpenCode took the prompt but never answered it, though it was sent 7 times.",
   });
 });
+
+test("a fault of the plugin ends a task that is being stopped in that error: whether it has stopped is not known", () => {
+  const task = after(workingTask(), "CANCEL", "SUPERVISION_FAILED");
+  expect(task.snapshot.value.lifecycle).toBe("error");
+});
