@@ -72,10 +72,10 @@ export const outboxSetup = setup({
     }),
     /** What is known of a batch is known of the ends that are queued now: it is asked anew for later ones. */
     markEnded: assign({
-      queue: ({ context, event }) =>
-        event.type === "BATCHES_CHECKED"
-          ? context.queue.map((end) => (event.ended.includes(end.batchId) ? { ...end, wake: "each" as const } : end))
-          : context.queue,
+      queue: ({ context, event }) => {
+        assertEvent(event, "BATCHES_CHECKED");
+        return context.queue.map((end) => (event.ended.includes(end.batchId) ? { ...end, wake: "each" } : end));
+      },
     }),
     withdraw: assign({
       queue: ({ context, event }) => {
