@@ -1,4 +1,4 @@
-import { type ErrorActorEvent, setup } from "xstate";
+import { assertEvent, type ErrorActorEvent, setup } from "xstate";
 import { withEventDescriptions } from "../event-descriptions.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../task/events.ts";
@@ -42,9 +42,11 @@ const supervisorSetup = setup({
     stop: (_, _actor: { id: string }) => undefined,
   },
   guards: {
-    notLive: ({ context, event }) =>
-      (event.type === "LAUNCH" && !hasId(context.tasks, event.task.facts.sessionID)) ||
-      (event.type === "RESTORE" && !hasId(context.tasks, event.snapshot.context.facts.sessionID)),
+    notLive: ({ context, event }) => {
+      assertEvent(event, ["LAUNCH", "RESTORE"]);
+      const { facts } = event.type === "LAUNCH" ? event.task : event.snapshot.context;
+      return !hasId(context.tasks, facts.sessionID);
+    },
   },
 });
 
@@ -61,7 +63,7 @@ const openOutbox = (parentSessionID: string, { outboxes }: SupervisorContext, en
 };
 
 const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type !== "LAUNCH" && event.type !== "RESTORE") return;
+  assertEvent(event, ["LAUNCH", "RESTORE"]);
   const input = event.type === "LAUNCH" ? event.task : event.snapshot.context;
   const { sessionID, parentSessionID } = input.facts;
   openOutbox(parentSessionID, context, enqueue);
@@ -74,20 +76,25 @@ const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) =
 });
 
 const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type !== "ADOPT_PROMPTS") return;
+  assertEvent(event, "ADOPT_PROMPTS");
   const { parentSessionID, at, prompts } = event;
   openOutbox(parentSessionID, context, enqueue);
   tell(enqueue, outboxId(parentSessionID), { type: "ADOPTED", at, prompts });
 });
 
-const forward = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type === "TASK" && hasId(context.tasks, event.id)) tell(enqueue, event.id, event.event);
-  if (event.type === "OUTBOX" && hasId(context.outboxes, event.id)) tell(enqueue, outboxId(event.id), event.event);
+const forwardToTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, "TASK");
+  if (hasId(context.tasks, event.id)) tell(enqueue, event.id, event.event);
+});
+
+const forwardToOutbox = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, "OUTBOX");
+  if (hasId(context.outboxes, event.id)) tell(enqueue, outboxId(event.id), event.event);
 });
 
 /** One session can be a task's child session and the parent of other tasks: then both get the event. */
 const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type !== "HOST") return;
+  assertEvent(event, "HOST");
   const { sessionID } = event.event;
   const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);
   const forOutbox = hasId(context.outboxes, sessionID) && toOutboxEvent(event.event, event.at);
@@ -97,7 +104,7 @@ const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue
 
 /** Routes the effects that tasks and outboxes have on each other; the others go to the services. */
 const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
-  if (event.type !== "EFFECT") return;
+  assertEvent(event, "EFFECT");
   const { at, effect } = event;
   const toTasks = (runs: { taskId: string }[], type: "NOTICE_COMPOSED" | "NOTICE_ACKNOWLEDGED" | "NOTICE_DROPPED") => {
     for (const { taskId } of runs) if (hasId(context.tasks, taskId)) tell(enqueue, taskId, { type, at });
@@ -133,13 +140,15 @@ const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue })
 });
 
 const reapTask = supervisorSetup.enqueueActions(({ context: { tasks }, event, enqueue }) => {
-  if (event.type !== "REAP_TASK" || !hasId(tasks, event.id)) return;
+  assertEvent(event, "REAP_TASK");
+  if (!hasId(tasks, event.id)) return;
   enqueue({ type: "stop", params: { id: event.id } });
   enqueue.assign({ tasks: withoutId(tasks, event.id) });
 });
 
 const reapOutbox = supervisorSetup.enqueueActions(({ context: { outboxes }, event, enqueue }) => {
-  if (event.type !== "REAP_OUTBOX" || !hasId(outboxes, event.id)) return;
+  assertEvent(event, "REAP_OUTBOX");
+  if (!hasId(outboxes, event.id)) return;
   enqueue({ type: "stop", params: { id: outboxId(event.id) } });
   enqueue.assign({ outboxes: withoutId(outboxes, event.id) });
 });
@@ -170,8 +179,8 @@ export const supervisorMachine = supervisorSetup.createMachine(
           LAUNCH: { guard: "notLive", actions: spawnTask },
           RESTORE: { guard: "notLive", actions: spawnTask },
           ADOPT_PROMPTS: { actions: adoptPrompts },
-          TASK: { actions: forward },
-          OUTBOX: { actions: forward },
+          TASK: { actions: forwardToTask },
+          OUTBOX: { actions: forwardToOutbox },
           HOST: { actions: routeHostEvent },
           EFFECT: { actions: routeEffect },
           REAP_TASK: { actions: reapTask },
