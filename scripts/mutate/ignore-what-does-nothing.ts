@@ -4,6 +4,7 @@ import { declareValuePlugin, PluginKind } from "@stryker-mutator/api/plugin";
 interface Node {
   type: string;
   key?: { name?: string };
+  id?: { name?: string };
   init?: { type: string; value?: unknown } | null;
   expression?: { type: string; callee?: { name?: string } };
 }
@@ -24,7 +25,9 @@ export const strykerPlugins = [
       if (node.type === "ObjectProperty" && node.key?.name === "description") return WORDS;
       if (node.type === "ObjectProperty" && node.key?.name === "types") return TYPES;
       if (node.type === "ExpressionStatement" && node.expression?.callee?.name === "assertEvent") return NARROWING;
-      return node.type === "VariableDeclarator" && isSentence(node) ? WORDS : undefined;
+      return node.type === "VariableDeclarator" && (isSentence(node) || node.id?.name?.endsWith("EventDescriptions"))
+        ? WORDS
+        : undefined;
     },
   }),
 ];

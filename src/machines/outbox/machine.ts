@@ -64,8 +64,8 @@ export const outboxMachine = outboxSetup.createMachine(
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 
 /** True when the parent is owed nothing and no prompt is under way. */
-export const isIdle = ({ value, context }: OutboxSnapshot): boolean =>
-  value.delivery === "closed" || (value.delivery === "idle" && context.queue.length === 0);
+export const isIdle = ({ value: { delivery } }: OutboxSnapshot): boolean =>
+  delivery === "closed" || delivery === "idle";
 
 /** True while it matters what the parent does: a prompt is under way, or the parent's work just failed. */
 export const watchesParent = ({ context }: OutboxSnapshot): boolean =>

@@ -114,11 +114,11 @@ export const outboxSetup = setup({
      * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
      * after ours was stored, since message ids ascend and every step sees all messages.
      */
-    answersPrompt: ({ context: { prompt, storedAt }, event }) => {
+    answersPrompt: ({ context: { prompt, storedAt = Number.POSITIVE_INFINITY }, event }) => {
       assertEvent(event, "PARENT_ANSWERED");
       if (!prompt) return false;
       if (event.promptID === prompt.messageID) return true;
-      return storedAt !== undefined && event.promptID > prompt.messageID && event.createdAt >= storedAt;
+      return event.promptID > prompt.messageID && event.createdAt >= storedAt;
     },
     /** A late answer may concern a prompt that is acknowledged already, while the next one is under way. */
     isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,

@@ -137,6 +137,10 @@ describe("prompts of a process that is gone", () => {
     expect(adopting().refuses("NOTICE_DUE", { end: endOf("ses_4") })).toBe(false);
   });
 
+  test("carry ends of some runs: the end of another run of the same task is owed", () => {
+    expect(adopting().refuses("NOTICE_DUE", { end: endOf("ses_1", 1) })).toBe(false);
+  });
+
   test("are all dropped with the parent, and their tasks notified", () => {
     const outbox = adopting();
     outbox.take("NOTICE_DUE", { end: endOf("ses_4") });

@@ -53,7 +53,14 @@ describe("ends that are held until their batch has ended", () => {
     expect(outbox.take("BATCHES_CHECKED", { ended: ["d"] })).toEqual([]);
     expect(outbox.take("BATCHES_CHECKED", { ended: ["b"] })).toMatchObject([{ type: "readParent" }]);
     expect(outbox.take("PARENT_READ")).toMatchObject([
-      { type: "composeNotice", queue: [{ taskId: "ses_1" }, { taskId: "ses_2" }, { taskId: "ses_3" }] },
+      {
+        type: "composeNotice",
+        queue: [
+          { taskId: "ses_1", wake: "each" },
+          { taskId: "ses_2", wake: "each" },
+          { taskId: "ses_3", wake: "all" },
+        ],
+      },
     ]);
   });
 
