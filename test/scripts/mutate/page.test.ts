@@ -24,3 +24,7 @@ test("results of one area replace its last ones, and leave those of the others",
 test("a page without a place for the results is not overwritten", () => {
   expect(() => withResults("# Empty\n", areas, new Map())).toThrow(/no place for its table/);
 });
+
+test("docs/mutation.md lists the changes that are known to be no mistakes: --write puts them there", () => {
+  expect(withResults(page, areas, new Map())).toBe(page);
+});
