@@ -45,6 +45,10 @@ const supervise = () => {
     task: (id: string) => child(id) as TaskSnapshot,
     outbox: (parentSessionID: string) => child(outboxId(parentSessionID)) as OutboxSnapshot | undefined,
     context: () => actor.getSnapshot().context,
+    close: () => actor.send({ type: "CLOSE" }),
+    reapTask: (id: string) => actor.send({ type: "REAP_TASK", id }),
+    statusOf: () => actor.getSnapshot().status,
+    actorOf: (id: string) => actors.get(id),
     /** What was asked for since this was called last. */
     taken: () => effects.splice(0),
   };
@@ -169,4 +173,21 @@ test("a task whose tool call waits for its own tasks goes on from the step in wh
   expect(slotOf(supervisor.task(LEAD))).toBe("none");
   supervisor.answer("ses_helper");
   expect(slotOf(supervisor.task(LEAD))).toBe("held");
+});
+
+test("a task that is let go is stopped, and takes nothing more", () => {
+  const supervisor = supervise();
+  supervisor.launch(LEAD, PERSON);
+  const actor = supervisor.actorOf(LEAD);
+  expect(actor?.getSnapshot().status).toBe("active");
+  supervisor.reapTask(LEAD);
+  expect(actor?.getSnapshot().status).toBe("stopped");
+  expect(supervisor.actorOf(LEAD)).toBeUndefined();
+});
+
+test("a supervisor that is closed is done", () => {
+  const supervisor = supervise();
+  expect(supervisor.statusOf()).toBe("active");
+  supervisor.close();
+  expect(supervisor.statusOf()).toBe("done");
 });
