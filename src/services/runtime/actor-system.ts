@@ -169,6 +169,11 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     }
   };
 
+  const reapOutbox = (parentSessionID: string) => {
+    forgetOutbox(parentSessionID);
+    feed({ type: "REAP_OUTBOX", id: parentSessionID });
+  };
+
   const queueNoticesOf = (parentSessionID: string) =>
     queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
 
@@ -219,13 +224,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
       forgetTask(taskId);
       feed({ type: "REAP_TASK", id: taskId });
     },
-    reapOutbox: (parentSessionID) => {
-      forgetOutbox(parentSessionID);
-      feed({ type: "REAP_OUTBOX", id: parentSessionID });
-    },
+    reapOutbox,
     restartOutbox: (parentSessionID) => {
-      forgetOutbox(parentSessionID);
-      feed({ type: "REAP_OUTBOX", id: parentSessionID });
+      reapOutbox(parentSessionID);
       queueNoticesOf(parentSessionID);
     },
     replaceOutbox: (id) => {
