@@ -11,7 +11,6 @@ interface Node {
 
 const WORDS = "Words that describe a chart: no behaviour depends on them.";
 const TYPES = "The types of a chart, which do not exist when it runs.";
-
 const NARROWING = "It tells the compiler which event has come; at run time it only says so where a chart is wrong.";
 
 const isSentence = ({ init }: Node): boolean =>
