@@ -65,6 +65,15 @@ const begin = (task: DrivenTask): DrivenTask => {
 /** A task in its first run, at work. */
 export const workingTask = (): DrivenTask => begin(queuedTask());
 
+/** Has these events happen one after the other, each as usual. */
+export const after = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
+  for (const type of types) task.take(type);
+  return task;
+};
+
+/** A task that has ended with an answer, and whose end is owed to its parent. */
+export const answeredTask = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
+
 /** Has the run answered and its parent told, so that the task is at rest. */
 export const completeAndTell = (task: DrivenTask, result = "12"): DrivenTask => {
   task.take("HOST_IDLE");

@@ -1,22 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { after, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
 const REFUSED = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
 
 /** A task with another model to go on with, whose own is refused: the turn is being ended. */
 const changingTask = (): DrivenTask => {
   const task = queuedTask({ fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 } });
-  for (const type of ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE"] as const) task.take(type);
-  task.take("CHECKED_FAILED", { error: REFUSED });
+  after(task, "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE").take("CHECKED_FAILED", { error: REFUSED });
   return task;
 };
 
 /** A task that is asked a second time how it stands. */
-const askedAgain = (): DrivenTask => {
-  const task = workingTask();
-  for (const type of ["HOST_IDLE", "CHECKED_BUSY", "HOST_IDLE"] as const) task.take(type);
-  return task;
-};
+const askedAgain = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_BUSY", "HOST_IDLE");
 
 const ANSWERS = [
   "CHECKED_BUSY",
@@ -53,93 +49,27 @@ describe("the answer to an earlier check changes nothing", () => {
 });
 
 /** Each state that lasts until a time, how a task comes there, and what it does then. */
-const UNTIL: [state: string, begin: () => DrivenTask, lead: (task: DrivenTask) => void, then: object[]][] = [
-  [
-    "backing off",
-    queuedTask,
-    (task) => {
-      task.take("SLOT_GRANTED");
-      task.take("PROMPT_REFUSED");
-    },
-    [{ type: "sendPrompt" }],
-  ],
-  ["at work after an error", workingTask, (task) => task.take("HOST_ERROR"), [{ type: "checkRun" }]],
-  [
-    "at work after a check that failed",
-    workingTask,
-    (task) => {
-      task.take("HOST_IDLE");
-      task.take("CHECK_FAILED");
-    },
-    [{ type: "checkRun" }],
-  ],
+const UNTIL: [state: string, begin: () => DrivenTask, lead: TaskEvent["type"][], then: object[]][] = [
+  ["backing off", queuedTask, ["SLOT_GRANTED", "PROMPT_REFUSED"], [{ type: "sendPrompt" }]],
+  ["at work after an error", workingTask, ["HOST_ERROR"], [{ type: "checkRun" }]],
+  ["at work after a check that failed", workingTask, ["HOST_IDLE", "CHECK_FAILED"], [{ type: "checkRun" }]],
   [
     "refused by its provider after an instruction was refused",
     workingTask,
-    (task) => {
-      task.take("STEER");
-      task.take("STEERING_REFUSED");
-      task.take("HOST_RETRYING");
-    },
+    ["STEER", "STEERING_REFUSED", "HOST_RETRYING"],
     [{ type: "checkRun" }],
   ],
-  [
-    "missing",
-    workingTask,
-    (task) => {
-      task.take("HOST_IDLE");
-      task.take("CHECKED_NOT_FOUND");
-    },
-    [{ type: "checkRun", wasMissing: true }],
-  ],
-  [
-    "aborted",
-    workingTask,
-    (task) => {
-      task.take("HOST_IDLE");
-      task.take("CHECKED_ABORTED");
-    },
-    [{ type: "queueNotice", end: { outcome: "cancelled" } }],
-  ],
-  [
-    "recovering after a check that failed",
-    workingTask,
-    (task) => {
-      task.take("ADOPTED");
-      task.take("CHECK_FAILED");
-    },
-    [{ type: "checkRun" }],
-  ],
-  [
-    "recovering, and missing",
-    workingTask,
-    (task) => {
-      task.take("ADOPTED");
-      task.take("CHECKED_NOT_FOUND");
-    },
-    [{ type: "checkRun", wasMissing: true }],
-  ],
-  [
-    "still running though it was cancelled",
-    workingTask,
-    (task) => {
-      task.take("CANCEL");
-      task.take("NOT_STOPPED");
-    },
-    [{ type: "stopSession" }],
-  ],
-  [
-    "still running with the model that is refused",
-    changingTask,
-    (task) => task.take("NOT_STOPPED"),
-    [{ type: "changeModel" }],
-  ],
-  ["about to queue for its next model", changingTask, (task) => task.take("MODEL_CHANGED"), [{ type: "requestSlot" }]],
+  ["missing", workingTask, ["HOST_IDLE", "CHECKED_NOT_FOUND"], [{ type: "checkRun", wasMissing: true }]],
+  ["aborted", workingTask, ["HOST_IDLE", "CHECKED_ABORTED"], [{ type: "queueNotice", end: { outcome: "cancelled" } }]],
+  ["recovering after a check that failed", workingTask, ["ADOPTED", "CHECK_FAILED"], [{ type: "checkRun" }]],
+  ["recovering, and missing", workingTask, ["ADOPTED", "CHECKED_NOT_FOUND"], [{ type: "checkRun", wasMissing: true }]],
+  ["still running though it was cancelled", workingTask, ["CANCEL", "NOT_STOPPED"], [{ type: "stopSession" }]],
+  ["still running with the model that is refused", changingTask, ["NOT_STOPPED"], [{ type: "changeModel" }]],
+  ["about to queue for its next model", changingTask, ["MODEL_CHANGED"], [{ type: "requestSlot" }]],
 ];
 
 test.for(UNTIL)("a task that is %s waits for its time, and not less", ([, begin, lead, then]) => {
-  const task = begin();
-  lead(task);
+  const task = after(begin(), ...lead);
   const { nextDeadline = 0 } = task.snapshot.context;
   expect(task.refuses("TICK", { at: nextDeadline - 1 })).toBe(true);
   expect(task.take("TICK", { at: nextDeadline })).toMatchObject(then);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { queuedTask, workingTask } from "./driven-task.ts";
+import { answeredTask, queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended while these tool calls wait for it, in order to tell its end. */
 const heldFor = (...calls: string[]) => {
@@ -24,16 +24,8 @@ test("only a call that waits for the end can have delivered it", () => {
   expect(task.snapshot.value.notice).toBe("none");
 });
 
-/** A task that has ended, and whose end is owed to its parent's outbox. */
-const owed = () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_ANSWERED");
-  return task;
-};
-
 test("a call that begins to wait before the notice is formed has it withdrawn, and delivers the end itself", () => {
-  const task = owed();
+  const task = answeredTask();
   expect(task.take("WAIT_BEGAN")).toEqual([
     { type: "withdrawNotice", taskId: "ses_child", parentSessionID: "ses_parent", run: 0 },
   ]);
@@ -42,12 +34,12 @@ test("a call that begins to wait before the notice is formed has it withdrawn, a
 });
 
 test("a process that takes over owes the end once more, unless it took over the prompt that carries it", () => {
-  const carried = owed();
+  const carried = answeredTask();
   carried.take("NOTICE_COMPOSED");
   expect(carried.take("ADOPTED", { isNoticePending: true })).toEqual([]);
   expect(carried.snapshot.value.notice).toBe("sending");
   expect(carried.take("ADOPTED", { isNoticePending: false })).toMatchObject([{ type: "queueNotice" }]);
-  expect(owed().take("ADOPTED", { isNoticePending: true })).toMatchObject([{ type: "queueNotice" }]);
+  expect(answeredTask().take("ADOPTED", { isNoticePending: true })).toMatchObject([{ type: "queueNotice" }]);
 });
 
 test("a call that let go waits no longer, and cannot let go twice", () => {
@@ -59,9 +51,9 @@ test("a call that let go waits no longer, and cannot let go twice", () => {
 });
 
 test("an end that cannot be delivered is owed no longer, whether it is composed or not", () => {
-  const composed = owed();
+  const composed = answeredTask();
   composed.take("NOTICE_COMPOSED");
-  for (const task of [owed(), composed]) {
+  for (const task of [answeredTask(), composed]) {
     expect(task.take("NOTICE_DROPPED")).toEqual([]);
     expect(task.snapshot.value.notice).toBe("none");
     expect(task.refuses("RESUME")).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { isStopping, refusalReason } from "../../../src/machines/task/machine.ts";
-import { completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
+import { after, answeredTask, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
 
 const EVENTS = {
   CANCEL: { type: "CANCEL", at: 0 },
@@ -11,16 +11,10 @@ const EVENTS = {
 
 const reason = (task: DrivenTask, type: keyof typeof EVENTS) => refusalReason(task.snapshot, EVENTS[type]);
 
-const after = (begin: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
-  for (const type of types) begin.take(type);
-  return begin;
-};
-
 const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
 const completed = () => completeAndTell(workingTask());
 const failed = () => after(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
 const cancelled = () => after(workingTask(), "CANCEL", "STOPPED", ...TOLD);
-const answered = () => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
 
 test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ["runs", workingTask(), "RESUME", "only completed tasks can be resumed (this one is running)"],
@@ -38,13 +32,13 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ["was aborted", after(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],
   [
     "owes its notice",
-    answered(),
+    answeredTask(),
     "RESUME",
     "has a result that is still to be delivered: a call that waits for the task returns it at once",
   ],
   [
     "has its notice on the way",
-    after(answered(), "NOTICE_COMPOSED"),
+    after(answeredTask(), "NOTICE_COMPOSED"),
     "RESUME",
     "has a result that is still being delivered",
   ],

@@ -8,20 +8,12 @@ import {
   statePath,
 } from "../../../src/machines/task/machine.ts";
 import { taskInput } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
-
-/** A task that has ended, and whose end is owed to its parent. */
-const answered = (): DrivenTask => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_ANSWERED");
-  return task;
-};
+import { answeredTask, completeAndTell, queuedTask, workingTask } from "./driven-task.ts";
 
 test("a task is at rest when it has ended, its parent is owed nothing, and no call waits for it", () => {
   const waitedFor = completeAndTell(workingTask());
   waitedFor.take("WAIT_BEGAN");
-  const isResting = [workingTask(), answered(), completeAndTell(workingTask()), waitedFor].map(({ snapshot }) =>
+  const isResting = [workingTask(), answeredTask(), completeAndTell(workingTask()), waitedFor].map(({ snapshot }) =>
     isAtRest(snapshot),
   );
   expect(isResting).toEqual([false, false, true, false]);
