@@ -106,7 +106,9 @@ function leadingAgent(request: ModelRequest): Reply {
     const cancel = { name: "asyncagents_cancel", args: { task_id: idOf("Search all history", results) } };
     return calls([cancel], { delayMs: 2900, text: "All of history is too much; the changelog will do." });
   }
-  const delivered = JSON.stringify(request.messages).split("Automated notice.").length - 1;
+  // One message may deliver several ends: each has a line of its own.
+  const delivered =
+    JSON.stringify(request.messages).match(/Task ses_\w+ (?:completed|failed|was cancelled)/g)?.length ?? 0;
   if (delivered === TASKS && !results.some(({ output }) => output.includes("is resumed"))) {
     const args = { resume: idOf(FOLLOW_UP.description, results), prompt: FOLLOW_UP.prompt };
     return calls([{ name: "asyncagents_task", args }], { delayMs: 400, text: "One more question on the code." });
