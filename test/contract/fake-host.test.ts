@@ -2,13 +2,13 @@ import { beforeAll, describe } from "vitest";
 import { systemClock } from "../../src/services/platform/clock.ts";
 import { createFakeHost, type FakeHost, MODEL } from "../fakes/fake-host.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { describeHost, type Subject } from "./host-contract.ts";
+import { describeHost, ids, type Subject } from "./host-contract.ts";
 
 describe("the fake host keeps the contract of a host", () => {
   let subject: Subject;
 
   beforeAll(() => {
-    const fake: FakeHost = createFakeHost(systemClock);
+    const fake: FakeHost = createFakeHost(systemClock, ids);
     fake.addSession("ses_parent");
     fake.modelList.push({ ...MODEL, modelID: "vendor/m3", variants: ["low", "high"] });
     const held = new Map<string, string | null>();

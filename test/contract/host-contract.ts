@@ -19,7 +19,8 @@ export interface Subject {
   until(condition: () => Promise<boolean>): Promise<void>;
 }
 
-const ids = createIds(systemClock);
+/** Creates the ids of the prompts. A fake host takes its own ids from here, so that an answer's id sorts after its prompt's. */
+export const ids = createIds(systemClock);
 
 const orThrow = <T>(result: HostResult<T>): T => {
   if (result.ok) return result.value;

@@ -87,7 +87,7 @@ export interface StageOptions {
   host?: FakeHost;
   /** Observes everything that the machines do. */
   inspect?: Inspect;
-  /** Creates the ids of all processes. Default: each creates its own, with a random suffix. */
+  /** Creates the ids of all processes and of the host: two generators could order what one millisecond brings either way. */
   ids?: Ids;
 }
 
@@ -115,8 +115,8 @@ export const createStage = ({
   life = createFakeProcess(),
   clock = createVirtualClock(),
   inspect,
-  host = createFakeHost(clock),
-  ids,
+  ids = createIds(clock),
+  host = createFakeHost(clock, ids),
 }: StageOptions = {}): Stage => {
   if (!host.sessionIDs().includes(PARENT)) host.addSession(PARENT);
   const logged: string[] = [];
@@ -132,7 +132,7 @@ export const createStage = ({
       opening: openings.open("/project"),
       store: now.store(store),
       clock: now.clock(clock),
-      ids: ids ?? createIds(clock),
+      ids,
       log,
       options: {
         maxDepth,
