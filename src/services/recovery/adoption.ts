@@ -181,7 +181,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
   };
 
   const heartbeat = () => {
-    runtime.releaseTasks(store.heartbeat(clock.now()));
+    runtime.heartbeat();
     adopt();
     deps.onHeartbeat();
   };

@@ -15,6 +15,7 @@ import { toTask } from "../../machines/task/view.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
 import { createAlarm } from "./alarm.ts";
@@ -46,8 +47,8 @@ export interface Runtime extends Charts {
    * run ends in an error, which is delivered.
    */
   restore(record: TaskRecord): boolean;
-  /** Drops tasks that another process has taken over, or removed: nothing more is done for them here. */
-  releaseTasks(taskIds: string[]): void;
+  /** Shows other processes that this one lives, and drops the tasks that they have taken over or removed meanwhile. */
+  heartbeat(): void;
   /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
@@ -76,6 +77,8 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   const storedPrompts = new Map<string, NoticePrompt[]>();
   let isFlushing = false;
   let isStopped = false;
+  /** When the last heartbeat was, epoch milliseconds. */
+  let heartbeatAt = clock.now();
 
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
@@ -213,13 +216,25 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     }
   };
 
+  const heartbeat = () => {
+    heartbeatAt = clock.now();
+    releaseTasks(store.heartbeat(heartbeatAt));
+  };
+
+  /** After a pause so long that other processes may have its tasks, a process looks what it has lost before it goes on. */
+  const renewLease = () => {
+    if (Math.abs(clock.now() - heartbeatAt) > LEASE_MS) heartbeat();
+  };
+
   const alarm = createAlarm(clock, actors.deadlines, (ticks) => {
+    renewLease();
     for (const tick of ticks) actors.feed(tick);
     flush();
   });
 
   const dispatch = (event: SupervisorEvent) => {
     if (isStopped) return;
+    renewLease();
     actors.feed(event);
     flush();
   };
@@ -333,7 +348,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     ...charts,
     pendingPrompt: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     restore,
-    releaseTasks,
+    heartbeat,
     forget: (forgotten) => {
       forget(forgotten);
       flush();

@@ -4,7 +4,7 @@ import { createMemory } from "../../fakes/disk.ts";
 import { createFakeHost, type FakeSession, unavailable } from "../../fakes/fake-host.ts";
 import { createSharedSessionFile } from "../../fakes/session-file.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
-import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+import { createVirtualClock, settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
 
 /** Two OpenCode processes with the same sessions and the same store. */
 const twoProcesses = () => {
@@ -12,15 +12,26 @@ const twoProcesses = () => {
   const memory = createMemory();
   memory.keepAlive();
   const file = createSharedSessionFile<FakeSession>();
-  const open = () => createStage({ clock, openStore: memory.boot, host: createFakeHost(clock, undefined, file) });
-  return { clock, first: open(), second: open() };
+  const open = (of = clock) =>
+    createStage({ clock: of, openStore: memory.boot, host: createFakeHost(clock, undefined, file) });
+  return { clock, open };
+};
+
+/** The clock of a process whose timers do not fire any more once it is stopped. */
+const stoppable = (clock: VirtualClock) => {
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+  };
+  return { ...clock, after: (ms: number, fire: () => void) => clock.after(ms, () => isStopped || fire()), stop };
 };
 
 const noticesTo = (parent: string, { host }: ReturnType<typeof createStage>): string[] =>
   host.attempts.flatMap(({ sessionID, messageID }) => (sessionID === parent ? messageID : []));
 
 test("a process that was stopped does not send the notice that another one has delivered for it", async () => {
-  const { clock, first, second } = twoProcesses();
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
   const id = await first.launch();
   first.host.failNext("prompt", unavailable);
   first.host.finish(id, "done");
@@ -37,8 +48,31 @@ test("a process that was stopped does not send the notice that another one has d
   expect(first.engine.get(id)?.state).toBe("completed");
 });
 
+test("nor does it when the first thing that it hears on waking is that the host has no such message", async () => {
+  const { clock, open } = twoProcesses();
+  const clockOfFirst = stoppable(clock);
+  const [first, second] = [open(clockOfFirst), open()];
+  const id = await first.launch();
+  first.host.habits(PARENT, "lose", "reply");
+  const wakes = Promise.withResolvers<void>();
+  const { message } = first.host;
+  first.host.message = async (...asked) => {
+    const answer = await message(...asked);
+    clockOfFirst.stop();
+    await wakes.promise;
+    return answer;
+  };
+  first.host.finish(id, "done");
+  await clock.advance(2 * LEASE_MS);
+  expect(noticesTo(PARENT, second)).toEqual(noticesTo(PARENT, first));
+  wakes.resolve();
+  await settled();
+  expect(noticesTo(PARENT, first)).toHaveLength(1);
+});
+
 test("a process that was stopped still delivers the ends of tasks that it launches after that", async () => {
-  const { clock, first, second } = twoProcesses();
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
   const id = await first.launch();
   first.host.failNext("prompt", unavailable);
   first.host.finish(id, "done");

@@ -3,6 +3,7 @@ import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
@@ -31,7 +32,7 @@ const setUp = () => {
       if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
     },
   });
-  return { store, other, runtime, log, lost, begun };
+  return { clock, store, other, runtime, log, lost, begun };
 };
 
 test("an event that a task at rest refuses leaves it free for any process", () => {
@@ -62,9 +63,29 @@ test("of tasks that another process takes over, those at work are to be stopped 
   const [ended, live] = [scriptTask("ses_ended"), scriptTask("ses_live")];
   for (const chapter of [live.launch(), ended.launch(), ended.answer()]) store.commit(chapter);
   for (const { record } of [ended, live]) runtime.restore(record());
-  runtime.releaseTasks(["ses_ended", "ses_live", "ses_unknown"]);
+  store.heartbeat = () => ["ses_ended", "ses_live", "ses_unknown"];
+  runtime.heartbeat();
   expect(lost).toEqual(["ses_live"]);
   expect(runtime.liveTasks()).toEqual([]);
+});
+
+test("a process that paused for longer than its lease looks what it has lost before it takes an event", async () => {
+  const { clock, store, runtime, lost } = setUp();
+  const task = scriptTask("ses_1");
+  store.commit(task.launch());
+  runtime.restore(task.record());
+  const heartbeats: number[] = [];
+  store.heartbeat = (now) => {
+    heartbeats.push(now);
+    return ["ses_1"];
+  };
+  await clock.sleep(LEASE_MS);
+  runtime.send("ses_1", { type: "HOST_IDLE", at: clock.now() });
+  expect({ heartbeats, state: runtime.snapshotOf("ses_1")?.value.run }).toEqual({ heartbeats: [], state: "verifying" });
+  await clock.sleep(1);
+  runtime.dispatch({ type: "TASK", id: "ses_1", event: { type: "HOST_IDLE", at: clock.now() } });
+  expect(heartbeats).toEqual([START + LEASE_MS + 1]);
+  expect({ lost, live: runtime.liveTasks() }).toEqual({ lost: ["ses_1"], live: [] });
 });
 
 test("a task that breaks on what its breaking leads to, too, is given up, and no other is", () => {
