@@ -1285,13 +1285,13 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign userRequests, staleSince",
+          "actions": "assign userRequests",
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended.",
-          "actions": "assign userRequests, staleSince"
+          "actions": "assign userRequests"
         }
       },
       "states": {

@@ -4,6 +4,7 @@ import { declareValuePlugin, PluginKind } from "@stryker-mutator/api/plugin";
 interface Node {
   type: string;
   key?: { name?: string };
+  properties?: Node[];
   id?: { name?: string };
   init?: { type: string; value?: unknown } | null;
   expression?: { type: string; callee?: { name?: string } };
@@ -16,12 +17,14 @@ const NARROWING = "It tells the compiler which event has come; at run time it on
 const isSentence = ({ init }: Node): boolean =>
   init?.type === "StringLiteral" && typeof init.value === "string" && /\s.*\.$/.test(init.value);
 
+const isDescription = ({ type, key }: Node): boolean => type === "ObjectProperty" && key?.name === "description";
+
 /** Leaves out what does nothing: the types of a chart, `assertEvent`, and descriptions, also those that a constant holds. */
 export const strykerPlugins = [
   declareValuePlugin(PluginKind.Ignore, "what-does-nothing", {
     shouldIgnore: (path) => {
       const { node } = path as { node: Node };
-      if (node.type === "ObjectProperty" && node.key?.name === "description") return WORDS;
+      if (isDescription(node) || (node.properties?.length && node.properties.every(isDescription))) return WORDS;
       if (node.type === "ObjectProperty" && node.key?.name === "types") return TYPES;
       if (node.type === "ExpressionStatement" && node.expression?.callee?.name === "assertEvent") return NARROWING;
       return node.type === "VariableDeclarator" && (isSentence(node) || node.id?.name?.endsWith("EventDescriptions"))

@@ -9,7 +9,7 @@ import { taskInput } from "../fakes/task-input.ts";
 /** The version of XState whose inner calls these overrides were checked with. */
 const CHECKED = "5.33.3";
 
-const ADVICE = `Three machines are overridden by Object.create, where XState ${CHECKED} calls them: getInitialSnapshot in machines/replaying.ts and machines/supervisor.ts, transition in services/supervision.ts. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first. The supervisor's actors are created with the option \`parent\` instead of spawned, in machines/supervisor/actors.ts.`;
+const ADVICE = `Three machines are overridden by Object.create, where XState ${CHECKED} calls them: getInitialSnapshot in machines/task/replay.ts and machines/supervisor/actors.ts, transition in services/runtime/actor-system.ts. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first. The supervisor's actors are created with the option \`parent\` instead of spawned, in machines/supervisor/actors.ts.`;
 
 test(`the overrides of XState's machines were checked with the version that is installed`, () => {
   expect(manifest.version, ADVICE).toBe(CHECKED);

@@ -11,11 +11,11 @@ export const attention = taskSetup.createStateConfig({
   description: "What holds the task up: a request that only a person can answer, or silence.",
   initial: "none",
   on: {
-    RUN_ENDED: { target: ".none", actions: assign({ userRequests: [], staleSince: undefined }) },
+    RUN_ENDED: { target: ".none", actions: assign({ userRequests: [] }) },
     ADOPTED: {
       target: ".none",
       description: "The open requests were lost with the process that has ended.",
-      actions: assign({ userRequests: [], staleSince: undefined }),
+      actions: assign({ userRequests: [] }),
     },
   },
   states: {

@@ -53,7 +53,7 @@ const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | u
  */
 export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefined => {
   const state = typeof value.run === "string" ? value.run : Object.keys(value.run)[0];
-  const waitsFor = state === undefined ? undefined : STATES[state]?.meta?.waitsFor;
+  const waitsFor = STATES[state ?? ""]?.meta?.waitsFor;
   if (waitsFor === undefined) return undefined;
   const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
   const refusal = refusalOf(what, context);

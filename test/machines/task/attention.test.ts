@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workingTask } from "./driven-task.ts";
+import { after, queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended, and whose parent is not told yet. */
 const ended = () => {
@@ -16,6 +16,18 @@ const staleTask = () => {
   return task;
 };
 
+test("nothing that a run asked is open after its end, whether it was answered or not", () => {
+  const answered = workingTask();
+  answered.take("REQUEST_ASKED");
+  answered.take("REQUEST_ANSWERED");
+  expect(answered.snapshot.context.userRequests).toEqual([]);
+  const cancelled = workingTask();
+  cancelled.take("REQUEST_ASKED");
+  after(cancelled, "CANCEL", "STOPPED");
+  expect(cancelled.snapshot.value.attention).toBe("none");
+  expect(cancelled.snapshot.context.userRequests).toEqual([]);
+});
+
 test("a request that comes after the end holds nothing up", () => {
   for (const kind of ["permission", "question"] as const) {
     const request = { id: "per_1", kind, what: "?", since: 0 };
@@ -27,6 +39,17 @@ test("a request that comes after the end holds nothing up", () => {
 test("the silence of a task that has ended is nothing to report", () => {
   expect(workingTask().refuses("BECAME_STALE")).toBe(false);
   expect(ended().refuses("BECAME_STALE")).toBe(true);
+});
+
+test("the silence of a task in the queue is nothing to report", () => {
+  expect(queuedTask().refuses("BECAME_STALE")).toBe(true);
+});
+
+test("neither a task that has ended nor one that was taken over says since when a child was silent", () => {
+  for (const task of [after(staleTask(), "CANCEL", "STOPPED"), after(staleTask(), "ADOPTED")]) {
+    expect(task.snapshot.value.attention).toBe("none");
+    expect(task.snapshot.context.staleSince).toBeUndefined();
+  }
 });
 
 test("when a request is answered, the oldest of the others is shown next", () => {

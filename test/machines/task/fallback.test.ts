@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { refusedModelsWith } from "../../../src/machines/task/fallback.ts";
 import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
@@ -99,6 +100,18 @@ describe("a run whose model is refused", () => {
     goOn(task, OWN);
     expect(refuse(task, NO_CREDIT, alias)).toMatchObject([{ model: SECOND }]);
     expect(task.snapshot.context.refusedModels?.map(({ model }) => model)).toEqual([alias, OWN]);
+  });
+
+  test("names its own model once, however often another one refuses it", () => {
+    const task = workingTask();
+    const alias = { providerID: "fake", modelID: "m1-2026" };
+    const { facts } = task.snapshot.context;
+    const refusedModels = [alias, OWN].map((model) => ({ model, reason: "no credit" }));
+    const named = refusedModelsWith({ facts, model: OWN, refusedModels }, "still no credit", alias);
+    expect(named).toEqual([
+      { model: OWN, reason: "no credit" },
+      { model: alias, reason: "still no credit" },
+    ]);
   });
 
   test("names the model that was asked where the task has none of its own, and does not ask it again", () => {

@@ -28,6 +28,7 @@ test("each step says where the regions stood before and after, what was raised a
     refused: undefined,
   });
   expect(steps[0]?.changed).toContain("sendAttempts");
+  expect(steps[0]?.changed).not.toContain("facts");
   const answered = steps.find(({ event }) => event.type === "CHECKED_ANSWERED");
   expect(answered).toMatchObject({
     to: { lifecycle: "completed", run: "idle", notice: "due" },

@@ -45,6 +45,14 @@ test("a session that is not found is waited for since it was missed, and asked f
   expect(waitingOf(task.snapshot)).toEqual({ for: "session", since, until });
 });
 
+test("a run that was aborted is waited for since then, until it is known whether a person did that", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE", { at: START + 5 });
+  task.take("CHECKED_ABORTED", { completedAt: START + 3 });
+  const [since, until] = [START + 3, START + 5 + TASK_LIMITS.cancelAfterAbort].map((at) => new Date(at).toISOString());
+  expect(waitingOf(task.snapshot)).toEqual({ for: "abort", since, until });
+});
+
 test("a provider that refuses for now is waited for since it first did, until the host asks again", () => {
   const task = queuedTask({ model: { providerID: "fake", modelID: "m1" } });
   begin(task);
