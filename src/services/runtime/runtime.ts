@@ -320,7 +320,18 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return false;
   };
 
-  const charts: Charts = { awaitsTasks: actors.awaitsTasks, awaitsRuns, hasRunningTasks, restartActor };
+  const isStillOurs = (taskId: string): boolean => {
+    if (!isStopped) renewLease();
+    return tasks.has(taskId);
+  };
+
+  const charts: Charts = {
+    isStillOurs,
+    awaitsTasks: actors.awaitsTasks,
+    awaitsRuns,
+    hasRunningTasks,
+    restartActor,
+  };
 
   return {
     dispatch,

@@ -93,3 +93,21 @@ test("a process that was stopped still delivers the ends of tasks that it launch
   ).toHaveLength(1);
   expect(noticesTo(PARENT, first)).toHaveLength(2);
 });
+
+test("a process that was stopped while a prompt was on its way stops what the prompt begins, for another one does that work", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const onItsWay = first.host.holdNext("prompt");
+  const id = await first.launch();
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  expect(second.host.at(id).busy).toBe(true);
+  first.life.wake();
+  await settled();
+  onItsWay.release();
+  await clock.advance(5_000);
+  expect(first.host.at(id).busy).toBe(false);
+  second.host.finish(id, "done");
+  await clock.advance(1_000);
+  expect(second.task(id)).toMatchObject({ status: "completed", result: "done" });
+});

@@ -13,6 +13,8 @@ export type EffectOf<Type extends Effect["type"] = Effect["type"]> = {
 
 /** What carrying out an effect may need of the charts. */
 export interface Charts {
+  /** True while the task lives in this process: it is not at rest, and no other process has taken it over. */
+  isStillOurs(taskId: string): boolean;
   /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
   awaitsTasks(sessionID: string): boolean;
   /** True while runs of such tasks are under way. */

@@ -1,9 +1,10 @@
 import type { Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
+import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import type { TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ObservedAnswers } from "../observed-answers.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../run-outcome.ts";
@@ -84,8 +85,20 @@ export const createTaskEffects = ({
 }: TaskEffectDeps): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "stopSession"
 > => {
-  const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">): Promise<TaskEvent> => {
+  /**
+   * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
+   * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
+   */
+  const stopIfLost = async (sessionID: string, charts: Charts): Promise<void> => {
+    for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && !charts.isStillOurs(sessionID); attempt += 1) {
+      await host.abort(sessionID);
+      await sleep(clock, TASK_LIMITS.stopAgainAfter);
+    }
+  };
+
+  const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
     const sent = await host.prompt(prompt);
+    await stopIfLost(prompt.sessionID, charts);
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
     if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
