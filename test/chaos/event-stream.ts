@@ -27,8 +27,15 @@ export interface EventStream {
  */
 const isSpared = ({ type }: HostEvent): boolean => type === "toolCall";
 
-/** Creates a faultless stream. `onFate` is called with each event and the fault applied to it. */
-export const createEventStream = (onFate: (event: HostEvent, fault: EventFault | undefined) => void): EventStream => {
+/**
+ * Creates a faultless stream. `onFate` is called with each event and the fault applied to it. `leavesModel`: true for a
+ * session whose model refuses. Its turn is aborted, and an abort that is heard after that is another one, by a person: so
+ * the report of its abort is in time, and comes once.
+ */
+export const createEventStream = (
+  onFate: (event: HostEvent, fault: EventFault | undefined) => void,
+  leavesModel: (sessionID: string) => boolean,
+): EventStream => {
   let faults: EventFault[] = [];
   /** Delivers the event that is waiting to be overtaken by the next one. */
   let overtaken: (() => void) | undefined;
@@ -46,7 +53,8 @@ export const createEventStream = (onFate: (event: HostEvent, fault: EventFault |
     endAt: (to, clock) => {
       overtaken = undefined;
       return (event) => {
-        const fault = isSpared(event) ? undefined : faults.shift();
+        const isOfAbort = event.type === "error" && leavesModel(event.sessionID);
+        const fault = isSpared(event) || isOfAbort ? undefined : faults.shift();
         onFate(event, fault);
         if (fault?.is === "lost") return;
         if (fault?.is === "late") return void clock.after(fault.by, () => to(event));

@@ -79,7 +79,7 @@ const isListening = ({ host, tracks }: Simulation, sessionID: string): boolean =
 /** True for a task that a person had launched in the session of one that had ended. */
 const isOfPersonBack = ({ host, tracks }: Simulation, { parentSessionID, startedAt }: Task): boolean =>
   host.sessionIDs().includes(parentSessionID) &&
-  Date.parse(startedAt) >= (tracks.backSince(parentSessionID) ?? Number.POSITIVE_INFINITY);
+  Date.parse(startedAt) > (tracks.backSince(parentSessionID) ?? Number.POSITIVE_INFINITY);
 
 const undelivered = (world: Simulation, stored: Task[]): string[] =>
   stored
@@ -113,22 +113,29 @@ const unread = (world: Simulation): string[] => {
 };
 
 /** A completed task was answered, and no prompt was answered twice. */
-const misjudged = ({ host }: Simulation, stored: Task[]): string[] =>
-  stored
+const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[]): string[] => {
+  const [{ host, ownership }] = worlds;
+  // A process that has lost a task may fail to stop it.
+  const mayBeTwoAnswers = ownership !== undefined && worlds.some(({ calls }) => calls.struck.has("abort"));
+  return stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
       const spoken = host.at(sessionID).messages.filter(({ role }) => role === "assistant");
       const answers = spoken.filter(({ finish }) => finish === "stop");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
       // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
-      const isOnce = spoken.every(
-        ({ finish, promptID }, at) => finish !== "stop" || spoken[at + 1]?.promptID !== promptID,
-      );
+      const isOnce = spoken.every(({ finish, promptID, completedAt = 0 }, at) => {
+        const next = spoken[at + 1];
+        // Of two processes that worked on the session, the one that had lost the task was stopped.
+        const isStopped = next?.error !== undefined && next.createdAt < completedAt;
+        return finish !== "stop" || next?.promptID !== promptID || isStopped;
+      });
       return [
         ...(isTrue ? [] : [`${sessionID} is completed with "${result}", which nobody answered`]),
-        ...(isOnce ? [] : [`a prompt of ${sessionID} was answered twice`]),
+        ...(isOnce || mayBeTwoAnswers ? [] : [`a prompt of ${sessionID} was answered twice`]),
       ];
     });
+};
 
 /** The instructions that were given to a task, by run, and whether that run was answered. */
 const instructionsOf = (events: TaskEvent[], origin: TaskInput): { given: string[]; isAnswered: boolean }[] => {
@@ -305,7 +312,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...undelivered(world, stored),
     ...owedForNothing(world, stored),
     ...unread(world),
-    ...misjudged(world, stored),
+    ...misjudged(worlds, stored),
     ...mislisted(world),
     ...unreplayable(world, stored),
     ...unpromised(world, stored),

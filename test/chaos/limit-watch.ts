@@ -11,10 +11,14 @@ import { isBeyond, type UsageCounts } from "./usage-counts.ts";
 export interface LimitWatch {
   /** Records that the living process hears an event of the host. */
   heard(event: HostEvent): void;
-  /** Records that a process began, or woke: until now it could hear nothing. */
+  /** Records that a process began: until now it could hear nothing. */
   began(): void;
+  /** Records that the process was stopped for so many milliseconds. */
+  wasPaused(ms: number): void;
   /** Looks at a task that has just changed. */
   see(task: Task): void;
+  /** Looks at the stored tasks: a process may die before it says that it stops one. */
+  look(stored: readonly Task[]): void;
 }
 
 /** True for a task itself, and for those that it launched, or that they did. */
@@ -48,7 +52,8 @@ export const createLimitWatch = ({
   const heardAt = new Map<string, number>();
   /** The runs whose stop was looked at, as `task/run`. */
   const stopped = new Set<string>();
-  const stale = new Set<string>();
+  /** Since when a task is known to be stale. */
+  const stale = new Map<string, number>();
   let awakeSince = clock.now();
 
   /** Says why a run must not be ended for its time; undefined where it may. */
@@ -102,10 +107,20 @@ export const createLimitWatch = ({
       if (!isStale) stale.delete(sessionID);
       return;
     }
-    stale.add(sessionID);
+    stale.set(sessionID, clock.now());
     const silent = clock.now() - Math.max(heardAt.get(sessionID) ?? 0, awakeSince, slotWatch.begunAt(sessionID) ?? 0);
     if (silent < limits.stale) fault(`${sessionID} is stale after ${silent} ms of silence`);
     if (state.endsWith("queued")) fault(`${sessionID} is stale in the queue`);
+  };
+
+  /** A task that is heard again is stale no longer: that is noticed within a quarter of the time. */
+  const checkStaleNoLonger = ({ sessionID, attention }: Task) => {
+    const since = stale.get(sessionID);
+    const heard = heardAt.get(sessionID);
+    if (attention?.kind !== "stale" || since === undefined || heard === undefined) return;
+    const ago = clock.now() - heard;
+    const isNoticed = heard <= Math.max(since, awakeSince) || ago <= limits.stale / 4 + 1_000 || ago >= limits.stale;
+    if (!isNoticed) fault(`${sessionID} is stale still, and was heard ${ago} ms ago`);
   };
 
   return {
@@ -114,9 +129,17 @@ export const createLimitWatch = ({
       awakeSince = clock.now();
       stale.clear();
     },
+    wasPaused: (ms) => {
+      // A shorter pause passes for a silence.
+      if (ms > limits.stale / 2) awakeSince = clock.now();
+    },
     see: (task) => {
       checkStop(task);
       checkStale(task);
+    },
+    look: (stored) => {
+      stored.forEach(checkStop);
+      stored.forEach(checkStaleNoLonger);
     },
   };
 };

@@ -28,8 +28,8 @@ export interface TaskObservations {
   comesBack(sessionID: string): void;
   /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
   backSince(sessionID: string): number | undefined;
-  /** Records that the process has ended. */
-  processEnded(): void;
+  /** Records that the process has ended, or that another one has taken tasks of it. */
+  supervisorChanged(): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
   /** Compares all stored tasks with what was seen. */
@@ -153,7 +153,7 @@ export const createTaskObservations = (
     comesBack: (sessionID) => void back.set(sessionID, back.get(sessionID) ?? now()),
     backSince: (sessionID) => back.get(sessionID),
     // The next one takes all tasks of a failed task for its own, and cancels them.
-    processEnded: () => back.clear(),
+    supervisorChanged: () => back.clear(),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {
       for (const task of stored) see(task);

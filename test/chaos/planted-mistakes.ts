@@ -282,4 +282,22 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "    for (const parentSessionID of new Set(lost.map((task) => task.parentSessionID))) releasePrompts(parentSessionID);\n",
     mistake: "",
   },
+  {
+    name: "an error after which the host went on is blamed later",
+    file: "src/machines/task/run-transitions.ts",
+    code: "  missingSince: undefined,\n  hostError: undefined,\n",
+    mistake: "  missingSince: undefined,\n",
+  },
+  {
+    name: "the silence while the machine slept counts",
+    file: "src/services/recovery/housekeeping.ts",
+    code: "if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;",
+    mistake: "",
+  },
+  {
+    name: "a task that shows signs of life stays stale",
+    file: "src/services/recovery/housekeeping.ts",
+    code: 'if (!isSilent && value.attention === "stale")',
+    mistake: "if (false)",
+  },
 ];

@@ -108,6 +108,33 @@ const dawdling = fc
   .constantFrom("tool", "question", "nothing")
   .map((begins): Step[] => [launched(), pass(MOMENT), { do: "dawdle", task: NEWEST, begins }]);
 
+/** A task is silent for so long that it is stale, and shows a sign of life. */
+const heardAgain = fc
+  .constantFrom([30_000, 8_000], [700_000, 200_000])
+  .map(([silent = 0, heard = 0]): Step[] => [
+    launched(),
+    pass(silent),
+    { do: "spend", task: NEWEST, tokens: 10, cost: 0 },
+    pass(heard),
+  ]);
+
+/** The machine sleeps while a task is at work: nothing could be heard of it meanwhile. */
+const asleep = fc
+  .constantFrom(MOMENT, WHILE)
+  .map((ms): Step[] => [launched(), pass(MOMENT), { do: "pause", ms: 20_000 }, pass(ms)]);
+
+/** The host goes on after an error, and a while later the turn ends without an answer: that error is not its cause. */
+const brokenOffAfterError = fc
+  .constantFrom(MOMENT, WHILE)
+  .map((ms): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "goOnAfterError", session: NEWEST, idle: false },
+    pass(ms),
+    { do: "breakOff", session: NEWEST },
+    pass(WHILE),
+  ]);
+
 /** A process is stopped while it launches a task, or has a result to deliver; another one takes the task, and the first wakes. */
 export const stoppedAtWork: fc.Arbitrary<Step[]> = fc
   .record({
@@ -140,4 +167,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   steeredLate,
   comeBackAtOnce,
   dawdling,
+  heardAgain,
+  asleep,
+  brokenOffAfterError,
 );

@@ -80,7 +80,7 @@ export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "stor
     tracks,
     deliveries: createDeliveries(host, tracks, fault),
     sequence,
-    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
+    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault, tracks.supervisorChanged) : undefined,
     copies: new Set(),
     stores,
     faults,

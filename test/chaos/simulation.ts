@@ -92,7 +92,8 @@ export const createSimulation = (
     return begun;
   };
   let life = begin();
-  let isFrozen = false;
+  /** Undefined while the process is not stopped. */
+  let frozenSince: number | undefined;
   let awakeSince = clock.now();
   const atWorkOnWaking = new Map<string, string>();
   let owner = "";
@@ -102,7 +103,7 @@ export const createSimulation = (
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";
     if (fault || event.type !== "text") sequence.say("host", way, "engine", eventLabel(event, fault));
-  });
+  }, tracks.wasRefused);
 
   /** A prompt that was sent before the quit may arrive after it: then the process does work in the directory. */
   const isWorking = () => host.sessionIDs().some((id) => host.at(id).busy);
@@ -203,13 +204,14 @@ export const createSimulation = (
     life: () => life,
     freeze: () => {
       sequence.note("engine,host", "OpenCode is stopped");
-      isFrozen = true;
+      frozenSince ??= clock.now();
       life.pause();
     },
     wake: () => {
-      if (!isFrozen) return;
+      if (frozenSince === undefined) return;
       sequence.note("engine,host", "OpenCode wakes");
-      isFrozen = false;
+      const stopped = clock.now() - frozenSince;
+      frozenSince = undefined;
       awakeSince = clock.now();
       atWorkOnWaking.clear();
       for (const id of host.sessionIDs().filter((session) => host.at(session).busy)) {
@@ -217,11 +219,11 @@ export const createSimulation = (
       }
       life.wake();
       slotWatch.wasPaused();
-      limitWatch.began();
+      limitWatch.wasPaused(stopped);
     },
-    isFrozen: () => isFrozen,
+    isFrozen: () => frozenSince !== undefined,
     atWorkOnWaking: () => atWorkOnWaking,
-    awakeSince: () => (isFrozen || life.isOver() ? undefined : awakeSince),
+    awakeSince: () => (frozenSince !== undefined || life.isOver() ? undefined : awakeSince),
     liveOn: () => {
       longest = Number.POSITIVE_INFINITY;
       life.dieAfter(longest);
@@ -230,11 +232,11 @@ export const createSimulation = (
     fault,
     reboot: async (down) => {
       life.die();
-      tracks.processEnded();
+      tracks.supervisorChanged();
       world.agents.die();
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
-      isFrozen = false;
+      frozenSince = undefined;
       await clock.advance(down);
       life = begin();
       awakeSince = clock.now();
@@ -265,7 +267,9 @@ export const createSimulation = (
       await world.reboot(0);
     },
     look: () => {
-      tracks.compare(wholeTasks(stage.store));
+      const stored = wholeTasks(stage.store);
+      limitWatch.look(stored);
+      tracks.compare(stored);
       for (const line of stage.logged.slice(said)) {
         if (isFault(line)) fault(`the log says: ${line}`);
         if (line.startsWith(NOTICE_GIVEN_UP)) deliveries.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);

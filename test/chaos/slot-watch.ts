@@ -1,4 +1,5 @@
 import type { SlotRequest } from "../../src/machines/task/events.ts";
+import { isStopping } from "../../src/machines/task/machine.ts";
 import { slotRequestOf } from "../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS } from "../../src/machines/task/slot-queue.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
@@ -85,7 +86,8 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     const state = stateOf(record);
     const { sessionID } = record.task;
     const request = slotRequestOf(record.snapshot.context);
-    const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting";
+    // One that waits for its next model's slot and is cancelled is stopped like a run at work; nothing starts.
+    const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting" && !isStopping(record.snapshot);
     if (state === "held" && !begun.has(sessionID)) begun.set(sessionID, now());
     // One that goes on with another model waits again, and its time counts anew.
     if (state === "waiting" || record.snapshot.value.run === "idle") begun.delete(sessionID);

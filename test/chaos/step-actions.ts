@@ -222,16 +222,20 @@ export const stepActions: StepActions = {
     const sessionID = pick(people(world), parent);
     if (sessionID && !world.host.at(sessionID).busy) world.host.converse(sessionID);
   },
-  comeBack: (world, { task }) => {
+  comeBack: async (world, { task }) => {
     const ended = tasks(world).filter(({ status }) => status === "error" || status === "cancelled");
     const sessionID = pick(
       ended.filter((one) => isThere(world, one.sessionID)),
       task,
     )?.sessionID;
     if (!sessionID || world.host.at(sessionID).busy) return;
+    // A process that has died did not tell that the task ended.
+    world.look();
     world.tracks.comesBack(sessionID);
     world.host.converse(sessionID);
-    return launch(world, sessionID);
+    // What was launched before is told apart by its time.
+    await world.clock.advance(1);
+    if (isThere(world, sessionID)) await launch(world, sessionID);
   },
   deleteChild: (world, { task }) => {
     const sessionID = pick(tasks(world), task)?.sessionID;
@@ -259,6 +263,14 @@ export const stepActions: StepActions = {
     if (!sessionID) return;
     world.agents.abort(sessionID);
     world.host.fail(sessionID, { name: "APIError", message: "401" });
+  },
+  goOnAfterError: (world, { session, idle }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) world.host.goOnAfterError(sessionID, { name: "APIError", message: "overloaded" }, { idle });
+  },
+  breakOff: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) world.host.breakOff(sessionID);
   },
   refuseModel: (world, { session }) => {
     const sessionID = pick(busy(world), session);
@@ -363,6 +375,6 @@ export const stepActions: StepActions = {
     await world.clock.advance(ms);
     world.life().wake();
     world.slotWatch.wasPaused();
-    world.limitWatch.began();
+    world.limitWatch.wasPaused(ms);
   },
 };

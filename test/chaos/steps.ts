@@ -57,6 +57,10 @@ export type Step =
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
+  /** The host reports an error, and goes on with the run by itself. */
+  | { do: "goOnAfterError"; session: number; idle: boolean }
+  /** A turn ends after a tool call, without an answer. */
+  | { do: "breakOff"; session: number }
   | { do: "refuseModel"; session: number }
   | { do: "refuseForNow"; session: number; ms: number }
   | { do: "ask"; task: number; kind: "permission" | "question"; lasts: number }
@@ -98,6 +102,9 @@ const which = fc.nat(5);
 const rarely = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
 /** Milliseconds: some shorter than every timeout, some longer than a few of them. */
 const pause = fc.constantFrom(10, 300, 600, 1_000, 3_000, 8_000);
+
+/** Milliseconds, longer than every lease, timeout, heartbeat and pause between two attempts. */
+const LONG = 700_000;
 
 /** Milliseconds that pass at once after a step: none, or more than it takes to serve those that wait for a slot. */
 const lasts = fc.constantFrom(0, 4_000);
@@ -155,13 +162,14 @@ const strike = fc
   });
 
 /** A session is created but the call seems to fail; the session may appear only after the engine has given up on it. */
-const madeUnheard = fc.record({
-  do: fc.constant("strike" as const),
-  call: fc.constantFrom(...CREATIONS),
-  is: fc.constantFrom("unheard", "afterwards", "afterwards"),
-  ms: fc.constantFrom(10, 3_000, 20_000, 40_000),
-  times: fc.constantFrom(1, 1, 2),
-});
+const madeUnheard = (...ways: CallFault["is"][]): fc.Arbitrary<Step> =>
+  fc.record({
+    do: fc.constant("strike" as const),
+    call: fc.constantFrom(...CREATIONS),
+    is: fc.constantFrom(...ways),
+    ms: fc.constantFrom(10, 3_000, 20_000, 40_000),
+    times: fc.constantFrom(1, 1, 2),
+  });
 
 const weighted = (steps: [number, fc.Arbitrary<Step>][]) =>
   fc.oneof(...steps.map(([weight, arbitrary]) => ({ weight, arbitrary })));
@@ -207,6 +215,8 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
   [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
+  [2, one("goOnAfterError", { session: which, idle: fc.boolean() })],
+  [1, one("breakOff", { session: which })],
   [3, one("refuseModel", { session: which })],
   [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
@@ -221,8 +231,8 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
   [2, one("behaveChildren", { habit: childHabit })],
   [6, one("garble", { faults: fc.array(wireFault, { minLength: 1, maxLength: 4 }) })],
   [9, strike],
-  [3, madeUnheard],
   [14, one("time", { ms: fc.constantFrom(0, 60, 400, 600, 1_200, 2_100, 3_100, 6_000, 6_000, 12_000, 30_000) })],
+  [1, one("time", { ms: fc.constantFrom(70_000, 200_000, LONG) })],
   [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
   [5, one("dieSoon", { points: fc.integer({ min: 1, max: 30 }) })],
   [1, one("close", { aborts: fc.boolean() })],
@@ -231,11 +241,12 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
 ];
 
 /** Draws a step of the only process. */
-export const step: fc.Arbitrary<Step> = weighted(STEPS);
+export const step: fc.Arbitrary<Step> = weighted([...STEPS, [3, madeUnheard("unheard", "afterwards", "afterwards")]]);
 
-/** Draws a step of one of several processes. */
+/** Draws a step of one of several processes. A stopped one may create a session so late that nobody looks for it any more. */
 export const stepOfSeveral: fc.Arbitrary<Step> = weighted([
   ...STEPS,
+  [3, madeUnheard("unheard")],
   [30, one("goTo", { process: fc.nat(2) })],
   [8, one("freeze", {})],
   [12, one("wake", {})],

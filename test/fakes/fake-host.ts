@@ -94,6 +94,10 @@ export interface FakeHost extends Host {
   refuseForNow(sessionID: string, ms: number): void;
   /** The run fails as in the real host: error, idle while the run still lives, then the failed message and a second idle. */
   fail(sessionID: string, error: HostError): void;
+  /** The host reports an error of a busy session and goes on with its run; it may also say that the session is idle. */
+  goOnAfterError(sessionID: string, error: HostError, options?: { idle?: boolean }): void;
+  /** The turn of a busy session ends after a tool call, without an answer. */
+  breakOff(sessionID: string): void;
   /**
    * The session's model, asked by a person where nothing is unanswered, calls tools in this message, which is not
    * finished until the returned function is called.
@@ -186,10 +190,7 @@ export const createFakeHost = (
     answers.push({ id, ...answer });
     emit({ type: "replied", sessionID, requestID: id });
     const found = sessions.get(sessionID);
-    if (stops && found?.busy) {
-      change(found, { completedAt: clock.now(), finish: "tool-calls" });
-      goIdle(found);
-    }
+    if (stops && found?.busy) breakOff(found.id);
     return ok(undefined);
   };
 
@@ -361,6 +362,18 @@ export const createFakeHost = (
     goIdle(found);
   };
 
+  const goOnAfterError = (id: string, error: HostError, { idle = false } = {}) => {
+    emit({ type: "error", sessionID: id, error });
+    if (idle) emit({ type: "idle", sessionID: id });
+    emit({ type: "busy", sessionID: id });
+  };
+
+  const breakOff = (id: string) => {
+    const found = session(id);
+    change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    goIdle(found);
+  };
+
   const refuseForNow = (id: string, ms: number) => {
     const found = session(id);
     const request = found.messages.at(-1)?.id;
@@ -444,6 +457,8 @@ export const createFakeHost = (
     step,
     refuseForNow,
     fail,
+    goOnAfterError,
+    breakOff,
     beginStep: (id, messageID) => {
       const found = session(id);
       const newest = found.messages.at(-1);
