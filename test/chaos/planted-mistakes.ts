@@ -44,7 +44,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "requests stay open when their run ends",
     file: "src/machines/task/attention.ts",
-    code: 'RUN_ENDED: { target: ".none", actions: assign({ userRequests: [], staleSince: undefined }) }',
+    code: 'RUN_ENDED: { target: ".none", actions: assign({ userRequests: [] }) }',
     mistake: 'RUN_ENDED: { target: ".none" }',
   },
   {
