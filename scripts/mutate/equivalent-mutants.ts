@@ -344,4 +344,46 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "idleHinted: true,",
     reason: "It is read only while the prompt is sent, and that begins with false.",
   },
+  {
+    file: "src/machines/chart-json.ts",
+    code: 'const { type = "", assignment = {}, event } = action as Builtin;',
+    mutation: 'const { type = "Stryker was here!", assignment = {}, event } = action as Builtin;',
+    reason: "Each action of a chart has a name: the default is for the compiler.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: "const { type, check, guards = [], stateValue } = guard as Builtin;",
+    mutation: 'const { type, check, guards = ["Stryker was here"], stateValue } = guard as Builtin;',
+    reason: "Only a composed guard has no name of its own, and it has parts: the default is for the compiler.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: '[checkOf(and([])), " and "],',
+    mutation: '[checkOf(and(["Stryker was here"])), " and "],',
+    reason: "Which guards are composed does not matter: only by what they are.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: '[checkOf(or([])), " or "],',
+    mutation: '[checkOf(or(["Stryker was here"])), " or "],',
+    reason: "Which guards are composed does not matter: only by what they are.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: 'const NOT = checkOf(not("nothing"));',
+    mutation: 'const NOT = checkOf(not(""));',
+    reason: "Which guard is negated does not matter.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: "const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };",
+    mutation: "const NO_EVENT = { event: {}, context: { run: { startedAt: 0 } } };",
+    reason: "Nobody reads the times of the events that are only named.",
+  },
+  {
+    file: "src/machines/chart-json.ts",
+    code: "const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };",
+    mutation: "const NO_EVENT = { event: { at: 0 }, context: { run: {} } };",
+    reason: "Nobody reads the times of the events that are only named.",
+  },
 ];

@@ -1,9 +1,13 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { MutantResult, PartialStrykerOptions } from "@stryker-mutator/api/core";
 import { Stryker } from "@stryker-mutator/core";
 import type { Area } from "./areas.ts";
 
 /** What the copies of the project do without: no test that is run here reads it. */
 const NOT_NEEDED = ["bench", "board", "dist", "docs", "inspection", ".lab"];
+
+/** What the first tests found: a report that Stryker begins the next run with. */
+const FOUND = ".lab/mutants.json";
 
 const OPTIONS: PartialStrykerOptions = {
   testRunner: "vitest",
@@ -16,22 +20,30 @@ const OPTIONS: PartialStrykerOptions = {
   tempDirName: ".lab/stryker",
   ignorePatterns: NOT_NEEDED,
   reporters: ["progress-append-only"],
+  incremental: true,
+  incrementalFile: FOUND,
   // A mutant that loops for ever is killed after this time beyond that of its tests, milliseconds.
   timeoutMS: 10_000,
 };
 
-const run = async (mutate: string[], tests: string[], without: string[], concurrency: number) => {
+const run = (mutate: string[], tests: string[], without: string[], concurrency: number): Promise<MutantResult[]> => {
   process.env.MUTATE_TESTS = tests.join(",");
   process.env.MUTATE_WITHOUT = without.join(",");
   return new Stryker({ ...OPTIONS, mutate, concurrency }).runMutationTest();
 };
 
-const hasSurvived = ({ status }: MutantResult): boolean => status === "Survived" || status === "NoCoverage";
+/** The part of Stryker's report that is looked at here. */
+interface Report {
+  files: Record<string, { mutants: Pick<MutantResult, "status">[] }>;
+}
 
-const rangeOf = ({ fileName, location: { start, end } }: MutantResult): string =>
-  `${fileName}:${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
-
-const keyOf = (mutant: MutantResult): string => `${rangeOf(mutant)} ${mutant.mutatorName} ${mutant.replacement}`;
+/** Removes the survivors from the report, so that the next run tries them again, and only them. */
+const forgetSurvivors = () => {
+  const report = JSON.parse(readFileSync(FOUND, "utf8")) as Report;
+  for (const file of Object.values(report.files))
+    file.mutants = file.mutants.filter(({ status }) => status !== "Survived" && status !== "NoCoverage");
+  writeFileSync(FOUND, JSON.stringify(report));
+};
 
 /**
  * Makes the mutants of an area, and runs the tests against each: the quick ones first, and all against those that are
@@ -42,14 +54,8 @@ export const tryMutants = async (
   code: string[],
   concurrency: number,
 ): Promise<MutantResult[]> => {
-  const first = await run(code, tests, slowTests, concurrency);
-  const left = first.filter(hasSurvived);
-  if (left.length === 0) return first;
-  const second = new Map(
-    (await run([...new Set(left.map(rangeOf))], [...tests, ...slowTests], [], concurrency)).map((mutant) => [
-      keyOf(mutant),
-      mutant,
-    ]),
-  );
-  return first.map((mutant) => (hasSurvived(mutant) ? (second.get(keyOf(mutant)) ?? mutant) : mutant));
+  rmSync(FOUND, { force: true });
+  await run(code, tests, slowTests, concurrency);
+  forgetSurvivors();
+  return run(code, [...tests, ...slowTests], [], concurrency);
 };
