@@ -223,7 +223,13 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
 
   /** After a pause so long that other processes may have its tasks, a process looks what it has lost before it goes on. */
   const renewLease = () => {
-    if (Math.abs(clock.now() - heartbeatAt) > LEASE_MS) heartbeat();
+    if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;
+    try {
+      heartbeat();
+    } catch (error) {
+      // What it was asked before, an event or the alarm, is not to be lost with it.
+      log.error("the heartbeat failed", { reason: errorMessage(error) });
+    }
   };
 
   const alarm = createAlarm(clock, actors.deadlines, (ticks) => {

@@ -88,6 +88,20 @@ test("a process that paused for longer than its lease looks what it has lost bef
   expect({ lost, live: runtime.liveTasks() }).toEqual({ lost: ["ses_1"], live: [] });
 });
 
+test("an event after a long pause is taken though the heartbeat before it fails", async () => {
+  const { clock, store, runtime, log } = setUp();
+  const task = scriptTask("ses_1");
+  store.commit(task.launch());
+  runtime.restore(task.record());
+  store.heartbeat = () => {
+    throw new Error("the disk is full");
+  };
+  await clock.sleep(LEASE_MS + 1);
+  runtime.send("ses_1", { type: "HOST_IDLE", at: clock.now() });
+  expect(runtime.snapshotOf("ses_1")?.value.run).toBe("verifying");
+  expect(log.errors.filter((line) => line.includes("the heartbeat failed"))).toHaveLength(1);
+});
+
 test("a task that breaks on what its breaking leads to, too, is given up, and no other is", () => {
   const { store, runtime, log } = setUp();
   const [poisoned, sound] = [scriptTask("ses_1"), scriptTask("ses_2")];
