@@ -42,7 +42,11 @@ export const runTool = (world: Simulation, sessionID: string, ms: number): void 
 
 /** Has the model of a task's session ask a person something. */
 export const ask = ({ host, clock }: Simulation, sessionID: string, kind: "permission" | "question"): void => {
-  const request = { id: `per_${clock.now() % 10_000_000}`, kind, what: "may it?", since: clock.now() };
+  const questions = [{ question: "may it?", options: ["yes", "no"], multiple: false, custom: false }];
+  const request = {
+    ...{ id: `per_${clock.now() % 10_000_000}_${sessionID}`, kind, what: "may it?", since: clock.now() },
+    ...(kind === "question" ? { questions } : {}),
+  };
   host.emit({ type: "asked", sessionID, request });
 };
 

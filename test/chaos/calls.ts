@@ -67,6 +67,7 @@ const CALLS: ReadonlySet<string> = new Set<HostCall>([
   "rawMessages",
   "message",
   "rejectUserRequest",
+  "answerUserRequest",
   "toast",
 ]);
 

@@ -6,9 +6,9 @@ import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
+import { INSTRUCTION } from "./people.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
-import { INSTRUCTION } from "./step-actions.ts";
 import { isOwedForNothing } from "./waking.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
@@ -320,6 +320,10 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...steeredTwice(world, stored),
     ...misbatched(world, stored),
     ...worlds.flatMap((each) => unanswered(each, stored)),
+    ...world.apiRequests.violations(
+      world.stage,
+      worlds.map(({ host }) => host),
+    ),
     ...removed(world, stored),
     ...uninformed(world, stored),
     ...triedTwice(world, stored),

@@ -300,4 +300,28 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: 'if (!isSilent && value.attention === "stale")',
     mistake: "if (false)",
   },
+  {
+    name: "a command of the API is carried out each time that it is looked for",
+    file: "src/services/store/sqlite/command-table.ts",
+    code: '"UPDATE request SET is_taken = 1 WHERE id = ?"',
+    mistake: '"UPDATE request SET is_taken = 0 WHERE id = ?"',
+  },
+  {
+    name: "two answers to one request both count",
+    file: "src/services/delivery/user-requests.ts",
+    code: "    if (isClosed) return fail(",
+    mistake: "    if (false) return fail(",
+  },
+  {
+    name: "an answer that does not belong to the question is taken",
+    file: "src/services/delivery/user-requests.ts",
+    code: "    if (problem) return fail(problem);\n",
+    mistake: "",
+  },
+  {
+    name: "an instruction that was taken is said to be refused",
+    file: "src/services/operations/remote-commands.ts",
+    code: "return steered.ok ? {} : toCommandOutcome(steered);",
+    mistake: 'return steered.ok ? { refused: "no" } : toCommandOutcome(steered);',
+  },
 ];

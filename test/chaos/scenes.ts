@@ -118,6 +118,22 @@ const heardAgain = fc
     pass(heard),
   ]);
 
+/** A task asks something, and people answer it. */
+const asked = fc
+  .record({
+    kind: fc.constantFrom("permission" as const, "question" as const),
+    answer: fc.constantFrom("grant" as const, "grant" as const, "reject" as const, "unfit" as const),
+    times: fc.constantFrom(1, 2),
+    alsoInOpenCode: fc.boolean(),
+  })
+  .map(({ kind, ...how }): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "ask", task: NEWEST, kind, lasts: 0 },
+    { do: "answerByApi", task: NEWEST, ...how },
+    pass(WHILE),
+  ]);
+
 /** The machine sleeps while a task is at work: nothing could be heard of it meanwhile. */
 const asleep = fc
   .constantFrom(MOMENT, WHILE)
@@ -169,5 +185,6 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   dawdling,
   heardAgain,
   asleep,
+  asked,
   brokenOffAfterError,
 );

@@ -5,6 +5,7 @@ import { createFakeHost, type FakeSession } from "../fakes/fake-host.ts";
 import { createSessionFile, createSharedSessionFile, type SessionFile } from "../fakes/session-file.ts";
 import { PARENT } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { type ApiRequests, createApiRequests } from "./api.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
 import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts";
@@ -30,6 +31,8 @@ export interface SharedParts {
   ownership: OwnershipWatch | undefined;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
+  /** What was asked by the status API. */
+  apiRequests: ApiRequests;
   /** The stores of the living processes. */
   stores: (() => Store)[];
   /** Descriptions of the violated invariants. */
@@ -82,6 +85,7 @@ export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "stor
     sequence,
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault, tracks.supervisorChanged) : undefined,
     copies: new Set(),
+    apiRequests: createApiRequests(fault),
     stores,
     faults,
     fault,

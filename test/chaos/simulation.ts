@@ -6,6 +6,7 @@ import { createStage, type Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { type Agents, createAgents } from "./agents.ts";
+import type { Api, ApiRequests } from "./api.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -33,6 +34,9 @@ export interface Simulation {
   wire: EventStream;
   calls: Calls;
   agents: Agents;
+  /** The status API of this process. */
+  api: Api;
+  apiRequests: ApiRequests;
   tracks: TaskObservations;
   deliveries: Deliveries;
   sequence: Sequence;
@@ -191,6 +195,8 @@ export const createSimulation = (
       place: ownership ? place : undefined,
       isOver: () => life.isOver(),
     }),
+    api: shared.apiRequests.of(stage, { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) }),
+    apiRequests: shared.apiRequests,
     tracks,
     deliveries,
     sequence,

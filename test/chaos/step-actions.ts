@@ -4,6 +4,7 @@ import { hasEnded, type Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
+import { answerByApi, askByApi, fitsApi, INSTRUCTION } from "./people.ts";
 import { finishRun } from "./settle-down.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
@@ -11,9 +12,6 @@ import type { Step } from "./steps.ts";
 
 /** The action of each kind of step. */
 type StepActions = { [Do in Step["do"]]: (world: Simulation, step: Extract<Step, { do: Do }>) => Promise<void> | void };
-
-/** What every instruction says. */
-export const INSTRUCTION = "Faster.";
 
 type LaunchStep = Extract<Step, { do: "launch" }>;
 
@@ -296,6 +294,12 @@ export const stepActions: StepActions = {
     const sessionID = pick(tasks(world), task)?.sessionID;
     const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.userRequests[0];
     if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
+  },
+  askByApi: (world, { task, kind }) => askByApi(world, pick(preferred(tasks(world), fitsApi[kind]), task), kind),
+  answerByApi: (world, { task, ...how }) => {
+    const asking = tasks(world).filter(({ attention }) => attention?.requests !== undefined);
+    const chosen = pick(asking, task);
+    if (chosen) answerByApi(world, chosen, how);
   },
   callTools: (world, { task, times, same }) => {
     // Only an agent at work calls tools: not one whose run is in the queue.

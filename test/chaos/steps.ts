@@ -54,6 +54,13 @@ export type Step =
   | { do: "deleteChild"; task: number }
   | { do: "deleteParent"; parent: number }
   | { do: "copy"; parent: number; before: number | undefined }
+  /** A person asks something of a task by the status API of this process. */
+  | { do: "askByApi"; task: number; kind: "cancel" | "resume" | "steer" }
+  /**
+   * People answer what a task asks by the status API of this process, so many at once, and one of them perhaps in OpenCode.
+   * An unfit answer does not belong to what is asked.
+   */
+  | { do: "answerByApi"; task: number; answer: "grant" | "reject" | "unfit"; times: number; alsoInOpenCode: boolean }
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
@@ -141,11 +148,12 @@ const call = fc.constantFrom<CallFault["call"]>(
   "allSessions",
   "toolCall",
   "rejectUserRequest",
+  "answerUserRequest",
   "toast",
 );
 
 /**
- * Two calls fail only in some ways. A tool call whose outcome is unknown counts as not stored, and its result is delivered
+ * Three calls fail only in some ways. A tool call whose outcome is unknown counts as not stored, and its result is delivered
  * again; so that query is retried. A request that is not found twice counts as answered; so the host errs only once.
  */
 const strike = fc
@@ -158,7 +166,8 @@ const strike = fc
   })
   .map((step) => {
     if (step.call === "toolCall") return { ...step, is: "unavailable" as const };
-    return step.call === "rejectUserRequest" && step.is === "missing" ? { ...step, times: 1 } : step;
+    const isOfRequest = step.call === "rejectUserRequest" || step.call === "answerUserRequest";
+    return isOfRequest && step.is === "missing" ? { ...step, times: 1 } : step;
   });
 
 /** A session is created but the call seems to fail; the session may appear only after the engine has given up on it. */
@@ -221,6 +230,16 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
   [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
+  [3, one("askByApi", { task: which, kind: fc.constantFrom("cancel", "resume", "resume", "steer", "steer") })],
+  [
+    2,
+    one("answerByApi", {
+      task: which,
+      answer: fc.constantFrom("grant", "grant", "reject", "unfit"),
+      times: fc.constantFrom(1, 1, 2),
+      alsoInOpenCode: rarely,
+    }),
+  ],
   [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
   [2, one("runTool", { task: which, ms: fc.constantFrom(3_000, 12_000, 45_000) })],
   [3, one("spend", { task: which, tokens: fc.constantFrom(10, 600, 1_001), cost: fc.constantFrom(0, 0.3, 0.51) })],
