@@ -5,6 +5,7 @@ import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
 import { entryOf, hasEnded, type ListedTask, type QueuePlace, type Task, type TaskWithUsage } from "../../task.ts";
 import type { Host } from "../host/host.ts";
+import type { HostMessage } from "../host/messages.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
@@ -121,6 +122,13 @@ const SEARCHED_MESSAGES = 50;
  */
 const READ_TIMEOUT_MS = 5_000;
 
+/** A message that is not found is older than all that are read, or not stored yet: of those two, its id tells which. */
+const messagesAfter = (messageID: string | undefined, messages: HostMessage[]): HostMessage[] => {
+  if (messageID === undefined) return messages;
+  const place = messages.findIndex(({ id }) => id === messageID);
+  return place < 0 ? messages.filter(({ id }) => id > messageID) : messages.slice(place + 1);
+};
+
 /**
  * Creates a function that reads what an agent said last in a session, finished or not: the store has no result of a run
  * that failed. It returns undefined when the agent said nothing or the host does not respond in time. With `messageID`,
@@ -134,11 +142,9 @@ export const createLastWords =
       const read = async () => {
         const result = await host.messages(sessionID, SEARCHED_MESSAGES);
         const messages = result.ok ? result.value : [];
-        // Older than all that are read, it is not found: all of them come after it.
-        const since = messages.findIndex(({ id }) => id === messageID);
-        return messages
-          .slice(since + 1)
-          .findLast(({ role, isSummary, text }) => role === "assistant" && !isSummary && text.trim() !== "")?.text;
+        return messagesAfter(messageID, messages).findLast(
+          ({ role, isSummary, text }) => role === "assistant" && !isSummary && text.trim() !== "",
+        )?.text;
       };
       read().then(resolve, reject).finally(cancelTimeout);
     });

@@ -353,3 +353,19 @@ test("what a person does in the session of an ended task, or in a session of the
   await stage.clock.advance(STOP);
   expect(stage.task(lead)).toMatchObject({ status: "running", progress: { tokens: 0 } });
 });
+
+test("a resumed run that is stopped before the host has its prompt has said nothing: the answer before is not its own", async () => {
+  const stage = createStage({ budget: { toolCalls: 3 } });
+  const id = await stage.launch();
+  callTools(stage, id, 3);
+  stage.host.finish(id, "first answer");
+  await stage.clock.advance(10_000);
+  const prompt = stage.host.holdNext("prompt");
+  await stage.call("task", { resume: id, prompt: "And now?" });
+  callTool(stage, id);
+  await settled();
+  prompt.release();
+  await stage.clock.advance(STOP);
+  expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } });
+  expect(stage.task(id).result).toBeUndefined();
+});
