@@ -105,7 +105,8 @@ const unread = (world: Simulation): string[] => {
       if (!stored) return [];
       // A model step is shown all messages that exist when it begins, whichever message it answers.
       const wasShown = messages.some(
-        ({ role, createdAt }, at) => role === "assistant" && at > place && createdAt >= stored.createdAt,
+        ({ role, createdAt, isSummary }, at) =>
+          role === "assistant" && !isSummary && at > place && createdAt >= stored.createdAt,
       );
       return wasShown ? [] : `${messageID} lies unread in ${id}`;
     });
@@ -120,7 +121,7 @@ const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[
   return stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
-      const spoken = host.at(sessionID).messages.filter(({ role }) => role === "assistant");
+      const spoken = host.at(sessionID).messages.filter(({ role, isSummary }) => role === "assistant" && !isSummary);
       const answers = spoken.filter(({ finish }) => finish === "stop");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
       // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
@@ -166,7 +167,7 @@ const unsteered = ({ host, stage, storage }: Simulation, stored: Task[]): string
       const first = places.map(([place]) => place ?? -1);
       const last = first.at(-1) ?? -1;
       const isSeen = messages.some(
-        ({ role, finish }, place) => role === "assistant" && place > last && finish === "stop",
+        ({ role, finish, isSummary }, place) => role === "assistant" && !isSummary && place > last && finish === "stop",
       );
       return [
         ...given.filter((_, index) => (places[index]?.length ?? 0) > 1).map((id) => `${id} is in ${sessionID} twice`),
@@ -331,6 +332,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...wronglyStopped(world, stored),
     ...wronglyChanged(world, stored),
     ...worlds.flatMap(slotsLeft),
+    ...worlds.flatMap((each) => each.unreminded()),
     ...leaks(worlds),
   ];
   for (const words of found) world.fault(words);

@@ -74,7 +74,9 @@ export const createLimitWatch = ({
     const { run } = stage.store.get(sessionID)?.snapshot.context ?? {};
     const { messages } = stage.host.at(sessionID);
     const begin = messages.findIndex(({ id }) => id === run?.messageID);
-    return messages.slice(begin + 1).findLast(({ role, text }) => role === "assistant" && text !== "")?.text;
+    return messages
+      .slice(begin + 1)
+      .findLast(({ role, text, isSummary }) => role === "assistant" && !isSummary && text !== "")?.text;
   };
 
   const checkStop = (task: Task) => {

@@ -28,7 +28,7 @@ export interface TaskObservations {
   comesBack(sessionID: string): void;
   /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
   backSince(sessionID: string): number | undefined;
-  /** Records that the process has ended, or that another one has taken tasks of it. */
+  /** Records that the process has ended, or that one has taken over tasks. */
   supervisorChanged(): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;

@@ -23,12 +23,10 @@ const LEASE = 15_000;
 /** Milliseconds within which they are taken after that: two heartbeats until one judges others, and one to the next look. */
 const TAKEN_WITHIN = 12_000;
 
-/** `onTakeover` is called when a process takes tasks of another one. */
 export const createOwnershipWatch = (
   storage: Storage,
   now: () => number,
   fault: (words: string) => void,
-  onTakeover: () => void,
 ): OwnershipWatch => {
   /** When an owner was first seen to be dead. */
   const deaths = new Map<string, number>();
@@ -59,7 +57,6 @@ export const createOwnershipWatch = (
         adopt: (at, wants) => {
           const before = storage.supervisors();
           const work = store.adopt(at, wants);
-          if (work.tasks.length > 0) onTakeover();
           for (const { task } of work.tasks) {
             const owner = before.get(task.sessionID);
             if (!owner || !storage.isAlive(owner.id) || at - owner.heartbeatAt > LEASE) continue;

@@ -324,4 +324,28 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "return steered.ok ? {} : toCommandOutcome(steered);",
     mistake: 'return steered.ok ? { refused: "no" } : toCommandOutcome(steered);',
   },
+  {
+    name: "nobody is reminded after a summary",
+    file: "src/services/engine/host-event-router.ts",
+    code: 'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
+    mistake: "",
+  },
+  {
+    name: "a summary counts as the last words of a run",
+    file: "src/services/operations/read-task.ts",
+    code: 'role === "assistant" && !isSummary && text.trim()',
+    mistake: 'role === "assistant" && text.trim()',
+  },
+  {
+    name: "a summary counts as an answer",
+    file: "src/services/runtime/run-outcome.ts",
+    code: "  !isSummary &&\n",
+    mistake: "",
+  },
+  {
+    name: "a summary that is read after an answer hides it",
+    file: "src/services/runtime/run-outcome.ts",
+    code: 'role === "assistant" && !isSummary);',
+    mistake: 'role === "assistant");',
+  },
 ];

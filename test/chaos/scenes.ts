@@ -31,6 +31,8 @@ const answered = (session: number): Step => ({ do: "answer", session, idles: 1, 
 
 const pass = (ms: number): Step => ({ do: "time", ms });
 
+const summedUp: Step = { do: "compact", session: NEWEST, ms: 0, overflow: false };
+
 /** Milliseconds in which the host's calls and events have come and gone. */
 const MOMENT = 400;
 
@@ -105,8 +107,26 @@ const comeBackAtOnce = fc
   ]);
 
 const dawdling = fc
-  .constantFrom("tool", "question", "nothing")
-  .map((begins): Step[] => [launched(), pass(MOMENT), { do: "dawdle", task: NEWEST, begins }]);
+  .record({ begins: fc.constantFrom("tool", "question", "nothing"), isSummedUp: fc.boolean() })
+  .map(({ begins, isSummedUp }): Step[] => [
+    launched(),
+    pass(MOMENT),
+    ...(isSummedUp ? [summedUp] : []),
+    { do: "dawdle", task: NEWEST, begins },
+  ]);
+
+/** A child answers unheard, and before the engine asks for that its conversation is summed up. */
+const summedUpAfterAnswer = fc
+  .constantFrom(0, MOMENT)
+  .map((ms): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "garble", faults: [{ is: "lost" }, { is: "lost" }, { is: "lost" }] },
+    answered(NEWEST),
+    pass(ms),
+    summedUp,
+    pass(WHILE),
+  ]);
 
 /** A task is silent for so long that it is stale, and shows a sign of life. */
 const heardAgain = fc
@@ -186,5 +206,6 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   heardAgain,
   asleep,
   asked,
+  summedUpAfterAnswer,
   brokenOffAfterError,
 );

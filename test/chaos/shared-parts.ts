@@ -83,7 +83,7 @@ export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "stor
     tracks,
     deliveries: createDeliveries(host, tracks, fault),
     sequence,
-    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault, tracks.supervisorChanged) : undefined,
+    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
     copies: new Set(),
     apiRequests: createApiRequests(fault),
     stores,

@@ -1,6 +1,7 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
 import { NOTICE_GIVEN_UP } from "../../src/services/delivery/notices.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { Store } from "../../src/services/store/store.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -17,6 +18,7 @@ import { createLimitWatch, type LimitWatch } from "./limit-watch.ts";
 import { type Limits, USUAL_LIMITS } from "./limits.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { OwnershipWatch } from "./ownership-watch.ts";
+import { createReminderWatch } from "./reminder-watch.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Sequence } from "./sequence.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
@@ -46,6 +48,8 @@ export interface Simulation {
   usage: UsageCounts;
   limits: Limits;
   limitWatch: LimitWatch;
+  /** The sessions whose agents were never reminded of their tasks. */
+  unreminded(): string[];
   /** Undefined where one process has the whole store. */
   ownership: OwnershipWatch | undefined;
   /** As whom the process owns tasks in the store. */
@@ -134,6 +138,7 @@ export const createSimulation = (
     const hear: typeof to = (event) => {
       usage.heard(event, (taskId) => stage.store.isAttended(taskId));
       world.limitWatch.heard(event);
+      reminderWatch.heard(event, life);
       to(event);
     };
     host.listen(wire.endAt(hear, lifeClock()));
@@ -145,7 +150,13 @@ export const createSimulation = (
     const process = life;
     const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined));
     owner = storage.newestOwner();
-    return ownership ? ownership.watch(store) : store;
+    const adopt: Store["adopt"] = (...given) => {
+      const work = store.adopt(...given);
+      if (work.tasks.length > 0) tracks.supervisorChanged();
+      return work;
+    };
+    const noted = { ...store, adopt };
+    return ownership ? ownership.watch(noted) : noted;
   };
   const stage = createStage({
     openStore,
@@ -168,6 +179,7 @@ export const createSimulation = (
   });
   shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
+  const reminderWatch = createReminderWatch(stage, calls.struck);
   let said = 0;
   let isQuitting = false;
 
@@ -205,6 +217,7 @@ export const createSimulation = (
     usage,
     limits,
     limitWatch,
+    unreminded: () => reminderWatch.missing(life),
     ownership,
     owner: () => owner,
     life: () => life,

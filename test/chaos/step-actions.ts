@@ -266,6 +266,15 @@ export const stepActions: StepActions = {
     const sessionID = pick(busy(world), session);
     if (sessionID) world.host.goOnAfterError(sessionID, { name: "APIError", message: "overloaded" }, { idle });
   },
+  compact: (world, { session, ms, overflow }) => {
+    // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
+    const wasAborted = (id: string) => world.host.at(id).messages.at(-1)?.error !== undefined;
+    const sessionID = pick(
+      sessions(world).filter((id) => !wasAborted(id)),
+      session,
+    );
+    if (sessionID) world.host.compact(sessionID, { ms, overflow });
+  },
   breakOff: (world, { session }) => {
     const sessionID = pick(busy(world), session);
     if (sessionID) world.host.breakOff(sessionID);

@@ -66,6 +66,8 @@ export type Step =
   | { do: "fail"; session: number }
   /** The host reports an error, and goes on with the run by itself. */
   | { do: "goOnAfterError"; session: number; idle: boolean }
+  /** The host sums a conversation up: by itself where it works, or because a person asks for it. */
+  | { do: "compact"; session: number; ms: number; overflow: boolean }
   /** A turn ends after a tool call, without an answer. */
   | { do: "breakOff"; session: number }
   | { do: "refuseModel"; session: number }
@@ -225,6 +227,7 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
   [16, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
   [3, one("fail", { session: which })],
   [2, one("goOnAfterError", { session: which, idle: fc.boolean() })],
+  [2, one("compact", { session: which, ms: fc.constantFrom(0, 600, 3_000), overflow: fc.boolean() })],
   [1, one("breakOff", { session: which })],
   [3, one("refuseModel", { session: which })],
   [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],

@@ -96,6 +96,11 @@ export interface FakeHost extends Host {
   fail(sessionID: string, error: HostError): void;
   /** The host reports an error of a busy session and goes on with its run; it may also say that the session is idle. */
   goOnAfterError(sessionID: string, error: HostError, options?: { idle?: boolean }): void;
+  /**
+   * The conversation is summed up, which takes `ms`. A busy session does so by itself, after an error with `overflow`, and
+   * goes on as asked anew; an idle one is idle again. A session that is finished meanwhile has its summary first.
+   */
+  compact(sessionID: string, options?: { ms?: number; overflow?: boolean }): void;
   /** The turn of a busy session ends after a tool call, without an answer. */
   breakOff(sessionID: string): void;
   /**
@@ -133,6 +138,9 @@ const publicPart = ({ id, parentID, agent, model, permission, title }: HostSessi
 const textOf = (parts: Prompt["parts"]): string =>
   parts.flatMap(({ text, synthetic }) => (synthetic ? [] : text)).join("\n");
 
+/** The conversation has become too long for the model. */
+const OVERFLOW: HostError = { name: "ContextOverflowError", message: "the prompt is too long" };
+
 const ok = <T>(value: T): HostResult<T> => ({ ok: true, value });
 const notFound = (what: string): HostResult<never> => ({
   ok: false,
@@ -158,6 +166,8 @@ export const createFakeHost = (
   const answers: (Reply & { id: string })[] = [];
   /** The session that asks, by the request's id. */
   const openRequests = new Map<string, string>();
+  /** The summaries that sessions write in the middle of their work. */
+  const compacting = new Set<string>();
   /** Deleted sessions that are worked on to the end of their model's call, and waited in until they are aborted, as in the real host. */
   const haunted = new Set<string>();
   let agentList: HostAgent[] = [
@@ -328,6 +338,61 @@ export const createFakeHost = (
     return true;
   };
 
+  const unfinishedSummary = ({ messages }: FakeSession) =>
+    messages.findLast(({ id, isSummary, completedAt }) => isSummary && completedAt === undefined && !isForeign(id));
+
+  /** Finishes the summary that a session writes, if it writes one. */
+  const endSummary = (found: FakeSession) => {
+    const summary = unfinishedSummary(found);
+    if (!summary) return;
+    const { messages, id } = found;
+    const finished = { ...summary, completedAt: clock.now(), finish: "stop", text: `the summary of ${id}` };
+    found.messages = messages.map((other) => (other === summary ? finished : other));
+    tell(found, finished);
+    emit({ type: "compacted", sessionID: id });
+    const isAsked = messages.some(
+      ({ role, createdAt, id: messageID }, place) =>
+        role === "user" &&
+        createdAt >= summary.createdAt &&
+        place > messages.indexOf(summary) &&
+        !isNote(found, messageID),
+    );
+    const isOwn = compacting.delete(summary.id);
+    if (isOwn) {
+      found.messages.push(message({ role: "user", text: "go on" }));
+      tell(found);
+    }
+    if (isOwn || isAsked) begin(found);
+    else goIdle(found);
+    if (!isOwn && isAsked && found.habits[0] === "reply") finish(id, "ok");
+  };
+
+  /** True for a message that asks nobody. */
+  const isNote = ({ prompts }: FakeSession, id: string): boolean =>
+    prompts.some(({ messageID, noReply }) => messageID === id && noReply === true);
+
+  const compact = (id: string, { ms = 0, overflow = false } = {}) => {
+    const found = session(id);
+    if (unfinishedSummary(found)) return;
+    const isOwn = found.busy;
+    if (isOwn && overflow) emit({ type: "error", sessionID: id, error: OVERFLOW });
+    if (isOwn) change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    const request = message({ role: "user" });
+    found.messages.push(request);
+    tell(found);
+    found.busy = true;
+    emit({ type: "busy", sessionID: id });
+    const summary = message({ role: "assistant", promptID: request.id, isSummary: true });
+    found.messages.push(summary);
+    if (isOwn) compacting.add(summary.id);
+    tell(found);
+    const end = () => {
+      if (sessions.get(id) === found && found.busy && unfinishedSummary(found)?.id === summary.id) endSummary(found);
+    };
+    if (ms === 0) end();
+    else clock.after(ms, end);
+  };
+
   /** The provider takes the request that it refused before. */
   const answerRefused = (found: FakeSession) => {
     if (found.refusal?.request !== found.messages.at(-1)?.id) return;
@@ -337,6 +402,8 @@ export const createFakeHost = (
 
   const finish = (id: string, text: string, { idles = 1, unwritten = false, unseen = false } = {}) => {
     const found = session(id);
+    if (!found.busy) begin(found);
+    endSummary(found);
     if (!found.busy) begin(found);
     answerRefused(found);
     const told = listener;
@@ -459,6 +526,7 @@ export const createFakeHost = (
     fail,
     goOnAfterError,
     breakOff,
+    compact,
     beginStep: (id, messageID) => {
       const found = session(id);
       const newest = found.messages.at(-1);
