@@ -62,6 +62,8 @@ export const runSchedule = async (
 export interface ChaosOptions {
   runs: number;
   seed: number;
+  /** Which schedules. Default: all kinds. */
+  from?: fc.Arbitrary<Schedule>;
   /** Where in the seed's schedules to start, as given in a report. */
   path?: string | undefined;
   /** Called after each schedule, including those that are run to shrink a failing one. */
@@ -88,11 +90,12 @@ export const findFault = async (
 export const runRandomSchedules = async ({
   runs,
   seed,
+  from = schedules,
   path,
   onPlayed,
   check,
 }: ChaosOptions): Promise<string | undefined> => {
-  const property = fc.asyncProperty(schedules, async (schedule) => {
+  const property = fc.asyncProperty(from, async (schedule) => {
     const outcome = await runSchedule(schedule, check);
     onPlayed?.(outcome, schedule);
     if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
