@@ -41,13 +41,15 @@ export const runTool = (world: Simulation, sessionID: string, ms: number): void 
 };
 
 /** Has the model of a task's session ask a person something. */
-export const ask = ({ host, clock }: Simulation, sessionID: string, kind: "permission" | "question"): void => {
+export const ask = ({ host, clock, limits }: Simulation, sessionID: string, kind: "permission" | "question"): void => {
   const questions = [{ question: "may it?", options: ["yes", "no"], multiple: false, custom: false }];
   const request = {
     ...{ id: `per_${clock.now() % 10_000_000}_${sessionID}`, kind, what: "may it?", since: clock.now() },
     ...(kind === "question" ? { questions } : {}),
   };
   host.emit({ type: "asked", sessionID, request });
+  // `opencode run` itself rejects the permissions of child sessions.
+  if (limits.isHeadless && kind === "permission") host.emit({ type: "replied", sessionID, requestID: request.id });
 };
 
 /** Has the model of a task's session finish a step that used so much. Cost in US dollars. */

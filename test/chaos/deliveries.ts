@@ -44,9 +44,11 @@ const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | u
 
 const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 
+/** `isHeadless`: the host ends with its agent's answer, so that no end waits for others. */
 export const createDeliveries = (
   host: FakeHost,
   tracks: TaskObservations,
+  isHeadless: boolean,
   fault: (words: string) => void,
 ): Deliveries => {
   /** Runs by the id of the notice that reports them. */
@@ -69,7 +71,7 @@ export const createDeliveries = (
         const task = tracks.of(taskId);
         return task?.wake !== "all" || status === "error" || tracks.wasLastOfBatch(taskId, task.resumeCount);
       });
-      if (!wakes) fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
+      if (!wakes && !isHeadless) fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
       const runs = ends.map(({ taskId, status }) => {
         const task = tracks.of(taskId);
         if (task?.parentSessionID !== sessionID) fault(`${sessionID} is notified of ${taskId}, which is not its task`);

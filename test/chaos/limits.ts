@@ -16,6 +16,10 @@ export interface Limits {
   runTime: number | undefined;
   stale: number;
   fallback: EngineOptions["fallback"];
+  /** How long a request may wait for a person. */
+  attention: number | undefined;
+  /** True where nobody sits at the keyboard, as in `opencode run`. */
+  isHeadless: boolean;
 }
 
 /** The models that a launch may name. */
@@ -35,6 +39,8 @@ export const USUAL_LIMITS: Limits = {
   runTime: undefined,
   stale: 600_000,
   fallback: { agents: { general: [small, claude] }, after: 10_000 },
+  attention: undefined,
+  isHeadless: false,
 };
 
 const few = fc.constantFrom(1, 2, 3);
@@ -60,4 +66,6 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     agents: fc.constantFrom({}, { general: [small, claude] }, { general: [claude], explore: [claude, small] }),
     after: fc.constantFrom(10_000, 2_000),
   }),
+  attention: fc.constantFrom(undefined, 3_000, 20_000),
+  isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),
 });

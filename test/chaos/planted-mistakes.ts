@@ -348,4 +348,16 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: 'role === "assistant" && !isSummary);',
     mistake: 'role === "assistant");',
   },
+  {
+    name: "a request that nobody answers stays open",
+    file: "src/services/delivery/user-requests.ts",
+    code: "if (timeout !== undefined) open.cancelTimeout",
+    mistake: "if (false) open.cancelTimeout",
+  },
+  {
+    name: "a question waits for a person where there is none",
+    file: "src/services/delivery/user-requests.ts",
+    code: "if (isHeadless && !runRejects)",
+    mistake: "if (false)",
+  },
 ];

@@ -97,6 +97,7 @@ export const settleDown = async (worlds: readonly [Simulation, ...Simulation[]])
   const [{ clock }] = worlds;
   worlds.forEach(removeFaults);
   for (const world of worlds) if (world.life().isOver()) await world.reboot(0);
+  for (const world of worlds) await world.openForPeople();
   worlds.forEach(removeFaults);
   for (const { sequence } of worlds) sequence.note("engine,host", "from here on all goes well");
   await clock.advance(100);

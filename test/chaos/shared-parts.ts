@@ -7,6 +7,7 @@ import { PARENT } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
 import { type ApiRequests, createApiRequests } from "./api.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { USUAL_LIMITS } from "./limits.ts";
 import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts";
 import { createPlainIds } from "./plain-ids.ts";
@@ -52,7 +53,11 @@ export const isFault = (line: string): boolean => {
   );
 };
 
-export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "store" | "processes">): SharedParts => {
+export const createSharedParts = ({
+  store,
+  processes = 1,
+  limits = USUAL_LIMITS,
+}: Pick<Schedule, "store" | "processes" | "limits">): SharedParts => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -81,7 +86,7 @@ export const createSharedParts = ({ store, processes = 1 }: Pick<Schedule, "stor
     sessions,
     storage,
     tracks,
-    deliveries: createDeliveries(host, tracks, fault),
+    deliveries: createDeliveries(host, tracks, limits.isHeadless, fault),
     sequence,
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
     copies: new Set(),

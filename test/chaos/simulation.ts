@@ -19,6 +19,7 @@ import { type Limits, USUAL_LIMITS } from "./limits.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { OwnershipWatch } from "./ownership-watch.ts";
 import { createReminderWatch } from "./reminder-watch.ts";
+import { createRequestWatch } from "./request-watch.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Sequence } from "./sequence.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
@@ -63,6 +64,8 @@ export interface Simulation {
   atWorkOnWaking(): ReadonlyMap<string, string>;
   /** Since when the process has been awake, epoch milliseconds; undefined while it is stopped or dead. */
   awakeSince(): number | undefined;
+  /** Where nobody sat at the keyboard, somebody opens OpenCode. */
+  openForPeople(): Promise<void>;
   /** From now on no process dies by itself. */
   liveOn(): void;
   /** Descriptions of the violated invariants. */
@@ -139,6 +142,7 @@ export const createSimulation = (
       usage.heard(event, (taskId) => stage.store.isAttended(taskId));
       world.limitWatch.heard(event);
       reminderWatch.heard(event, life);
+      requestWatch.heard(event);
       to(event);
     };
     host.listen(wire.endAt(hear, lifeClock()));
@@ -158,6 +162,7 @@ export const createSimulation = (
     const noted = { ...store, adopt };
     return ownership ? ownership.watch(noted) : noted;
   };
+  let { isHeadless } = limits;
   const stage = createStage({
     openStore,
     inspect: watchOutboxes(fault),
@@ -176,9 +181,14 @@ export const createSimulation = (
     loop: { repeat: limits.repeat },
     concurrency: { default: slots, ...limits.concurrency },
     fallback: limits.fallback,
+    ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
+    isHeadless: () => isHeadless,
   });
   shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
+  // Without a person, a question is rejected as soon as it is asked.
+  const timeout = limits.isHeadless ? 0 : limits.attention;
+  const requestWatch = createRequestWatch({ stage, timeout, struck: calls.struck, fault });
   const reminderWatch = createReminderWatch(stage, calls.struck);
   let said = 0;
   let isQuitting = false;
@@ -243,6 +253,11 @@ export const createSimulation = (
     isFrozen: () => frozenSince !== undefined,
     atWorkOnWaking: () => atWorkOnWaking,
     awakeSince: () => (frozenSince !== undefined || life.isOver() ? undefined : awakeSince),
+    openForPeople: async () => {
+      if (!isHeadless) return;
+      isHeadless = false;
+      await world.reboot(0);
+    },
     liveOn: () => {
       longest = Number.POSITIVE_INFINITY;
       life.dieAfter(longest);
@@ -261,6 +276,7 @@ export const createSimulation = (
       awakeSince = clock.now();
       await stage.restart(life);
       limitWatch.began();
+      requestWatch.began();
       attend();
     },
     quit: async (lingers) => {
@@ -273,6 +289,7 @@ export const createSimulation = (
         await stage.reopen(lingering);
         life = lingering;
         limitWatch.began();
+        requestWatch.began();
         attend();
         await clock.advance(lingers);
       } catch (error) {
@@ -288,6 +305,7 @@ export const createSimulation = (
     look: () => {
       const stored = wholeTasks(stage.store);
       limitWatch.look(stored);
+      requestWatch.look(stored);
       tracks.compare(stored);
       for (const line of stage.logged.slice(said)) {
         if (isFault(line)) fault(`the log says: ${line}`);

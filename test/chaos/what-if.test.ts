@@ -72,7 +72,7 @@ const play = async (schedule: Schedule): Promise<Played> => {
 };
 
 const SLOTS = [1, 2, 3, 10];
-const SCHEDULES = 60;
+const SCHEDULES = 75;
 /** The number of schedules whose steps become one. */
 const TOGETHER = 3;
 

@@ -24,7 +24,14 @@ export interface FakeProcess {
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /** Store calls that change nothing. They are no points: dying there equals dying right after the previous call. */
-const READS: ReadonlySet<string> = new Set<keyof Store>(["get", "list", "below", "journal", "isOwnedElsewhere"]);
+const READS: ReadonlySet<string> = new Set<keyof Store>([
+  "get",
+  "list",
+  "below",
+  "journal",
+  "isOwnedElsewhere",
+  "queue",
+]);
 
 /** Creates a process that dies at its `lastPoint`-th point, counted from 1. Default: it does not die. */
 export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakeProcess => {

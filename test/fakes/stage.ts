@@ -71,7 +71,8 @@ export interface StageOptions {
   concurrency?: Partial<Concurrency>;
   maxResultChars?: number;
   fork?: ForkLimits;
-  isHeadless?: boolean;
+  /** A function is asked by each process. */
+  isHeadless?: boolean | (() => boolean);
   attentionTimeout?: number;
   recovery?: "continue" | "fail";
   wake?: Wake;
@@ -102,7 +103,7 @@ export const createStage = ({
   concurrency = {},
   maxResultChars = 10_000,
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
-  isHeadless = false,
+  isHeadless: headless = false,
   attentionTimeout,
   recovery = "continue",
   wake = "each",
@@ -127,6 +128,7 @@ export const createStage = ({
   let openings = createDirectoryOpenings(clock);
   const begin = (now: FakeProcess) => {
     const store = openStore(clock);
+    const isHeadless = typeof headless === "function" ? headless() : headless;
     const engine = createEngine({
       host: createClosableHost(now.host(host)),
       opening: openings.open("/project"),
