@@ -9,6 +9,7 @@ import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { INSTRUCTION } from "./people.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
+import { isListening, undelivered } from "./undelivered.ts";
 import { isOwedForNothing } from "./waking.ts";
 
 /** A result is delivered by at most one notice, and by none if a waiting tool call has returned it. */
@@ -68,30 +69,6 @@ export const checkMoment = (worlds: readonly Simulation[]): void => {
   for (const words of deliveredTwice(first)) first.fault(words);
   first.ownership?.checkNoneAbandoned(Math.min(...awake.flatMap((world) => world.awakeSince() ?? [])));
 };
-
-/** False for a deleted session and for a task that was stopped or failed: nobody there reads a notice. */
-const isListening = ({ host, tracks }: Simulation, sessionID: string): boolean => {
-  if (!host.sessionIDs().includes(sessionID)) return false;
-  const task = tracks.of(sessionID);
-  return task === undefined || task.status === "completed";
-};
-
-/** True for a task that a person had launched in the session of one that had ended. */
-const isOfPersonBack = ({ host, tracks }: Simulation, { parentSessionID, startedAt }: Task): boolean =>
-  host.sessionIDs().includes(parentSessionID) &&
-  Date.parse(startedAt) > (tracks.backSince(parentSessionID) ?? Number.POSITIVE_INFINITY);
-
-const undelivered = (world: Simulation, stored: Task[]): string[] =>
-  stored
-    .filter((task) => isListening(world, task.parentSessionID) || isOfPersonBack(world, task))
-    .flatMap((task) =>
-      Array.from({ length: task.resumeCount + 1 }, (_, run) => {
-        const { notices, byWaiting, byReading, isGivenUp } = world.deliveries.of(task, run);
-        return notices + byWaiting + byReading === 0 && !isGivenUp
-          ? `${task.parentSessionID} was never notified of run ${run} of ${task.sessionID} (${task.status})`
-          : [];
-      }).flat(),
-    );
 
 /** Every delivered notice was also shown to a model. */
 const unread = (world: Simulation): string[] => {

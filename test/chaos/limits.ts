@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
+import type { Retention } from "../../src/services/store/store.ts";
 import type { Limits as SlotLimits } from "../model/capacity-reference.ts";
 
 /** What the options of a schedule allow. Times are milliseconds; undefined: no limit. */
@@ -16,6 +17,8 @@ export interface Limits {
   runTime: number | undefined;
   stale: number;
   fallback: EngineOptions["fallback"];
+  /** Which ended tasks are kept. */
+  retention: Retention;
   /** How long a request may wait for a person. */
   attention: number | undefined;
   /** True where nobody sits at the keyboard, as in `opencode run`. */
@@ -39,6 +42,7 @@ export const USUAL_LIMITS: Limits = {
   runTime: undefined,
   stale: 600_000,
   fallback: { agents: { general: [small, claude] }, after: 10_000 },
+  retention: {},
   attention: undefined,
   isHeadless: false,
 };
@@ -66,6 +70,7 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     agents: fc.constantFrom({}, { general: [small, claude] }, { general: [claude], explore: [claude, small] }),
     after: fc.constantFrom(10_000, 2_000),
   }),
+  retention: fc.constantFrom<Retention>({}, {}, {}, { count: 0 }, { count: 1 }, { days: 0 }),
   attention: fc.constantFrom(undefined, 3_000, 20_000),
   isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),
 });

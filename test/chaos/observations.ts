@@ -14,6 +14,8 @@ export interface TaskObservations {
   mayEnd(sessionID: string): void;
   /** Records that a task was cleared: it and everything below it may be removed. */
   mayGo(taskId: string): void;
+  /** Records that a task was removed because it had ended long enough ago. */
+  isOutdated(task: Task): void;
   /** Records that a session was deleted: everything below it may be removed. */
   isDeleted(sessionID: string): void;
   /** True if somebody deleted the session. */
@@ -141,6 +143,10 @@ export const createTaskObservations = (
     mayGo: (taskId) => {
       ends.add(taskId);
       removals.add(taskId);
+    },
+    isOutdated: (task) => {
+      see(task);
+      gone.add(task.sessionID);
     },
     isDeleted: (sessionID) => {
       ends.add(sessionID);

@@ -360,4 +360,10 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "if (isHeadless && !runRejects)",
     mistake: "if (false)",
   },
+  {
+    name: "tasks at work are removed as outdated",
+    file: "src/services/store/sqlite/task-tables.ts",
+    code: "SELECT seq FROM task WHERE owner IS NULL AND directory = ?1 AND ended_at IS NOT NULL",
+    mistake: "SELECT seq FROM task WHERE directory = ?1",
+  },
 ];

@@ -20,11 +20,13 @@ import type { TaskObservations } from "./observations.ts";
 import type { OwnershipWatch } from "./ownership-watch.ts";
 import { createReminderWatch } from "./reminder-watch.ts";
 import { createRequestWatch } from "./request-watch.ts";
+import { watchRetention } from "./retention-watch.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Sequence } from "./sequence.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import type { Storage } from "./storage.ts";
+import { undelivered } from "./undelivered.ts";
 import { createUsageCounts, type UsageCounts } from "./usage-counts.ts";
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
@@ -159,7 +161,12 @@ export const createSimulation = (
       if (work.tasks.length > 0) tracks.supervisorChanged();
       return work;
     };
-    const noted = { ...store, adopt };
+    const swept = watchRetention(store, {
+      tracks,
+      fault,
+      undelivered: (tasks) => undelivered({ host, tracks, deliveries }, tasks),
+    });
+    const noted = { ...swept, adopt };
     return ownership ? ownership.watch(noted) : noted;
   };
   let { isHeadless } = limits;
@@ -183,6 +190,7 @@ export const createSimulation = (
     fallback: limits.fallback,
     ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
     isHeadless: () => isHeadless,
+    retention: limits.retention,
   });
   shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
