@@ -1,11 +1,12 @@
 import fc from "fast-check";
+import { createSimulation } from "./create-simulation.ts";
 import { checkEnd, checkMoment } from "./invariants.ts";
 import { reportOf } from "./report.ts";
 import { runSteps } from "./run-steps.ts";
 import { type Schedule, schedules } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
 import { createSharedParts, USER_SESSIONS } from "./shared-parts.ts";
-import { createSimulation, type Simulation } from "./simulation.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** The outcome of a schedule. */
 export interface Outcome {

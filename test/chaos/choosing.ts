@@ -1,0 +1,32 @@
+import { hasEnded, type Task } from "../../src/task.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
+
+/*
+ * The numbers of a step choose among what there is at that moment.
+ */
+
+/** Returns the one with that number, modulo their count; from the end where it is below 0. */
+export const pick = <T>(from: T[], which: number): T | undefined => from.at(which % Math.max(1, from.length));
+
+/** Returns the tasks that a step is meant for, or all if there are none: calls that will be refused should be tried too. */
+export const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
+  const meant = tasks.filter(isMeant);
+  return meant.length > 0 ? meant : tasks;
+};
+
+/** True for a task whose run is under way. */
+export const isRunning = (task: Task): boolean => !hasEnded(task);
+
+/** The ids of all sessions. */
+export const sessions = ({ host }: Simulation): string[] => host.sessionIDs();
+/** True for a session that exists. */
+export const isThere = (world: Simulation, id: string): boolean => sessions(world).includes(id);
+/** The sessions of people. */
+export const people = (world: Simulation): string[] => USER_SESSIONS.filter((id) => isThere(world, id));
+/** The sessions that work in this process. */
+export const busy = (world: Simulation): string[] => sessions(world).filter((id) => world.host.at(id).busy);
+/** Returns the tasks whose sessions exist. */
+export const tasks = (world: Simulation): Task[] =>
+  wholeTasks(world.stage.store).filter(({ parentSessionID }) => isThere(world, parentSessionID));

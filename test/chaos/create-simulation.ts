@@ -1,0 +1,270 @@
+import type { Prompt } from "../../src/machines/task/events.ts";
+import { NOTICE_GIVEN_UP } from "../../src/services/delivery/notices.ts";
+import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { Store } from "../../src/services/store/store.ts";
+import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
+import { createStage } from "../fakes/stage.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { createAgents } from "./agents.ts";
+import { createCalls } from "./calls.ts";
+import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
+import { createEventStream } from "./event-stream.ts";
+import { watchOutboxes } from "./histories.ts";
+import { callLabel, eventLabel, isRoutine } from "./labels.ts";
+import { createLimitWatch } from "./limit-watch.ts";
+import { USUAL_LIMITS } from "./limits.ts";
+import { createReminderWatch } from "./reminder-watch.ts";
+import { createRequestWatch } from "./request-watch.ts";
+import { watchRetention } from "./retention-watch.ts";
+import type { Schedule } from "./schedule.ts";
+import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
+import { createSlotWatch } from "./slot-watch.ts";
+import { undelivered } from "./undelivered.ts";
+import { createUsageCounts } from "./usage-counts.ts";
+
+const isBeingWritten = ({ role, completedAt }: HostMessage): boolean =>
+  role === "assistant" && completedAt === undefined;
+
+type AfterArgs = Parameters<VirtualClock["after"]>;
+
+/** Creates one OpenCode process, by default the only one. `place` is its number among those that share the parts. */
+export const createSimulation = (
+  { recovery, slots, lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS, ...schedule }: Omit<Schedule, "steps">,
+  shared = createSharedParts(schedule),
+  place = 0,
+): Simulation => {
+  const { clock, ids, storage, tracks, deliveries, faults, fault, ownership } = shared;
+  const sequence = shared.sequence.of(place);
+  // What a stopped process has under way does not go on.
+  const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
+  const host = createFakeHost(hostClock, ids, shared.sessions);
+  /** How many calls each process lives for; without end once everything is to come to rest. */
+  let longest = lifetime;
+  const begin = (): CountedProcess => {
+    const begun = createCountedProcess();
+    begun.dieAfter(longest);
+    return begun;
+  };
+  let life = begin();
+  /** Undefined while the process is not stopped. */
+  let frozenSince: number | undefined;
+  let awakeSince = clock.now();
+  const atWorkOnWaking = new Map<string, string>();
+  let owner = "";
+  const lifeClock = () => life.clock(clock);
+  const usage = createUsageCounts(tracks, limits);
+
+  const wire = createEventStream((event, fault) => {
+    const way = fault?.is === "lost" ? "lost" : "event";
+    if (fault || event.type !== "text") sequence.say("host", way, "engine", eventLabel(event, fault));
+  }, tracks.wasRefused);
+
+  /** A prompt that was sent before the quit may arrive after it: then the process does work in the directory. */
+  const isWorking = () => host.sessionIDs().some((id) => host.at(id).busy);
+
+  const calls = createCalls({
+    called: (name, args) => {
+      if (isQuitting && name === "prompt" && !isWorking()) fault("a process that was quit sent a prompt");
+      if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
+      const [first] = args;
+      if (name === "prompt") ownership?.prompted(owner, first as Prompt);
+      if (name === "prompt") deliveries.prompted(first as Prompt);
+      if (name === "abort" && typeof first === "string") {
+        if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
+        // A process that has lost a task stops what it has under way itself, though the task may have ended elsewhere.
+        if (!ownership || ownership.supervisorOf(first) === owner) tracks.aborts(first);
+        world.agents.abort(first);
+      }
+    },
+    struck: (name, args, by) => sequence.say("host", "lost", "engine", callLabel(name, args, by)),
+  });
+
+  const listen: FakeHost["listen"] = (to) => {
+    usage.forgetCalls();
+    const hear: typeof to = (event) => {
+      usage.heard(event, (taskId) => stage.store.isAttended(taskId));
+      world.limitWatch.heard(event);
+      reminderWatch.heard(event, life);
+      requestWatch.heard(event);
+      to(event);
+    };
+    host.listen(wire.endAt(hear, lifeClock()));
+  };
+  const linked = calls.to({ ...host, listen }, lifeClock);
+  const slotWatch = createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault);
+  const openStore = (of: VirtualClock) => {
+    // Whatever starts in a process ends with it.
+    const process = life;
+    const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined));
+    owner = storage.newestOwner();
+    const adopt: Store["adopt"] = (...given) => {
+      const work = store.adopt(...given);
+      if (work.tasks.length > 0) tracks.supervisorChanged();
+      return work;
+    };
+    const swept = watchRetention(store, {
+      tracks,
+      fault,
+      undelivered: (tasks) => undelivered({ host, tracks, deliveries }, tasks),
+    });
+    const noted = { ...swept, adopt };
+    return ownership ? ownership.watch(noted) : noted;
+  };
+  let { isHeadless } = limits;
+  const stage = createStage({
+    openStore,
+    inspect: watchOutboxes(fault),
+    clock,
+    ids,
+    host: linked,
+    life,
+    recovery,
+    timeouts: { run: limits.runTime, stale: limits.stale },
+    budget: {
+      toolCalls: limits.toolCalls,
+      tokens: limits.tokens,
+      cost: limits.cost,
+      tasksPerParent: limits.tasksPerParent,
+    },
+    loop: { repeat: limits.repeat },
+    concurrency: { default: slots, ...limits.concurrency },
+    fallback: limits.fallback,
+    ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
+    isHeadless: () => isHeadless,
+    retention: limits.retention,
+  });
+  shared.stores.push(() => stage.store);
+  const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
+  // Without a person, a question is rejected as soon as it is asked.
+  const timeout = limits.isHeadless ? 0 : limits.attention;
+  const requestWatch = createRequestWatch({ stage, timeout, struck: calls.struck, fault });
+  const reminderWatch = createReminderWatch(stage, calls.struck);
+  let said = 0;
+  let isQuitting = false;
+
+  const attend = () => {
+    const current = life;
+    stage.engine.subscribe((task) => {
+      if (current.isOver()) return;
+      if (tracks.of(task.sessionID)?.state !== task.state) {
+        sequence.note(task.sessionID, task.state === task.status ? task.status : `${task.state}`);
+      }
+      limitWatch.see(task);
+      tracks.see(task);
+    });
+  };
+
+  const world: Simulation = {
+    clock,
+    host,
+    stage,
+    storage,
+    wire,
+    calls,
+    agents: createAgents({
+      ...{ stage, host, clock, tracks, deliveries, usage, sequence },
+      place: ownership ? place : undefined,
+      isOver: () => life.isOver(),
+    }),
+    api: shared.apiRequests.of(stage, { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) }),
+    apiRequests: shared.apiRequests,
+    tracks,
+    deliveries,
+    sequence,
+    slotWatch,
+    copies: shared.copies,
+    usage,
+    limits,
+    limitWatch,
+    unreminded: () => reminderWatch.missing(life),
+    ownership,
+    owner: () => owner,
+    life: () => life,
+    freeze: () => {
+      sequence.note("engine,host", "OpenCode is stopped");
+      frozenSince ??= clock.now();
+      life.pause();
+    },
+    wake: () => {
+      if (frozenSince === undefined) return;
+      sequence.note("engine,host", "OpenCode wakes");
+      const stopped = clock.now() - frozenSince;
+      frozenSince = undefined;
+      awakeSince = clock.now();
+      atWorkOnWaking.clear();
+      for (const id of host.sessionIDs().filter((session) => host.at(session).busy)) {
+        atWorkOnWaking.set(id, host.at(id).messages.findLast(isBeingWritten)?.id ?? "");
+      }
+      life.wake();
+      slotWatch.wasPaused();
+      limitWatch.wasPaused(stopped);
+    },
+    isFrozen: () => frozenSince !== undefined,
+    atWorkOnWaking: () => atWorkOnWaking,
+    awakeSince: () => (frozenSince !== undefined || life.isOver() ? undefined : awakeSince),
+    openForPeople: async () => {
+      if (!isHeadless) return;
+      isHeadless = false;
+      await world.reboot(0);
+    },
+    liveOn: () => {
+      longest = Number.POSITIVE_INFINITY;
+      life.dieAfter(longest);
+    },
+    faults,
+    fault,
+    reboot: async (down) => {
+      life.die();
+      tracks.supervisorChanged();
+      world.agents.die();
+      host.crash();
+      sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
+      frozenSince = undefined;
+      await clock.advance(down);
+      life = begin();
+      awakeSince = clock.now();
+      await stage.restart(life);
+      limitWatch.began();
+      requestWatch.began();
+      attend();
+    },
+    quit: async (lingers) => {
+      world.agents.part();
+      sequence.note("engine,host", `OpenCode is quit, opens the directory again, and ends after ${lingers} ms`);
+      const quitting = life;
+      const lingering = createCountedProcess();
+      isQuitting = true;
+      try {
+        await stage.reopen(lingering);
+        life = lingering;
+        limitWatch.began();
+        requestWatch.began();
+        attend();
+        await clock.advance(lingers);
+      } catch (error) {
+        // It may die for another reason before it has closed everything.
+        if (!quitting.isOver()) throw error;
+      } finally {
+        isQuitting = false;
+      }
+      // Both are the same process: work left over from before ends with it.
+      quitting.die();
+      await world.reboot(0);
+    },
+    look: () => {
+      const stored = wholeTasks(stage.store);
+      limitWatch.look(stored);
+      requestWatch.look(stored);
+      tracks.compare(stored);
+      for (const line of stage.logged.slice(said)) {
+        if (isFault(line)) fault(`the log says: ${line}`);
+        if (line.startsWith(NOTICE_GIVEN_UP)) deliveries.givenUp(JSON.parse(line.slice(NOTICE_GIVEN_UP.length)).runs);
+      }
+      said = stage.logged.length;
+    },
+  };
+  attend();
+  return world;
+};

@@ -1,0 +1,104 @@
+import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
+import { busy, isRunning, pick, preferred, sessions, tasks } from "./choosing.ts";
+import { finishRun } from "./settle-down.ts";
+import type { StepActions } from "./step-action.ts";
+
+/** What the host and its models do. */
+export const hostSteps = {
+  answer: (world, { session, idles, unwritten, unseen }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) finishRun(world, sessionID, { idles, unwritten, unseen });
+  },
+  fail: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "APIError", message: "401" });
+  },
+  goOnAfterError: (world, { session, idle }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) world.host.goOnAfterError(sessionID, { name: "APIError", message: "overloaded" }, { idle });
+  },
+  compact: (world, { session, ms, overflow }) => {
+    // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
+    const wasAborted = (id: string) => world.host.at(id).messages.at(-1)?.error !== undefined;
+    const sessionID = pick(
+      sessions(world).filter((id) => !wasAborted(id)),
+      session,
+    );
+    if (sessionID) world.host.compact(sessionID, { ms, overflow });
+  },
+  breakOff: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) world.host.breakOff(sessionID);
+  },
+  refuseModel: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.tracks.mayLeaveModel(sessionID);
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "APIError", message: "no credit", refusal: "quota" });
+  },
+  refuseForNow: (world, { session, ms }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.tracks.mayLeaveModel(sessionID);
+    world.host.refuseForNow(sessionID, ms);
+  },
+  ask: (world, { task, kind, lasts }) => {
+    const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
+    const sessionID = pick(working, task)?.sessionID;
+    if (!sessionID) return;
+    ask(world, sessionID, kind);
+    return world.clock.advance(lasts);
+  },
+  callTools: (world, { task, times, same }) => {
+    // Only an agent at work calls tools: not one whose run is in the queue.
+    const working = busy(world);
+    const calling = tasks(world).filter(({ sessionID }) => working.includes(sessionID));
+    const sessionID = pick(calling.filter(isRunning), task)?.sessionID;
+    if (sessionID) callTools(world, sessionID, times, same);
+  },
+  runTool: (world, { task, ms }) => {
+    const working = busy(world);
+    const sessionID = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    )?.sessionID;
+    if (sessionID) runTool(world, sessionID, ms);
+  },
+  spend: (world, { task, tokens, cost }) => {
+    const working = busy(world);
+    const sessionID = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    )?.sessionID;
+    if (sessionID) spend(world, sessionID, tokens, cost);
+  },
+  overspend: async (world, { task }) => {
+    const working = busy(world);
+    const spending = tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID));
+    const chosen = pick(
+      preferred(spending, ({ parentTaskId }) => parentTaskId !== undefined),
+      task,
+    );
+    if (chosen) await overspend(world, chosen);
+  },
+  dawdle: async (world, { task, begins }) => {
+    const working = busy(world);
+    const chosen = pick(
+      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
+      task,
+    );
+    if (chosen) await dawdle(world, chosen, begins);
+  },
+  hint: (world, { session, says }) => {
+    const sessionID = pick(sessions(world), session);
+    if (sessionID) world.host.emit({ type: says, sessionID });
+  },
+  behave: (world, { session, habit }) => {
+    const sessionID = pick(sessions(world), session);
+    if (sessionID) world.host.habits(sessionID, habit);
+  },
+  behaveChildren: ({ host }, { habit }) => host.childHabits(habit),
+} satisfies Partial<StepActions>;

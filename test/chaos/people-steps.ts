@@ -1,0 +1,69 @@
+import { launch } from "./agent-steps.ts";
+import { busy, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { answerByApi, askByApi, fitsApi } from "./people.ts";
+import { USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
+import type { StepActions } from "./step-action.ts";
+
+/** Somebody deletes a session. */
+const remove = (world: Simulation, sessionID: string) => {
+  world.tracks.isDeleted(sessionID);
+  world.agents.abort(sessionID);
+  world.host.delete(sessionID);
+};
+
+/** What people do: in OpenCode, and by the status API. */
+export const peopleSteps = {
+  abort: (world, { session }) => {
+    const sessionID = pick(busy(world).concat(people(world)), session);
+    if (!sessionID) return;
+    if (!USER_SESSIONS.includes(sessionID)) world.tracks.mayEnd(sessionID);
+    world.agents.abort(sessionID);
+    if (world.host.at(sessionID).busy) world.host.abortByPerson(sessionID);
+  },
+  converse: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID && !world.host.at(sessionID).busy) world.host.converse(sessionID);
+  },
+  comeBack: async (world, { task }) => {
+    const ended = tasks(world).filter(({ status }) => status === "error" || status === "cancelled");
+    const sessionID = pick(
+      ended.filter((one) => isThere(world, one.sessionID)),
+      task,
+    )?.sessionID;
+    if (!sessionID || world.host.at(sessionID).busy) return;
+    // A process that has died did not tell that the task ended.
+    world.look();
+    world.tracks.comesBack(sessionID);
+    world.host.converse(sessionID);
+    // What was launched before is told apart by its time.
+    await world.clock.advance(1);
+    if (isThere(world, sessionID)) await launch(world, sessionID);
+  },
+  deleteChild: (world, { task }) => {
+    const sessionID = pick(tasks(world), task)?.sessionID;
+    if (sessionID && isThere(world, sessionID)) remove(world, sessionID);
+  },
+  deleteParent: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) remove(world, sessionID);
+  },
+  copy: async (world, { parent, before }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID) return;
+    const asked = world.host.at(sessionID).messages.filter(({ role }) => role === "user");
+    const copied = await world.host.fork(sessionID, before === undefined ? "" : (pick(asked, before)?.id ?? ""));
+    if (copied.ok) world.copies.add(copied.value.id);
+  },
+  reply: (world, { task }) => {
+    const sessionID = pick(tasks(world), task)?.sessionID;
+    const asked = sessionID && world.stage.store.get(sessionID)?.snapshot.context.userRequests[0];
+    if (sessionID && asked) world.host.emit({ type: "replied", sessionID, requestID: asked.id });
+  },
+  askByApi: (world, { task, kind }) => askByApi(world, pick(preferred(tasks(world), fitsApi[kind]), task), kind),
+  answerByApi: (world, { task, ...how }) => {
+    const asking = tasks(world).filter(({ attention }) => attention?.requests !== undefined);
+    const chosen = pick(asking, task);
+    if (chosen) answerByApi(world, chosen, how);
+  },
+} satisfies Partial<StepActions>;
