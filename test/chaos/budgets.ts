@@ -34,7 +34,11 @@ export const runTool = (world: Simulation, sessionID: string, ms: number): void 
   const callID = `call_tool${usage.calls()}`;
   const call = { type: "toolCall", sessionID, callID, tool: "bash", input: callID } as const;
   host.emit({ ...call, stage: "begun" });
+  const runs = () => world.stage.store.get(sessionID)?.task.resumeCount;
+  const run = runs();
   clock.after(ms, () => {
+    // A tool of an earlier run ended with its turn.
+    if (runs() !== run) return;
     const isThere = world.life() === life && host.sessionIDs().includes(sessionID) && host.at(sessionID).busy;
     if (isThere) host.emit({ ...call, stage: "stored" });
   });
