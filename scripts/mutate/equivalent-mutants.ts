@@ -386,4 +386,17 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "const NO_EVENT = { event: { at: 0 }, context: { run: {} } };",
     reason: "Nobody reads the times of the events that are only named.",
   },
+  {
+    file: "src/services/store/sqlite/ownership-tables.ts",
+    code: "Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({",
+    mutation:
+      'Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = ["Stryker was here"]]) => ({',
+    reason: "A group has what it was made of: the default is for the compiler.",
+  },
+  {
+    file: "src/services/store/ownership.ts",
+    code: 'attempt(() => readdirSync("/proc/self/fd"), []).flatMap((descriptor) =>',
+    mutation: 'attempt(() => readdirSync("/proc/self/fd"), ["Stryker was here"]).flatMap((descriptor) =>',
+    reason: "Where no files can be listed, none by that name is open either.",
+  },
 ];

@@ -43,6 +43,8 @@ test("another release channel's file is known by being open in this process", ()
   expect(withOpen("opencode.db")).toBe("opencode.db");
   expect(withOpen("../elsewhere/opencode-dev.db", "some.db")).toBe("opencode.db");
   expect(withOpen("opencode-dev.db", "opencode-old.db")).toBe("opencode.db");
+  expect(withOpen("opencode-dev.db", "opencode.db")).toBe("opencode.db");
+  expect(withOpen("my-opencode-dev.db")).toBe("opencode.db");
 });
 
 test.runIf(process.platform === "linux")("which files are open, Linux tells", async () => {

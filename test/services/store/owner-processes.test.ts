@@ -38,6 +38,14 @@ describe("a process of this machine", () => {
     expect(judge(seen())).toBe(false);
   });
 
+  test("that had the pid of this one before is gone", () => {
+    expect(judge(seen({ startedAt: me.startedAt - 1 }))).toBe(true);
+  });
+
+  test("is not gone in its own eyes, however late its heartbeat is", () => {
+    expect(judge(seen({ id: me.id, startedAt: me.startedAt - 1 }), 2 * LEASE_MS)).toBe(false);
+  });
+
   test("that another user started counts as running: it may not be signalled, but it is there", () => {
     failing("EPERM");
     expect(isRunning(thisProcessIdentity)).toBe(true);

@@ -33,6 +33,18 @@ test("two processes each store their tasks, and see the other's as elsewhere", (
   expect(a.claim("ses_b")).toBe(false);
 });
 
+test("a process is alone until another one opens the store, and again once that has closed it", () => {
+  const file = createSharedDatabase();
+  const { store } = file.openAs("a");
+  store.heartbeat(START);
+  expect(store.isAlone()).toBe(true);
+  const other = file.openAs("b").store;
+  other.heartbeat(START);
+  expect([store.isAlone(), other.isAlone()]).toEqual([false, false]);
+  other.close();
+  expect(store.isAlone()).toBe(true);
+});
+
 test("nothing is stored of another's task, and what comes with it is", () => {
   const file = createSharedDatabase();
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
@@ -93,6 +105,7 @@ test("what a dead process had goes to the next of its directory: tasks, prompts 
   a.store.commit({ ...untold.answer(), prompts: [{ parentSessionID: "ses_parent", prompts }] });
   a.store.commit(scriptTask("ses_rested").whole());
   beginLaunch(a.store, "msg_cut_off");
+  a.store.beginLaunch({ messageID: "msg_plain", parentSessionID: "ses_parent", at: START + 1, fork: false });
   const b = file.openAs("b");
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
   a.kill();
@@ -102,6 +115,7 @@ test("what a dead process had goes to the next of its directory: tasks, prompts 
   expect(adopted.prompts).toEqual([{ parentSessionID: "ses_parent", prompts }]);
   expect(adopted.launches).toEqual([
     { messageID: "msg_cut_off", parentSessionID: "ses_parent", at: START, fork: true },
+    { messageID: "msg_plain", parentSessionID: "ses_parent", at: START + 1, fork: false },
   ]);
   expect(b.store.adopt(START, all)).toEqual(NOBODY);
   expect(ownersIn(file)).toEqual(["b"]);
