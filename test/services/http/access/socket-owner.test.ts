@@ -51,6 +51,17 @@ test("an IPv6 address is found", () => {
   expect(ownerIn(text, ends, true)).toBe(8);
 });
 
+test.each([
+  ["::1:2", "00000000000000000000000002000100"],
+  ["fe80::", "000080FE000000000000000000000000"],
+  ["fe80::1:2:3", "000080FE000000000000010003000200"],
+  ["1:2:3:4:5:6:7:8", "02000100040003000600050008000700"],
+])("an IPv6 address is found however it is shortened: %s", (address, kernel) => {
+  const text = table(line(`${kernel}:C822`, `${kernel}:142D`, { uid: 8 }));
+  const ends = { remote: { address, port: 51_234 }, local: { address, port: 5_165 } };
+  expect(ownerIn(text, ends, true)).toBe(8);
+});
+
 test("a socket that no process has open any more has no owner, though it is listed as root's", () => {
   const orphan = line(THEIRS, OURS, { uid: 0, inode: 0 });
   expect(ownerIn(table(orphan), ENDS, true)).toBeUndefined();
