@@ -127,9 +127,9 @@ export const createLimitWatch = ({
 
   return {
     heard: ({ sessionID }) => void heardAt.set(sessionID, clock.now()),
+    // A task that was stale is shown as such until the new process has taken it over.
     began: () => {
       awakeSince = clock.now();
-      stale.clear();
     },
     wasPaused: (ms) => {
       // A shorter pause passes for a silence.
