@@ -9,13 +9,15 @@ import { tryMutants } from "./mutate/try-mutants.ts";
 
 /*
  * Puts thousands of small mistakes into the code, one at a time, and says which of them no test sees: the measure of the
- * tests. It takes hours; `--only` chooses areas by their names, and `--code` some files of theirs.
+ * tests. It takes hours: `--only` chooses areas by their names, `--code` some files of theirs, and `--quick` leaves the slow
+ * tests out.
  */
 
 const { values } = parseArgs({
   options: {
     only: { type: "string", default: "" },
     code: { type: "string", multiple: true },
+    quick: { type: "boolean", default: false },
     concurrency: { type: "string", default: String(availableParallelism()) },
     write: { type: "boolean", default: false },
   },
@@ -23,17 +25,25 @@ const { values } = parseArgs({
 
 const chosen = areas.filter(({ name }) => name.includes(values.only));
 const concurrency = Number(values.concurrency);
-if (chosen.length === 0 || !Number.isInteger(concurrency) || concurrency < 1 || (values.code && chosen.length > 1)) {
+const isPart = values.code !== undefined || values.quick;
+const isClear =
+  chosen.length > 0 &&
+  Number.isInteger(concurrency) &&
+  concurrency > 0 &&
+  !(values.code && chosen.length > 1) &&
+  !(isPart && values.write);
+if (!isClear) {
   throw new Error(
-    `Usage: npm run mutate -- [--only words] [--code file] [--concurrency ${availableParallelism()}] [--write]. ` +
-      `With --code, --only names one of: ${areas.map(({ name }) => name).join(", ")}`,
+    `Usage: npm run mutate -- [--only words] [--code file] [--quick] [--concurrency ${availableParallelism()}] [--write]. ` +
+      `With --code, --only names one of: ${areas.map(({ name }) => name).join(", ")}. ` +
+      "--write is for whole areas, without --code and --quick.",
   );
 }
 
 let isBelowGoal = false;
 const rows = new Map<string, string>();
 for (const area of chosen) {
-  const score = scoreOf(await tryMutants(area, values.code ?? area.code, concurrency));
+  const score = scoreOf(await tryMutants(area, values.code ?? area.code, { concurrency, isQuick: values.quick }));
   if (shareOf(score) < area.goal) isBelowGoal = true;
   rows.set(area.name, rowOf(area, score, new Date().toISOString().slice(0, 10)));
   console.log(`\n${area.name}: ${score.survived.length} mutants survived`);

@@ -47,15 +47,16 @@ const forgetSurvivors = () => {
 
 /**
  * Makes the mutants of an area, and runs the tests against each: the quick ones first, and all against those that are
- * left. Resolves to what became of each mutant.
+ * left, unless only the quick ones are wanted. Resolves to what became of each mutant.
  */
 export const tryMutants = async (
   { tests, slowTests }: Area,
   code: string[],
-  concurrency: number,
+  { concurrency, isQuick }: { concurrency: number; isQuick: boolean },
 ): Promise<MutantResult[]> => {
   rmSync(FOUND, { force: true });
-  await run(code, tests, slowTests, concurrency);
+  const first = await run(code, tests, slowTests, concurrency);
+  if (isQuick) return first;
   forgetSurvivors();
   return run(code, [...tests, ...slowTests], [], concurrency);
 };
