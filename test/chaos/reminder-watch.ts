@@ -17,7 +17,7 @@ const POSTING: readonly HostCall[] = ["busy", "session", "prompt"];
 
 /** `struck`: the names of the host's calls that a fault was applied to. */
 export const createReminderWatch = (stage: Stage, struck: ReadonlySet<string>): ReminderWatch => {
-  const compactions: { sessionID: string; at: number; life: CountedProcess }[] = [];
+  let compactions: { sessionID: string; at: number; life: CountedProcess }[] = [];
 
   const isReminded = (sessionID: string, since: number): boolean => {
     const { messages, parts } = stage.host.at(sessionID);
@@ -28,6 +28,8 @@ export const createReminderWatch = (stage: Stage, struck: ReadonlySet<string>): 
 
   return {
     heard: ({ type, sessionID }, life) => {
+      // The host took the note, and then refused it: it is not posted again.
+      if (type === "error") compactions = compactions.filter((one) => one.sessionID !== sessionID);
       if (type !== "compacted" || stage.store.list({ parentSessionID: sessionID }).length === 0) return;
       compactions.push({ sessionID, at: stage.clock.now(), life });
     },
