@@ -71,10 +71,14 @@ export const createSimulation = (
       const [first] = args;
       if (name === "prompt") ownership?.prompted(owner, first as Prompt);
       if (name === "prompt") deliveries.prompted(first as Prompt);
+      // The session of a launch whose process was stopped, and goes on with it when it wakes.
+      if (name === "deleteSession" && ownership && !tracks.of(first as string)) tracks.isDeleted(first as string);
       if (name === "abort" && typeof first === "string") {
         if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
-        // A process that has lost a task stops what it has under way itself, though the task may have ended elsewhere.
+        // A process that has lost a task stops what it has under way itself, though the task may have ended elsewhere. Where
+        // the other one's host has not gone on with it, that looks there as if a person had aborted it.
         if (!ownership || ownership.supervisorOf(first) === owner) tracks.aborts(first);
+        else tracks.mayEnd(first);
         world.agents.abort(first);
       }
     },

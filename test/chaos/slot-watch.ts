@@ -82,7 +82,7 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     );
   };
 
-  const note = (record: TaskRecord) => {
+  const note = (record: TaskRecord, aheadUntil: number | undefined) => {
     const state = stateOf(record);
     const { sessionID } = record.task;
     const request = slotRequestOf(record.snapshot.context);
@@ -94,7 +94,7 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);
-    if (state !== "none") tasks.set(sessionID, { state, request, aheadUntil: goesAheadUntil(record) });
+    if (state !== "none") tasks.set(sessionID, { state, request, aheadUntil });
     noteIdle();
   };
 
@@ -121,13 +121,14 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
         ...store,
         commit: (change) => {
           const lost = store.commit(change);
-          change.records.forEach(note);
+          for (const record of change.records) note(record, goesAheadUntil(record));
           forget(lost);
           return lost;
         },
         adopt: (at, wants) => {
           const work = store.adopt(at, wants);
-          work.tasks.forEach(note);
+          // What refused a run of the dead process is not asked again by anybody.
+          for (const record of work.tasks) note(record, undefined);
           return work;
         },
         remove: (taskIds) => {

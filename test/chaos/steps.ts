@@ -154,9 +154,13 @@ const call = fc.constantFrom<CallFault["call"]>(
   "toast",
 );
 
+/** Faults after a few of which a request of a child is left as it is. */
+const FINAL_FOR_REQUESTS: ReadonlySet<CallFault["is"]> = new Set(["missing", "refused", "throws"]);
+
 /**
  * Three calls fail only in some ways. A tool call whose outcome is unknown counts as not stored, and its result is delivered
- * again; so that query is retried. A request that is not found twice counts as answered; so the host errs only once.
+ * again; so that query is retried. A request that is not found twice counts as answered, and one that cannot be rejected
+ * three times is left; so the host errs only once.
  */
 const strike = fc
   .record({
@@ -169,7 +173,7 @@ const strike = fc
   .map((step) => {
     if (step.call === "toolCall") return { ...step, is: "unavailable" as const };
     const isOfRequest = step.call === "rejectUserRequest" || step.call === "answerUserRequest";
-    return isOfRequest && step.is === "missing" ? { ...step, times: 1 } : step;
+    return isOfRequest && FINAL_FOR_REQUESTS.has(step.is) ? { ...step, times: 1 } : step;
   });
 
 /** A session is created but the call seems to fail; the session may appear only after the engine has given up on it. */
