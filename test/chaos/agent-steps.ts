@@ -2,7 +2,7 @@ import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { LaunchRequest } from "../../src/services/engine.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { busy, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { atWork, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation } from "./simulation.ts";
 import type { StepActions } from "./step-action.ts";
@@ -121,9 +121,7 @@ export const agentSteps = {
     return launch(world, lead);
   },
   delegate: (world, { task, timeout, lasts }) => {
-    const working = busy(world);
-    const leads = tasks(world).filter((lead) => isRunning(lead) && working.includes(lead.sessionID));
-    const lead = pick(leads, task)?.sessionID;
+    const lead = pick(atWork(world), task)?.sessionID;
     if (!lead) return;
     delegate(world, lead, timeout);
     return world.clock.advance(lasts);

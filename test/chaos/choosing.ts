@@ -27,6 +27,17 @@ export const isThere = (world: Simulation, id: string): boolean => sessions(worl
 export const people = (world: Simulation): string[] => USER_SESSIONS.filter((id) => isThere(world, id));
 /** The sessions that work in this process. */
 export const busy = (world: Simulation): string[] => sessions(world).filter((id) => world.host.at(id).busy);
+const isSummarizing = ({ host }: Simulation, id: string): boolean =>
+  host.at(id).messages.findLast(({ role, completedAt }) => role === "assistant" && completedAt === undefined)
+    ?.isSummary === true;
+
+/** The sessions whose agents act: in a turn that writes a summary, no tool is called. */
+export const acting = (world: Simulation): string[] => busy(world).filter((id) => !isSummarizing(world, id));
+/** The tasks whose agents act, in this process. */
+export const atWork = (world: Simulation): Task[] => {
+  const ids = acting(world);
+  return tasks(world).filter((task) => isRunning(task) && ids.includes(task.sessionID));
+};
 /** Returns the tasks whose sessions exist. */
 export const tasks = (world: Simulation): Task[] =>
   wholeTasks(world.stage.store).filter(({ parentSessionID }) => isThere(world, parentSessionID));

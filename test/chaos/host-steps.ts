@@ -1,5 +1,5 @@
 import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
-import { busy, isRunning, pick, preferred, sessions, tasks } from "./choosing.ts";
+import { acting, atWork, busy, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
 import type { StepActions } from "./step-action.ts";
 
@@ -46,50 +46,35 @@ export const hostSteps = {
     world.host.refuseForNow(sessionID, ms);
   },
   ask: (world, { task, kind, lasts }) => {
-    const working = tasks(world).filter(({ sessionID }) => busy(world).includes(sessionID));
-    const sessionID = pick(working, task)?.sessionID;
+    const ids = acting(world);
+    const asking = tasks(world).filter(({ sessionID }) => ids.includes(sessionID));
+    const sessionID = pick(asking, task)?.sessionID;
     if (!sessionID) return;
     ask(world, sessionID, kind);
     return world.clock.advance(lasts);
   },
   callTools: (world, { task, times, same }) => {
     // Only an agent at work calls tools: not one whose run is in the queue.
-    const working = busy(world);
-    const calling = tasks(world).filter(({ sessionID }) => working.includes(sessionID));
-    const sessionID = pick(calling.filter(isRunning), task)?.sessionID;
+    const sessionID = pick(atWork(world), task)?.sessionID;
     if (sessionID) callTools(world, sessionID, times, same);
   },
   runTool: (world, { task, ms }) => {
-    const working = busy(world);
-    const sessionID = pick(
-      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
-      task,
-    )?.sessionID;
+    const sessionID = pick(atWork(world), task)?.sessionID;
     if (sessionID) runTool(world, sessionID, ms);
   },
   spend: (world, { task, tokens, cost }) => {
-    const working = busy(world);
-    const sessionID = pick(
-      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
-      task,
-    )?.sessionID;
+    const sessionID = pick(atWork(world), task)?.sessionID;
     if (sessionID) spend(world, sessionID, tokens, cost);
   },
   overspend: async (world, { task }) => {
-    const working = busy(world);
-    const spending = tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID));
     const chosen = pick(
-      preferred(spending, ({ parentTaskId }) => parentTaskId !== undefined),
+      preferred(atWork(world), ({ parentTaskId }) => parentTaskId !== undefined),
       task,
     );
     if (chosen) await overspend(world, chosen);
   },
   dawdle: async (world, { task, begins }) => {
-    const working = busy(world);
-    const chosen = pick(
-      tasks(world).filter((one) => isRunning(one) && working.includes(one.sessionID)),
-      task,
-    );
+    const chosen = pick(atWork(world), task);
     if (chosen) await dawdle(world, chosen, begins);
   },
   hint: (world, { session, says }) => {

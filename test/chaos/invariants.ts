@@ -98,7 +98,11 @@ const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[
   return stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
-      const spoken = host.at(sessionID).messages.filter(({ role, isSummary }) => role === "assistant" && !isSummary);
+      const { messages, madeAt } = host.at(sessionID);
+      // A fork begins with copies of older messages.
+      const spoken = messages.filter(
+        ({ role, isSummary, createdAt }) => role === "assistant" && !isSummary && createdAt >= madeAt,
+      );
       const answers = spoken.filter(({ finish }) => finish === "stop");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
       // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
