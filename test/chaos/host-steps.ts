@@ -22,8 +22,10 @@ export const hostSteps = {
   compact: (world, { session, ms, overflow }) => {
     // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
     const wasAborted = (id: string) => world.host.at(id).messages.at(-1)?.error !== undefined;
+    // Nor does the host of one process sum up what the other one works on.
+    const isElsewhere = (id: string) => (world.ownership?.supervisorOf(id) ?? world.owner()) !== world.owner();
     const sessionID = pick(
-      sessions(world).filter((id) => !wasAborted(id)),
+      sessions(world).filter((id) => !wasAborted(id) && !isElsewhere(id)),
       session,
     );
     if (sessionID) world.host.compact(sessionID, { ms, overflow });
