@@ -348,6 +348,36 @@ rule(
   },
 );
 
+rule(
+  PARAMETERS,
+  "elisha_task_cancel of a task that refuses says so at once, and its end is delivered by a notice",
+  async () => {
+    const disk = createDisk();
+    const stage = elisha({ openStore: disk.boot });
+    const id = await background(stage);
+    // The next process has not taken it over yet.
+    await stage.restart();
+    const call = pending(stage, "elisha_task_cancel", { task_id: id }, { callID: "call_1" });
+    await settled();
+    expect(call.value).toMatchObject({ status: "running", task_id: id });
+    expect(call.value?.error).toContain("is supervised by another OpenCode process");
+    stage.host.emit({
+      type: "toolCall",
+      sessionID: PARENT,
+      callID: "call_1",
+      tool: "elisha_task_cancel",
+      stage: "stored",
+    });
+    await stage.clock.advance(30_000);
+    stage.host.finish(id, "There are 12.");
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).status).toBe("completed");
+    expect(stage.notices()).toHaveLength(1);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
+
 rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", async () => {
   const stage = elisha();
   const id = await background(stage);

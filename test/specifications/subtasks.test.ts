@@ -600,6 +600,27 @@ rule(
   },
 );
 
+rule(
+  CANCEL,
+  "a subtask that answers just after the abort, before a crash: the next process delivers its result",
+  async () => {
+    const disk = createDisk();
+    const stage = subtasks({ openStore: disk.boot });
+    const turn = new AbortController();
+    const { id } = await begin(stage, {}, { abort: turn.signal });
+    turn.abort();
+    await stage.clock.advance(100);
+    stage.host.finish(id, "12");
+    await settled();
+    expect(stage.task(id).status).toBe("completed");
+    await stage.restart();
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(1);
+    stage.engine.stop();
+    disk.remove();
+  },
+);
+
 rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is delivered by a notice", async () => {
   const stage = subtasks({ onParentCancel: "detach" });
   const turn = new AbortController();

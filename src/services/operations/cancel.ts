@@ -44,6 +44,9 @@ export const CLEAR_WAITER = "clearing";
  */
 export const ABORT_WAITER = "aborted";
 
+/** True for an end that is no news to a session whose turn was aborted: the task was cancelled, and nothing else happened. */
+export const isKnownAfterAbort = ({ status, error }: Task): boolean => status === "cancelled" && !error;
+
 /** Dependencies of cancelling and clearing. */
 export interface CancellationDeps {
   runtime: Runtime;
@@ -150,7 +153,7 @@ export const createCancellation = ({
       await sleep(clock, TASK_LIMITS.cancelAfterAbort);
       if (!stopped) await cancel([taskId]);
       const ended = get(taskId);
-      return ended?.status === "cancelled" && !ended.error ? "known" : "news";
+      return ended && isKnownAfterAbort(ended) ? "known" : "news";
     });
   };
 

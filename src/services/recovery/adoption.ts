@@ -4,7 +4,7 @@ import { isStopping } from "../../machines/task/machine.ts";
 import { hasEnded } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { Host } from "../host/host.ts";
-import { ABORT_WAITER, CLEAR_WAITER } from "../operations/cancel.ts";
+import { ABORT_WAITER, CLEAR_WAITER, isKnownAfterAbort } from "../operations/cancel.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
@@ -128,10 +128,11 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
 
   const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
     if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
-    // A parent whose turn was aborted knows that the task ends, if it was being stopped. If not, its result is news.
-    const isEnding = hasEnded(task) || isStopping(snapshot);
-    if (isEnding) await deps.waitForEnd(task.sessionID);
-    return isEnding;
+    // A parent whose turn was aborted knows of the end of a task that is stopped. One that goes on, or ended otherwise, is news.
+    if (!hasEnded(task) && !isStopping(snapshot)) return false;
+    await deps.waitForEnd(task.sessionID);
+    const ended = store.get(task.sessionID)?.task;
+    return ended !== undefined && isKnownAfterAbort(ended);
   };
 
   /** True when the output of a tool call is in the conversation. A host that is not available is asked again. */

@@ -81,9 +81,12 @@ const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
       const found = engine.find(sessionID, task_id);
       if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
       const taskId = found.value.sessionID;
+      // A task that refuses goes on: this answer does not report its end.
+      const answered = new AbortController();
+      const signal = AbortSignal.any([abort, answered.signal]);
       const [outcome, [cancelled]] = await Promise.all([
-        engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined }),
-        engine.cancel([taskId]),
+        engine.wait({ taskIds: [taskId], sessionID, callID, signal, timeoutMs: undefined }),
+        engine.cancel([taskId]).finally(() => answered.abort()),
       ]);
       if (outcome === "stopped") throw shutdownError([taskId]);
       if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
