@@ -2,7 +2,9 @@ import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { LaunchRequest } from "../../src/services/engine.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import type { AgentCall } from "./agent-call.ts";
 import { atWork, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { checkList } from "./list-check.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation } from "./simulation.ts";
 import type { StepActions } from "./step-action.ts";
@@ -40,27 +42,25 @@ export const launch = async (
     agent = "general",
     model,
     wake,
+    waits = false,
+    answer = "stored",
   }: Partial<Omit<LaunchStep, "turn">> & { turn?: string } = {},
 ) => {
   const { agents, clock, host, tracks } = world;
   const prompt = `work on ${tracks.all().length + 1} at ${clock.now() % 10_000_000}`;
-  if (priority !== 0) {
+  if (priority !== 0 && !agents.words.hasPriorities) {
     launchUrgently(world, {
       ...{ parentSessionID: sessionID, parentMessageID: turn, prompt },
       ...{ wake, priority, agent, model },
     });
     return;
   }
-  const launched = {
-    description: "find it",
-    prompt,
-    agent,
-    wake,
-    ...(model === undefined ? {} : { model }),
-    ...(from === "fork" ? { fork: true } : {}),
+  const launched: AgentCall = {
+    ...{ do: "launch", title: "find it", prompt, agent, model, wake, priority, waits },
+    isFork: from === "fork",
   };
   if (from === "message") {
-    void agents.call(sessionID, "task", launched, { turn });
+    void agents.call(sessionID, launched, { turn, answer });
     return;
   }
   // The step of a turn: its batch is that of the turn, and a fork copies the messages before it.
@@ -68,15 +68,15 @@ export const launch = async (
   const end = host.beginStep(sessionID, step);
   await clock.advance(1);
   if (!isThere(world, sessionID)) return;
-  void agents.call(sessionID, "task", launched, { turn: step }).then(end);
+  void agents.call(sessionID, launched, { turn: step, answer }).then(end);
 };
 
-/** The agent of a task launches another one, and waits for it in a tool call. */
+/** The agent of a task launches another one, and waits for it in that tool call, or else in another one. */
 const delegate = ({ agents }: Simulation, sessionID: string, timeout: number) => {
-  const launched = { description: "find it for me", prompt: "Find it for me.", agent: "general" };
-  void agents.call(sessionID, "task", launched).then((answer = "") => {
-    const [, taskId] = /^Task (\S+) is running/.exec(answer) ?? [];
-    if (taskId) void agents.call(sessionID, "output", { task_id: taskId, block: true, timeout });
+  const launched = { title: "find it for me", prompt: "Find it for me.", agent: "general", waits: true };
+  void agents.call(sessionID, { do: "launch", ...launched }).then((answer) => {
+    const taskId = answer === undefined ? undefined : agents.words.launchedIn(answer);
+    if (taskId) void agents.call(sessionID, { do: "read", taskId, timeout });
   });
 };
 
@@ -89,17 +89,18 @@ const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>([
   "RESULT_READ",
 ]);
 
+type Meddling = Extract<Step, { do: "meddle" }>["call"];
+
 /** A session that is not the task's parent calls a tool on it. */
-const meddle = async (world: Simulation, task: Task, tool: "resume" | "steer" | "cancel" | "clear" | "output") => {
+const meddle = async (world: Simulation, task: Task, kind: Meddling) => {
   const stranger = people(world).find((id) => id !== task.parentSessionID);
   if (!stranger) return;
   const asked = () => world.stage.store.journal(task.sessionID).filter(({ type }) => ASKED.has(type)).length;
   const before = asked();
   const { sessionID: id } = task;
-  const isPrompt = tool === "resume" || tool === "steer";
-  const args = isPrompt ? { [tool]: id, prompt: "And for me?" } : { task_id: id };
+  const isPrompt = kind === "resume" || kind === "steer";
   const answer = await Promise.race([
-    world.agents.call(stranger, isPrompt ? "task" : tool, args),
+    world.agents.call(stranger, isPrompt ? { do: kind, taskId: id, prompt: "And for me?" } : { do: kind, taskId: id }),
     settled().then(() => undefined),
   ]);
   if (world.life().isOver()) return;
@@ -114,11 +115,9 @@ export const agentSteps = {
     return sessionID ? launch(world, sessionID, { ...how, turn: `msg_turn${turn}` }) : undefined;
   },
   launchBelow: (world, { task }) => {
-    const lead = pick(tasks(world).filter(isRunning), task)?.sessionID;
-    if (!lead || !isThere(world, lead)) return;
-    // Where several processes share the store, an agent launches in the one in which it works.
-    if (world.ownership && !world.host.at(lead).busy) return;
-    return launch(world, lead);
+    // Not an agent whose run is in the queue, or in another process.
+    const lead = pick(atWork(world), task)?.sessionID;
+    return lead ? launch(world, lead) : undefined;
   },
   delegate: (world, { task, timeout, lasts }) => {
     const lead = pick(atWork(world), task)?.sessionID;
@@ -132,50 +131,62 @@ export const agentSteps = {
       task,
     );
     if (!chosen) return;
-    world.tracks.mayResume(chosen.sessionID);
-    void world.agents.call(chosen.parentSessionID, "task", { resume: chosen.sessionID, prompt: "And now?" });
+    const { sessionID: taskId } = chosen;
+    const allows = () => world.tracks.mayResume(taskId);
+    void world.agents.call(chosen.parentSessionID, { do: "resume", taskId, prompt: "And now?" }, { allows });
   },
   steer: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
-    if (chosen)
-      void world.agents.call(chosen.parentSessionID, "task", { steer: chosen.sessionID, prompt: INSTRUCTION });
+    if (!chosen) return;
+    const steer = { do: "steer", taskId: chosen.sessionID, prompt: INSTRUCTION } as const;
+    void world.agents.call(chosen.parentSessionID, steer);
   },
   cancel: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
     if (!chosen) return;
-    world.tracks.mayEnd(chosen.sessionID);
-    void world.agents.call(chosen.parentSessionID, "cancel", { task_id: chosen.sessionID });
+    const { sessionID: taskId } = chosen;
+    const allows = () => world.tracks.mayEnd(taskId);
+    void world.agents.call(chosen.parentSessionID, { do: "cancel", taskId }, { allows });
   },
   cancelAll: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (!sessionID) return;
-    for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayEnd(task.sessionID);
-    void world.agents.call(sessionID, "cancel", { all: true });
+    const allows = () => {
+      for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayEnd(task.sessionID);
+    };
+    void world.agents.call(sessionID, { do: "cancel" }, { allows });
   },
   clear: (world, { task }) => {
     const chosen = pick(tasks(world), task);
     if (!chosen) return;
-    world.tracks.mayGo(chosen.sessionID);
-    void world.agents.call(chosen.parentSessionID, "clear", { task_id: chosen.sessionID });
+    const { sessionID: taskId } = chosen;
+    const allows = () => world.tracks.mayGo(taskId);
+    void world.agents.call(chosen.parentSessionID, { do: "clear", taskId }, { allows });
   },
   clearAll: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (!sessionID) return;
-    for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayGo(task.sessionID);
-    void world.agents.call(sessionID, "clear", {});
+    const allows = () => {
+      for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayGo(task.sessionID);
+    };
+    void world.agents.call(sessionID, { do: "clear" }, { allows });
   },
   read: (world, { task, whole, timeout, ...how }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
     if (!chosen) return;
-    const what = whole === "batch" ? { batch_id: chosen.batchId } : { task_id: chosen.sessionID };
-    void world.agents.call(chosen.parentSessionID, "output", { ...what, block: true, timeout }, how);
+    const what = whole === "batch" ? { batchId: chosen.batchId } : { taskId: chosen.sessionID };
+    void world.agents.call(chosen.parentSessionID, { do: "read", ...what, timeout }, how);
   },
   glance: (world, { task }) => {
     const chosen = pick(tasks(world), task);
-    if (chosen) void world.agents.call(chosen.parentSessionID, "output", { task_id: chosen.sessionID });
+    if (chosen) void world.agents.call(chosen.parentSessionID, { do: "read", taskId: chosen.sessionID });
   },
-  meddle: async (world, { task, tool }) => {
+  list: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) checkList(world, sessionID);
+  },
+  meddle: async (world, { task, call }) => {
     const chosen = pick(tasks(world), task);
-    if (chosen) await meddle(world, chosen, tool);
+    if (chosen) await meddle(world, chosen, call);
   },
 } satisfies Partial<StepActions>;

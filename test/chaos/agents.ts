@@ -1,7 +1,9 @@
-import { hasEnded } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import type { AbandonedRuns } from "./abandoned-runs.ts";
+import type { AgentCall, ToolsetWords, Wait } from "./agent-call.ts";
+import { type AwaitedRun, createAnswers } from "./answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { Sequence } from "./sequence.ts";
@@ -12,6 +14,8 @@ export interface OpenCall {
   callID: string;
   sessionID: string;
   tool: string;
+  /** The ends that it waits for. */
+  wait: Wait | undefined;
   /** Deadline for its return in epoch milliseconds; undefined for a call that does not wait, or has returned. */
   until: number | undefined;
   /** Whether the host stores its answer in the conversation or loses it. */
@@ -24,17 +28,19 @@ export interface CallOptions {
   answer?: OpenCall["answer"];
   /** Milliseconds from the call's return until the host has stored its answer, or lost it. */
   storedAfter?: number;
+  /** Notes what the call may bring about, where the toolset offers it. */
+  allows?: () => void;
 }
 
 /** The agents of all sessions: they call tools, and the host stores or loses the answers. */
 export interface Agents {
-  /** Calls a tool. Resolves to the answer, or to undefined if the call was refused; never if the process dies. */
-  call(
-    sessionID: string,
-    tool: string,
-    args: Record<string, unknown>,
-    options?: CallOptions,
-  ): Promise<string | undefined>;
+  /**
+   * Calls the tool for it, if the toolset has one. Resolves to the answer, or to undefined if the call was refused or not
+   * made; never if the process dies.
+   */
+  call(sessionID: string, asked: AgentCall, options?: CallOptions): Promise<string | undefined>;
+  /** How the agents speak to their tools. */
+  words: ToolsetWords;
   open(): OpenCall[];
   /** Aborts the turn of the session and its tool calls. */
   abort(sessionID: string): void;
@@ -50,45 +56,26 @@ export interface AgentParts {
   clock: VirtualClock;
   tracks: TaskObservations;
   deliveries: Deliveries;
+  abandonedRuns: AbandonedRuns;
+  words: ToolsetWords;
   usage: UsageCounts;
   sequence: Sequence;
   /** The number of the process among those that share the store; undefined for the only one. */
   place: number | undefined;
   isOver(): boolean;
+  fault(words: string): void;
 }
 
-/** True if an answer of the output tool reports that the task has ended. */
-const endedIn = (answer: string, taskId: string): boolean =>
-  answer.startsWith(`Task ${taskId}`)
-    ? /^Status: (completed|error|cancelled) after/m.test(answer)
-    : answer.split("\n").some((line) => new RegExp(`^- ${taskId}( \\S+)* · (completed|error|cancelled) · `).test(line));
+/** Milliseconds within which a waiting call returns after its turn was aborted. */
+const RETURNS_WITHIN = 6_000;
 
-const LONGEST_WAIT = 60_000;
-
-export const createAgents = ({
-  stage,
-  host,
-  clock,
-  tracks,
-  deliveries,
-  usage,
-  sequence,
-  place,
-  isOver,
-}: AgentParts): Agents => {
+export const createAgents = (parts: AgentParts): Agents => {
+  const { stage, host, clock, tracks, deliveries, abandonedRuns, words, usage, sequence, place, isOver } = parts;
+  const answers = createAnswers(parts);
   const open = new Map<string, OpenCall>();
   let count = 0;
 
   const isThere = (sessionID: string): boolean => host.sessionIDs().includes(sessionID);
-
-  /** Returns the runs that a call waits for, and whether they had ended when it began. */
-  const awaitedBy = (sessionID: string, { task_id, batch_id, block }: Record<string, unknown>) =>
-    block
-      ? stage.store
-          .list({ parentSessionID: sessionID })
-          .filter((task) => task.sessionID === task_id || task.batchId === batch_id)
-          .map((task) => ({ taskId: task.sessionID, run: task.resumeCount, wasOver: hasEnded(task) }))
-      : [];
 
   /** The host receives the answer or the error of a call. */
   const conclude = ({ callID, sessionID, tool }: OpenCall, stageOf: "stored" | "failed") => {
@@ -98,30 +85,27 @@ export const createAgents = ({
     host.emit({ type: "toolCall", sessionID, callID, tool, stage: stageOf });
   };
 
-  /** Says of which runs an answer reports the end, and whether it was read after it, or waited for. */
-  const reportedIn = (text: string, callID: string, awaited: ReturnType<typeof awaitedBy>) =>
-    awaited
-      .filter(({ taskId }) => endedIn(text, taskId))
-      .map(({ taskId, run, wasOver }) => {
-        // A task of a batch may be resumed meanwhile: the answer reports its newest run.
-        const now = tracks.of(taskId)?.resumeCount ?? run;
-        // A result that is due and in no notice yet is no longer due once the waiting call has read it.
-        const { value, context } = stage.store.get(taskId)?.snapshot ?? {};
-        const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
-        // A task of another process does not know of the call: its result is delivered as if nobody waited.
-        const isUnknown = place !== undefined && !context?.waiters.includes(callID);
-        const isRead = isUnknown || (wasOver && now === run && !isOwed);
-        return { taskId, run: now, way: isRead ? ("byReading" as const) : ("byWaiting" as const) };
-      });
+  /** The turn that waits for a task is aborted: where the task is to end with it, its parent knows of that end. */
+  const abandon = ({ callID, sessionID, wait }: OpenCall) => {
+    if (wait?.whenAborted !== "isCancelled") return;
+    for (const task of answers.waitedForBy(sessionID, callID)) {
+      tracks.mayEnd(task.sessionID);
+      abandonedRuns.add(task);
+    }
+  };
 
-  const call: Agents["call"] = (sessionID, tool, args, options = {}) => {
-    const { turn = "msg_turn", answer = "stored", storedAfter = 0 } = options;
+  const call: Agents["call"] = (sessionID, asked, options = {}) => {
+    const { turn = "msg_turn", answer = "stored", storedAfter = 0, allows } = options;
+    const toolCall = words.toolCall(asked);
+    if (!toolCall) return Promise.resolve(undefined);
+    allows?.();
+    const { tool, args, wait } = toolCall;
     count += 1;
     const callID = `call${place ?? ""}_${count}`;
-    const until = args.block ? clock.now() + Number(args.timeout ?? LONGEST_WAIT) : undefined;
-    const made: OpenCall = { callID, sessionID, tool, until, answer, abort: new AbortController() };
+    const until = wait?.atMost === undefined ? undefined : clock.now() + wait.atMost;
+    const made: OpenCall = { callID, sessionID, tool, wait, until, answer, abort: new AbortController() };
     open.set(callID, made);
-    const awaited = awaitedBy(sessionID, args);
+    const awaited: AwaitedRun[] = answers.awaitedBy(sessionID, wait);
     sequence.say(sessionID, "call", "engine", `${tool} ${JSON.stringify(args)}`);
     host.at(sessionID).toolCalls.set(callID, "begun");
     usage.add(sessionID, { toolCalls: 1 });
@@ -131,15 +115,18 @@ export const createAgents = ({
       stage.call(tool, args, { sessionID, messageID: turn, callID, abort: made.abort.signal }).then(
         (text) => {
           if (isGone()) return;
+          const isRefused = words.isRefusal(text);
+          const isHeard = !isRefused && !made.abort.signal.aborted;
+          const isEarly = until !== undefined && clock.now() < until;
+          const reported = isHeard ? answers.read(text, made, awaited, isEarly) : [];
           made.until = undefined;
-          const reported = reportedIn(text, callID, awaited);
           const store = () => {
             if (isGone()) return;
             const isStored = made.answer === "stored" && !made.abort.signal.aborted && isThere(sessionID);
             sequence.say("engine", isStored ? "answer" : "lost", sessionID, `${callID}: ${text}`);
             for (const { taskId, run, way } of isStored ? reported : []) deliveries.answered(taskId, run, way);
             conclude(made, isStored ? "stored" : "failed");
-            resolve(text);
+            resolve(isRefused ? undefined : text);
           };
           if (storedAfter > 0) clock.after(storedAfter, store);
           else store();
@@ -156,9 +143,15 @@ export const createAgents = ({
 
   return {
     call,
+    words,
     open: () => [...open.values()],
     abort: (sessionID) => {
-      for (const made of open.values()) if (made.sessionID === sessionID) made.abort.abort();
+      for (const made of open.values()) {
+        if (made.sessionID !== sessionID) continue;
+        if (!made.abort.signal.aborted) abandon(made);
+        made.abort.abort();
+        if (made.until !== undefined) made.until = Math.min(made.until, clock.now() + RETURNS_WITHIN);
+      }
     },
     part: () => {
       for (const made of open.values()) made.answer = "lost";

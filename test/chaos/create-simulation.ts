@@ -21,6 +21,7 @@ import type { Schedule } from "./schedule.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
 import { createSlotWatch } from "./slot-watch.ts";
+import { wordsOfToolset } from "./toolsets.ts";
 import { undelivered } from "./undelivered.ts";
 import { createUsageCounts } from "./usage-counts.ts";
 
@@ -31,11 +32,19 @@ type AfterArgs = Parameters<VirtualClock["after"]>;
 
 /** Creates one OpenCode process, by default the only one. `place` is its number among those that share the parts. */
 export const createSimulation = (
-  { recovery, slots, lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS, ...schedule }: Omit<Schedule, "steps">,
+  {
+    recovery,
+    slots,
+    toolset = "tasks",
+    onParentCancel = "cancel",
+    lifetime = Number.POSITIVE_INFINITY,
+    limits = USUAL_LIMITS,
+    ...schedule
+  }: Omit<Schedule, "steps">,
   shared = createSharedParts(schedule),
   place = 0,
 ): Simulation => {
-  const { clock, ids, storage, tracks, deliveries, faults, fault, ownership } = shared;
+  const { clock, ids, storage, tracks, deliveries, abandonedRuns, faults, fault, ownership } = shared;
   const sequence = shared.sequence.of(place);
   // What a stopped process has under way does not go on.
   const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
@@ -55,6 +64,10 @@ export const createSimulation = (
   let owner = "";
   const lifeClock = () => life.clock(clock);
   const usage = createUsageCounts(tracks, limits);
+  const supervisorChanged = () => {
+    tracks.supervisorChanged();
+    abandonedRuns.supervisorChanged();
+  };
 
   const wire = createEventStream((event, fault) => {
     const way = fault?.is === "lost" ? "lost" : "event";
@@ -105,13 +118,13 @@ export const createSimulation = (
     owner = storage.newestOwner();
     const adopt: Store["adopt"] = (...given) => {
       const work = store.adopt(...given);
-      if (work.tasks.length > 0) tracks.supervisorChanged();
+      if (work.tasks.length > 0) supervisorChanged();
       return work;
     };
     const swept = watchRetention(store, {
       tracks,
       fault,
-      undelivered: (tasks) => undelivered({ host, tracks, deliveries }, tasks),
+      undelivered: (tasks) => undelivered({ host, tracks, deliveries, abandonedRuns }, tasks),
     });
     const noted = { ...swept, adopt };
     return ownership ? ownership.watch(noted) : noted;
@@ -124,6 +137,8 @@ export const createSimulation = (
     ids,
     host: linked,
     life,
+    toolsets: [toolset],
+    onParentCancel,
     recovery,
     timeouts: { run: limits.runTime, stale: limits.stale },
     budget: {
@@ -141,9 +156,13 @@ export const createSimulation = (
   });
   shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });
-  // Without a person, a question is rejected as soon as it is asked.
-  const timeout = limits.isHeadless ? 0 : limits.attention;
-  const requestWatch = createRequestWatch({ stage, timeout, struck: calls.struck, fault });
+  const requestWatch = createRequestWatch({
+    stage,
+    // Without a person, the engine rejects a question as soon as it is asked; a permission, the host rejects itself.
+    timeoutOf: (kind) => (limits.isHeadless && kind === "question" ? 0 : limits.attention),
+    struck: calls.struck,
+    fault,
+  });
   const reminderWatch = createReminderWatch(stage, calls.struck);
   let said = 0;
   let isQuitting = false;
@@ -168,7 +187,8 @@ export const createSimulation = (
     wire,
     calls,
     agents: createAgents({
-      ...{ stage, host, clock, tracks, deliveries, usage, sequence },
+      ...{ stage, host, clock, tracks, deliveries, abandonedRuns, usage, sequence, fault },
+      words: wordsOfToolset(toolset, onParentCancel),
       place: ownership ? place : undefined,
       isOver: () => life.isOver(),
     }),
@@ -176,6 +196,7 @@ export const createSimulation = (
     apiRequests: shared.apiRequests,
     tracks,
     deliveries,
+    abandonedRuns,
     sequence,
     slotWatch,
     copies: shared.copies,
@@ -189,6 +210,8 @@ export const createSimulation = (
     freeze: () => {
       sequence.note("engine,host", "OpenCode is stopped");
       frozenSince ??= clock.now();
+      // Another process may take over what this one was about to stop.
+      abandonedRuns.supervisorChanged();
       life.pause();
     },
     wake: () => {
@@ -221,7 +244,7 @@ export const createSimulation = (
     fault,
     reboot: async (down) => {
       life.die();
-      tracks.supervisorChanged();
+      supervisorChanged();
       world.agents.die();
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");

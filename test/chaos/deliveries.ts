@@ -2,6 +2,7 @@ import type { NoticePrompt } from "../../src/machines/outbox/events.ts";
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { Task } from "../../src/task.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
+import type { AbandonedRuns } from "./abandoned-runs.ts";
 import type { TaskObservations } from "./observations.ts";
 
 /** How often, and in which ways, the result of one run was delivered. */
@@ -44,13 +45,16 @@ const endsIn = ({ parts }: Prompt): { taskId: string; status: Task["status"] | u
 
 const keyOf = (taskId: string, run: number): string => `${taskId}/${run}`;
 
-/** `isHeadless`: the host ends with its agent's answer, so that no end waits for others. */
-export const createDeliveries = (
-  host: FakeHost,
-  tracks: TaskObservations,
-  isHeadless: boolean,
-  fault: (words: string) => void,
-): Deliveries => {
+interface DeliveryParts {
+  host: FakeHost;
+  tracks: TaskObservations;
+  abandonedRuns: AbandonedRuns;
+  /** True where the host ends with its agent's answer, so that no end waits for others. */
+  isHeadless: boolean;
+  fault(words: string): void;
+}
+
+export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, fault }: DeliveryParts): Deliveries => {
   /** Runs by the id of the notice that reports them. */
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
   const answers = new Map<string, Pick<DeliveryCounts, "byWaiting" | "byReading">>();
@@ -77,6 +81,9 @@ export const createDeliveries = (
         if (task?.parentSessionID !== sessionID) fault(`${sessionID} is notified of ${taskId}, which is not its task`);
         if (task && task.status !== status)
           fault(`${sessionID} is notified that ${taskId} is ${status}: it is ${task.status}`);
+        if (task && abandonedRuns.isSurelyKnown(task)) {
+          fault(`${sessionID} is notified of ${taskId}, which was cancelled with the turn that waited for it`);
+        }
         return keyOf(taskId, task?.resumeCount ?? 0);
       });
       notices.set(messageID, { sessionID, runs });

@@ -66,6 +66,7 @@ export const checkMoment = (worlds: readonly Simulation[]): void => {
     world.slotWatch.checkNoneIdle();
     for (const words of [...overdue(world), ...doneTwice(world)]) world.fault(words);
   }
+  first.abandonedRuns.check(first.stage);
   for (const words of deliveredTwice(first)) first.fault(words);
   first.ownership?.checkNoneAbandoned(Math.min(...awake.flatMap((world) => world.awakeSince() ?? [])));
 };

@@ -366,4 +366,28 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "SELECT seq FROM task WHERE owner IS NULL AND directory = ?1 AND ended_at IS NOT NULL",
     mistake: "SELECT seq FROM task WHERE directory = ?1",
   },
+  {
+    name: "a cancel that was refused delivers an end that it does not report",
+    file: "src/tools/elisha/toolset.ts",
+    code: ".finally(() => answered.abort()),",
+    mistake: ",",
+  },
+  {
+    name: "an end counts as delivered before the host has stored the answer that reports it",
+    file: "src/tools/elisha/result.ts",
+    code: "taskIds: [taskId], sessionID, callID, signal",
+    mistake: "taskIds: [taskId], sessionID, callID: undefined, signal",
+  },
+  {
+    name: "a subtask goes on though the turn that waited for it was aborted",
+    file: "src/tools/subtasks/toolset.ts",
+    code: 'if (onParentCancel === "cancel") engine',
+    mistake: "if (onParentCancel === undefined) engine",
+  },
+  {
+    name: "a detached subtask is cancelled with the turn that waited for it",
+    file: "src/tools/subtasks/toolset.ts",
+    code: 'if (onParentCancel === "cancel") engine',
+    mistake: "if (onParentCancel) engine",
+  },
 ];

@@ -13,6 +13,7 @@ export const processSteps = {
   dieSoon: (world, { points }) => world.life().dieAfter(points),
   close: async (world, { aborts }) => {
     world.agents.part();
+    for (const { sessionID } of aborts ? world.agents.open() : []) world.agents.abort(sessionID);
     for (const sessionID of aborts ? busy(world) : []) world.host.abortByPerson(sessionID);
     try {
       world.stage.engine.stop();
@@ -31,6 +32,7 @@ export const processSteps = {
     await world.clock.advance(ms);
     world.life().wake();
     world.slotWatch.wasPaused();
+    world.abandonedRuns.wasPaused();
     world.limitWatch.wasPaused(ms);
   },
 } satisfies Partial<StepActions>;

@@ -28,7 +28,7 @@ const quiet: Schedule = {
   steps: [
     {
       ...{ do: "launch", parent: 0, turn: 0, from: "message" },
-      ...{ wake: "each", priority: 0, agent: "general", model: undefined },
+      ...{ wake: "each", priority: 0, agent: "general", model: undefined, waits: false, answer: "stored" },
     },
     { do: "garble", faults: [{ is: "lost" }] },
     { do: "answer", session: 0, idles: 1, unwritten: false, unseen: false },

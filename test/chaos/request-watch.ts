@@ -1,4 +1,5 @@
 import type { HostEvent } from "../../src/machines/host-events.ts";
+import type { UserRequest } from "../../src/machines/task/events.ts";
 import type { Task } from "../../src/task.ts";
 import type { Stage } from "../fakes/stage.ts";
 
@@ -17,15 +18,15 @@ const REJECTED_WITHIN = 1_000;
 
 interface WatchedParts {
   stage: Stage;
-  /** Milliseconds; undefined: people may take any time. */
-  timeout: number | undefined;
+  /** For how long such a request may be open, in milliseconds; undefined: people may take any time. */
+  timeoutOf(kind: UserRequest["kind"]): number | undefined;
   /** The names of the host's calls that a fault was applied to. */
   struck: ReadonlySet<string>;
   fault(words: string): void;
 }
 
 /** Creates a watch without any request. */
-export const createRequestWatch = ({ stage, timeout, struck, fault }: WatchedParts): RequestWatch => {
+export const createRequestWatch = ({ stage, timeoutOf, struck, fault }: WatchedParts): RequestWatch => {
   const askedAt = new Map<string, number>();
   return {
     heard: (event) => {
@@ -33,11 +34,12 @@ export const createRequestWatch = ({ stage, timeout, struck, fault }: WatchedPar
     },
     began: () => askedAt.clear(),
     look: (stored) => {
-      if (timeout === undefined || struck.has("rejectUserRequest")) return;
+      if (struck.has("rejectUserRequest")) return;
       for (const { sessionID } of stored) {
-        for (const { id } of stage.store.get(sessionID)?.snapshot.context.userRequests ?? []) {
+        for (const { id, kind } of stage.store.get(sessionID)?.snapshot.context.userRequests ?? []) {
           const taken = stage.clock.now() - (askedAt.get(id) ?? stage.clock.now());
-          if (taken > timeout + REJECTED_WITHIN) fault(`${id} of ${sessionID} is open after ${taken} ms`);
+          if (taken > (timeoutOf(kind) ?? Number.POSITIVE_INFINITY) + REJECTED_WITHIN)
+            fault(`${id} of ${sessionID} is open after ${taken} ms`);
         }
       }
     },

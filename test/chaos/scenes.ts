@@ -23,6 +23,8 @@ const launched = (fields: Partial<Fields<"launch">> = {}): Step => ({
     priority: 0,
     agent: "general",
     model: undefined,
+    waits: false,
+    answer: "stored",
   },
   ...fields,
 });
@@ -67,6 +69,28 @@ const severalCalls = fc
     ...calls.map((call): Step => ({ do: "read", task: NEWEST, whole: "task", ...call })),
     answered(NEWEST),
     ...(resumes ? [{ do: "resume", task: NEWEST } as const, pass(MOMENT), answered(NEWEST)] : []),
+    pass(WHILE),
+  ]);
+
+/** The turn that waits for a task is aborted; the task answers before it is stopped, or OpenCode ends. */
+const abandoned = fc
+  .record({
+    after: fc.constantFrom(0, 60, 600),
+    meanwhile: fc.constantFrom<Step | undefined>(
+      ...[undefined, answered(NEWEST), { do: "crash", down: 0 } as const, { do: "close", aborts: true } as const],
+    ),
+    endsToo: fc.boolean(),
+  })
+  .map(({ after, meanwhile, endsToo }): Step[] => [
+    launched({ parent: 2, waits: true }),
+    pass(MOMENT),
+    { do: "read", task: NEWEST, whole: "task", timeout: 30_000, answer: "stored", storedAfter: 0 },
+    { do: "abort", session: NEWEST },
+    pass(after),
+    ...(meanwhile ? [meanwhile] : []),
+    ...(endsToo ? [{ do: "crash", down: 0 } as const] : []),
+    pass(WHILE),
+    answered(NEWEST),
     pass(WHILE),
   ]);
 
@@ -200,6 +224,7 @@ export const stoppedAtWork: fc.Arbitrary<Step[]> = fc
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   resumedWhileOwed,
   severalCalls,
+  abandoned,
   steeredLate,
   comeBackAtOnce,
   dawdling,

@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import type { Toolset } from "../../src/options.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
 import { type Limits, limits, USUAL_LIMITS } from "./limits.ts";
 import { scene, stoppedAtWork } from "./scenes.ts";
 import { type Step, step, stepOfSeveral } from "./steps.ts";
@@ -11,6 +13,10 @@ export interface Schedule {
   recovery: "continue" | "fail";
   /** How many tasks may be at work at once. */
   slots: number;
+  /** The tools that agents have. Default: `tasks`. */
+  toolset?: Toolset | undefined;
+  /** What happens to a subtask when the turn that waits for it is aborted. Default: it is cancelled. */
+  onParentCancel?: OnParentCancel | undefined;
   /** At how many calls to the host and the store each process dies. Default: none does. */
   lifetime?: number | undefined;
   /** What else the options allow. Default: the usual limits. */
@@ -19,6 +25,12 @@ export interface Schedule {
 }
 
 const NO_LIMIT = 10_000;
+
+/** Which tools the agents of a schedule have: in most, the default. */
+const tools = {
+  toolset: fc.constantFrom<Toolset | undefined>(...Array(6).fill(undefined), "elisha", "subtasks"),
+  onParentCancel: fc.constantFrom<OnParentCancel>("cancel", "detach"),
+};
 
 /** A scene takes longer than a step: of thirty parts of a schedule, about one is one. */
 const stepOrScene = fc.oneof({ weight: 29, arbitrary: step.map((only) => [only]) }, { weight: 1, arbitrary: scene });
@@ -31,6 +43,7 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
   ),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
   slots: fc.constantFrom(10, 2, 1),
+  ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 15, 30, 60),
   limits: fc.option(limits, { nil: undefined, freq: 2 }),
   steps: fc.array(stepOrScene, { minLength: 1, maxLength: 20, size: "max" }).map((parts) => parts.flat()),
@@ -47,6 +60,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   processes: fc.constantFrom(2, 2, 3),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
   slots: fc.constant(NO_LIMIT),
+  ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),
   steps: fc.array(stepOfSeveralOrScene, { minLength: 1, maxLength: 30, size: "max" }).map((parts) => parts.flat()),

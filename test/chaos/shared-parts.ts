@@ -5,6 +5,7 @@ import { createFakeHost, type FakeSession } from "../fakes/fake-host.ts";
 import { createSessionFile, createSharedSessionFile, type SessionFile } from "../fakes/session-file.ts";
 import { PARENT } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
+import { type AbandonedRuns, createAbandonedRuns } from "./abandoned-runs.ts";
 import { type ApiRequests, createApiRequests } from "./api.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
 import { USUAL_LIMITS } from "./limits.ts";
@@ -27,6 +28,7 @@ export interface SharedParts {
   storage: Storage;
   tracks: TaskObservations;
   deliveries: Deliveries;
+  abandonedRuns: AbandonedRuns;
   sequence: Sequence;
   /** Undefined where one process has it all. */
   ownership: OwnershipWatch | undefined;
@@ -79,6 +81,7 @@ export const createSharedParts = ({
   const stores: (() => Store)[] = [];
   const isAttended = (taskId: string) => stores.some((open) => open().isAttended(taskId));
   const tracks = createTaskObservations(fault, clock.now, isAttended);
+  const abandonedRuns = createAbandonedRuns(clock.now, fault);
   return {
     clock,
     ids,
@@ -86,7 +89,8 @@ export const createSharedParts = ({
     sessions,
     storage,
     tracks,
-    deliveries: createDeliveries(host, tracks, limits.isHeadless, fault),
+    deliveries: createDeliveries({ host, tracks, abandonedRuns, isHeadless: limits.isHeadless, fault }),
+    abandonedRuns,
     sequence,
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
     copies: new Set(),

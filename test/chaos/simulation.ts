@@ -1,6 +1,7 @@
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import type { AbandonedRuns } from "./abandoned-runs.ts";
 import type { Agents } from "./agents.ts";
 import type { Api, ApiRequests } from "./api.ts";
 import type { Calls } from "./calls.ts";
@@ -31,6 +32,7 @@ export interface Simulation {
   apiRequests: ApiRequests;
   tracks: TaskObservations;
   deliveries: Deliveries;
+  abandonedRuns: AbandonedRuns;
   sequence: Sequence;
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */

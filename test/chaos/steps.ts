@@ -26,6 +26,9 @@ export type Step =
       priority: number;
       agent: "general" | "explore";
       model: (typeof MODELS)[number] | undefined;
+      /** True for a call that waits for the end, where the toolset leaves the choice. */
+      waits: boolean;
+      answer: "stored" | "lost";
     }
   | { do: "launchBelow"; task: number }
   | { do: "delegate"; task: number; timeout: number; lasts: number }
@@ -45,7 +48,8 @@ export type Step =
       storedAfter: number;
     }
   | { do: "glance"; task: number }
-  | { do: "meddle"; task: number; tool: "resume" | "steer" | "cancel" | "clear" | "output" }
+  | { do: "list"; parent: number }
+  | { do: "meddle"; task: number; call: "resume" | "steer" | "cancel" | "clear" | "read" }
   // Users.
   | { do: "abort"; session: number }
   | { do: "converse"; parent: number }
@@ -200,6 +204,8 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
       priority: fc.constantFrom(0, 0, 0, 1),
       agent: fc.constantFrom("general", "general", "general", "explore"),
       model: fc.constantFrom(undefined, undefined, ...MODELS),
+      waits: fc.boolean(),
+      answer: fc.constantFrom("stored", "stored", "stored", "lost"),
     }),
   ],
   [6, one("launchBelow", { task: which })],
@@ -221,7 +227,8 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
     }),
   ],
   [1, one("glance", { task: which })],
-  [2, one("meddle", { task: which, tool: fc.constantFrom("resume", "steer", "cancel", "clear", "output") })],
+  [1, one("list", { parent })],
+  [2, one("meddle", { task: which, call: fc.constantFrom("resume", "steer", "cancel", "clear", "read") })],
   [3, one("abort", { session: which })],
   [2, one("converse", { parent })],
   [1, one("comeBack", { task: which })],
@@ -269,7 +276,13 @@ const STEPS: [number, fc.Arbitrary<Step>][] = [
 /** Draws a step of the only process. */
 export const step: fc.Arbitrary<Step> = weighted([...STEPS, [3, madeUnheard("unheard", "afterwards", "afterwards")]]);
 
-/** Draws a step of one of several processes. A stopped one may create a session so late that nobody looks for it any more. */
+const isCreation = (name: CallFault["call"]): boolean => (CREATIONS as readonly string[]).includes(name);
+
+/** A stopped process may create a session so late that nobody looks for it any more: none is created late. */
+const withoutLateCreation = (drawn: Step): Step =>
+  drawn.do === "strike" && isCreation(drawn.call) && drawn.is === "lateThere" ? { ...drawn, is: "lateBack" } : drawn;
+
+/** Draws a step of one of several processes. */
 export const stepOfSeveral: fc.Arbitrary<Step> = weighted([
   ...STEPS,
   [3, madeUnheard("unheard")],
@@ -277,7 +290,7 @@ export const stepOfSeveral: fc.Arbitrary<Step> = weighted([
   [8, one("freeze", {})],
   [12, one("wake", {})],
   [20, one("time", { ms: fc.constantFrom(6_000, 12_000, 30_000) })],
-]);
+]).map(withoutLateCreation);
 
 /** Formats a step, such as `read task=2 whole=task timeout=500 answer=stored`. */
 export const wordsOf = ({ do: name, ...fields }: Step): string =>
