@@ -1,6 +1,7 @@
 import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { acting, atWork, busy, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
+import { USER_SESSIONS } from "./shared-parts.ts";
 import type { StepActions } from "./step-action.ts";
 
 /** What the host and its models do. */
@@ -22,10 +23,12 @@ export const hostSteps = {
   compact: (world, { session, ms, overflow }) => {
     // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
     const wasAborted = (id: string) => world.host.at(id).messages.at(-1)?.error !== undefined;
-    // Nor does the host of one process sum up what the other one works on.
+    // Nor does the host of one process sum up what the other one works on, nor what was left of a launch: nobody works on that.
     const isElsewhere = (id: string) => (world.ownership?.supervisorOf(id) ?? world.owner()) !== world.owner();
+    const isUsed = (id: string) =>
+      USER_SESSIONS.includes(id) || world.copies.has(id) || world.tracks.of(id) !== undefined;
     const sessionID = pick(
-      sessions(world).filter((id) => !wasAborted(id) && !isElsewhere(id)),
+      sessions(world).filter((id) => !wasAborted(id) && !isElsewhere(id) && isUsed(id)),
       session,
     );
     if (sessionID) world.host.compact(sessionID, { ms, overflow });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { slotRequestOf } from "../../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS, type LimitedRequest, type SlotLimits } from "../../../src/machines/task/slot-queue.ts";
+import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { type ScriptedTask, START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
@@ -88,6 +89,25 @@ test("a run whose task was removed elsewhere leaves no slot, though its process 
   expect(slotsIn(file)).toEqual([]);
   a.grantSlots([request(task)]);
   a.heartbeat(file.clock.now());
+  expect(slotsIn(file)).toEqual([]);
+});
+
+test("nor does one whose task was taken over and has ended elsewhere, though its process asks on waking", async () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+  const [first, second] = tasks("ses_1", "ses_2") as [ScriptedTask, ScriptedTask];
+  const ONE = { total: 1 };
+  expect([launch(a, first, ONE), launch(a, second, ONE)]).toEqual([true, false]);
+  for (let passed = 0; passed <= LEASE_MS; passed += HEARTBEAT_MS) {
+    await file.clock.advance(HEARTBEAT_MS);
+    b.heartbeat(file.clock.now());
+  }
+  expect(b.adopt(file.clock.now(), () => true).tasks).toHaveLength(2);
+  b.commit(first.answer());
+  expect(b.grantSlots([request(second, ONE)])).toEqual(["ses_2"]);
+  for (const chapter of [second.launch(), second.answer()]) b.commit(chapter);
+  expect(a.grantSlots([request(second, ONE)])).toEqual(["ses_2"]);
+  expect(a.heartbeat(file.clock.now()).toSorted()).toEqual(["ses_1", "ses_2"]);
   expect(slotsIn(file)).toEqual([]);
 });
 

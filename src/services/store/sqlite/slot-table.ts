@@ -85,7 +85,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
   const removeMineWithoutTask = database.prepare(
-    "DELETE FROM slot WHERE owner = ? AND task NOT IN (SELECT id FROM task)",
+    "DELETE FROM slot WHERE owner = ?1 AND task NOT IN (SELECT id FROM task WHERE owner = ?1)",
   );
   const removeUnowned = database.prepare(
     `DELETE FROM slot WHERE owner NOT IN (SELECT value FROM json_each(?)) AND task NOT IN (SELECT id FROM task)`,
@@ -168,7 +168,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
       for (const { task, snapshot } of records) take.run(me.id, slotOf(snapshot) === "held" ? 1 : 0, task.sessionID);
       removeUnowned.run(JSON.stringify(alive));
     },
-    /** Removes slots of this owner whose tasks another process has removed. */
+    /** Removes slots of this owner whose tasks another process has removed, or taken over while this one was stopped. */
     removeLost: () => void removeMineWithoutTask.run(me.id),
   };
 };
