@@ -3,7 +3,7 @@ import type { LaunchRequest } from "../../src/services/engine.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import type { AgentCall } from "./agent-call.ts";
-import { atWork, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { atWork, isRunning, isSummarizing, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { checkList } from "./list-check.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation } from "./simulation.ts";
@@ -63,6 +63,8 @@ export const launch = async (
     void agents.call(sessionID, launched, { turn, answer });
     return;
   }
+  // No step begins while the conversation is summed up.
+  if (isSummarizing(world, sessionID)) return;
   // The step of a turn: its batch is that of the turn, and a fork copies the messages before it.
   const step = `msg_step${host.at(sessionID).messages.length}`;
   const end = host.beginStep(sessionID, step);

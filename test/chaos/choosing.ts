@@ -27,7 +27,8 @@ export const isThere = (world: Simulation, id: string): boolean => sessions(worl
 export const people = (world: Simulation): string[] => USER_SESSIONS.filter((id) => isThere(world, id));
 /** The sessions that work in this process. */
 export const busy = (world: Simulation): string[] => sessions(world).filter((id) => world.host.at(id).busy);
-const isSummarizing = ({ host }: Simulation, id: string): boolean =>
+/** True for a session whose conversation is being summed up. */
+export const isSummarizing = ({ host }: Simulation, id: string): boolean =>
   host.at(id).messages.findLast(({ role, completedAt }) => role === "assistant" && completedAt === undefined)
     ?.isSummary === true;
 

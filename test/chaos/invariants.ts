@@ -109,8 +109,8 @@ const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[
       // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
       const isOnce = spoken.every(({ finish, promptID, completedAt = 0 }, at) => {
         const next = spoken[at + 1];
-        // Of two processes that worked on the session, the one that had lost the task was stopped.
-        const isStopped = next?.error !== undefined && next.createdAt < completedAt;
+        // Of two processes that worked on the session, the one that had lost the task was stopped, or ended.
+        const isStopped = next?.finish === undefined && (next?.createdAt ?? 0) < completedAt;
         return finish !== "stop" || next?.promptID !== promptID || isStopped;
       });
       return [
