@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { noProgress } from "../../../src/task.ts";
+
+const at = (ms: number) => new Date(ms).toISOString();
+const call = (callID: string, tool = "bash", sessionID = "ses_1") =>
+  ({ type: "toolCall", sessionID, callID, tool, stage: "begun" }) as const;
+const step = (partID: string, tokens: number, cost: number) =>
+  ({ type: "step", sessionID: "ses_1", partID, tokens, cost }) as const;
+
+const counting = () => {
+  const log = createProgressLog();
+  log.begin("ses_1", 5);
+  return log;
+};
+
+test("tool calls are counted once each, by name, and the last five are known", () => {
+  const log = counting();
+  const tools = ["bash", "read", "bash", "edit", "grep", "write"];
+  for (const [index, tool] of tools.entries()) {
+    for (const stage of ["begun", "stored"] as const)
+      log.onHostEvent({ ...call(`call_${index}`, tool), stage }, 10 + index);
+  }
+  expect(log.of("ses_1")).toEqual({
+    ...{ toolCalls: 6, toolCallsByName: { bash: 2, read: 1, edit: 1, grep: 1, write: 1 }, tokens: 0, cost: 0 },
+    ...{ lastTools: ["read", "bash", "edit", "grep", "write"], lastUpdate: at(15) },
+  });
+});
+
+test("a call of a session below counts as the task's, and one of the same id in another session is another call", () => {
+  const log = counting();
+  log.onHostEvent(call("call_1"), 6);
+  log.onHostEvent(call("call_1", "read", "ses_below"), 7, "ses_1");
+  log.onHostEvent(call("call_1", "read", "ses_below"), 8, "ses_1");
+  expect(log.of("ses_1")).toMatchObject({ toolCalls: 2, lastUpdate: at(8) });
+});
+
+test("tokens and costs are counted once for each step", () => {
+  const log = counting();
+  for (const event of [step("prt_1", 100, 0.5), step("prt_1", 100, 0.5), step("prt_2", 20, 0.25)])
+    log.onHostEvent(event, 6);
+  expect(log.usageOf("ses_1")).toEqual({ tokens: 120, cost: 0.75 });
+  expect(log.of("ses_1")).toMatchObject({ tokens: 120, cost: 0.75, toolCalls: 0 });
+});
+
+test("a child is counted on top of what it did before, and what was handed over is not changed", () => {
+  const log = createProgressLog();
+  const before = { ...noProgress(at(1)), toolCalls: 1, toolCallsByName: { bash: 1 }, lastTools: ["bash"], tokens: 7 };
+  log.begin("ses_1", 5, before);
+  expect(log.of("ses_1")).toEqual({ ...before, lastUpdate: at(5) });
+  log.onHostEvent(call("call_1"), 6);
+  expect(log.of("ses_1")).toMatchObject({ toolCalls: 2, toolCallsByName: { bash: 2 }, lastTools: ["bash", "bash"] });
+  expect(before.toolCallsByName).toEqual({ bash: 1 });
+  const seen = log.of("ses_1");
+  log.onHostEvent(call("call_2"), 7);
+  expect(seen?.toolCallsByName).toEqual({ bash: 2 });
+});
+
+test("a child is heard of with any event of its own, and nothing is counted of one that is not", () => {
+  const log = counting();
+  expect(log.heardAt("ses_1")).toBe(5);
+  log.onHostEvent({ type: "idle", sessionID: "ses_1" }, 9);
+  log.onHostEvent(call("call_1", "bash", "ses_2"), 10);
+  expect([log.heardAt("ses_1"), log.heardAt("ses_2"), log.of("ses_2"), log.usageOf("ses_2")]).toEqual([
+    9,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("those that did something since the last time are given out once", () => {
+  const log = counting();
+  log.begin("ses_2", 5);
+  expect(log.takeChanged().size).toBe(0);
+  log.onHostEvent(call("call_1"), 6);
+  expect([...log.takeChanged()]).toEqual([["ses_1", log.of("ses_1")]]);
+  expect(log.takeChanged().size).toBe(0);
+  log.onHostEvent(call("call_2"), 7);
+  log.forget("ses_1");
+  expect(log.takeChanged().size).toBe(0);
+  expect(log.of("ses_1")).toBeUndefined();
+});
