@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import type { HostEvent } from "../../../src/machines/host-events.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createFakeEffects } from "../../fakes/effects.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
+import { START, scriptTask } from "../store/scripted-task.ts";
+
+const PARENT = "ses_parent";
+
+/** A runtime with a task at work, whose effects lead to nothing. */
+const setUp = (facts: Parameters<typeof taskInput>[1] = {}) => {
+  const clock = createVirtualClock(START);
+  const memory = createMemory();
+  memory.keepAlive();
+  const [store, other] = [memory.boot(clock), memory.boot(clock)];
+  const log = createRecordingLog();
+  const effects = createFakeEffects(() => undefined);
+  const runtime = createRuntime({
+    ...{ clock, store, log, effects },
+    progress: createProgressLog(),
+    bus: createEventBus(log),
+  });
+  const input = taskInput("ses_1", facts, START);
+  runtime.dispatch({ type: "LAUNCH", at: START, task: { facts: input.facts, run: input.run } });
+  const send = (...events: object[]) => {
+    for (const event of events) runtime.send("ses_1", { at: START, ...event } as TaskEvent);
+  };
+  send({ type: "SLOT_GRANTED" }, { type: "PROMPT_ACCEPTED" });
+  const end = () =>
+    send({ type: "HOST_IDLE" }, { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" });
+  const inOutbox = (event: object) =>
+    runtime.dispatch({ type: "OUTBOX", id: PARENT, event: { at: START, ...event } } as Parameters<
+      typeof runtime.dispatch
+    >[0]);
+  return { store, other, runtime, send, end, inOutbox, log };
+};
+
+const EVENTS: Record<HostEvent["type"], Record<string, unknown>> = {
+  busy: {},
+  retrying: { attempt: 1, message: "slow down", until: START },
+  answering: {},
+  idle: {},
+  error: { error: { name: "APIError", message: "401" } },
+  deleted: {},
+  session: { session: {}, isNew: false },
+  compacted: {},
+  message: { message: {} },
+  text: { messageID: "msg_1", partID: "prt_1", text: "" },
+  asked: { request: {} },
+  replied: { requestID: "per_1" },
+  toolCall: { callID: "call_1", tool: "bash", stage: "begun" },
+  step: { partID: "prt_1", tokens: 1, cost: 0 },
+};
+
+/** The types of events of a session that may matter to the charts. */
+const concerning = ({ runtime }: ReturnType<typeof setUp>, sessionID: string): string[] =>
+  Object.entries(EVENTS).flatMap(([type, fields]) =>
+    runtime.concerns({ type, sessionID, ...fields } as HostEvent) ? type : [],
+  );
+
+const OF_TASK = ["retrying", "idle", "error", "deleted", "asked", "replied"];
+
+test("of a task at work matters what may end its turn, and what it asks", () => {
+  expect(concerning(setUp(), "ses_1")).toEqual(OF_TASK);
+});
+
+test("a task that waits for its provider is to learn that it is answered", () => {
+  const world = setUp();
+  world.send({ type: "HOST_RETRYING", attempt: 1, message: "slow down", until: START + 5 });
+  expect(concerning(world, "ses_1").toSorted()).toEqual([...OF_TASK, "answering", "busy"].toSorted());
+});
+
+test("a task that waits for tasks of its own is to learn that it goes on", () => {
+  const world = setUp();
+  world.send({ type: "HOST_IDLE" }, { type: "CHECKED_AWAITING_TASKS", checkId: 1 });
+  expect(concerning(world, "ses_1").toSorted()).toEqual([...OF_TASK, "busy"].toSorted());
+});
+
+test("of a session without a task nothing matters", () => {
+  expect(concerning(setUp(), "ses_2")).toEqual([]);
+});
+
+test("of a parent matter only errors and its deletion, until a notice to it is under way", () => {
+  const world = setUp();
+  expect(concerning(world, PARENT)).toEqual(["error", "deleted"]);
+  world.end();
+  expect(concerning(world, PARENT)).toEqual(["error", "deleted"]);
+  world.inOutbox({ type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false });
+  const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] };
+  world.inOutbox({ type: "COMPOSED", prompt });
+  expect(world.runtime.pendingPrompt(PARENT)).toBe("msg_n");
+  expect(concerning(world, PARENT).toSorted()).toEqual(
+    ["busy", "retrying", "idle", "message", "error", "deleted"].toSorted(),
+  );
+});
+
+test("a parent waits for its tasks until they have ended and their ends are delivered", () => {
+  const world = setUp();
+  const says = () => [
+    world.runtime.awaitsTasks(PARENT),
+    world.runtime.awaitsRuns(PARENT),
+    world.runtime.hasRunningTasks(PARENT),
+  ];
+  expect(says()).toEqual([true, true, true]);
+  world.end();
+  expect(says()).toEqual([true, false, false]);
+  expect(world.runtime.awaitsRuns("ses_elsewhere")).toBe(false);
+});
+
+test("a lead waits for the runs of tasks that sessions below it launched", () => {
+  const { runtime, end } = setUp({ parentSessionID: "ses_helper", parentTaskId: "ses_lead" });
+  expect([runtime.awaitsRuns("ses_lead"), runtime.hasRunningTasks("ses_lead")]).toEqual([true, false]);
+  end();
+  expect([runtime.awaitsTasks("ses_lead"), runtime.awaitsRuns("ses_lead")]).toEqual([true, false]);
+});
+
+test("a task says why it would refuse something, be it at work, at rest, elsewhere, or unknown", () => {
+  const { runtime, store, other } = setUp();
+  const resume = { type: "RESUME", at: START, messageID: "msg_2", partID: "prt_2", prompt: "more" } as const;
+  expect(runtime.refusalReason("ses_1", { type: "CANCEL", at: START })).toBeUndefined();
+  expect(runtime.refusalReason("ses_1", resume)).toMatch(/running/);
+  const rested = scriptTask("ses_rested");
+  store.commit(rested.whole());
+  expect(runtime.refusalReason("ses_rested", resume)).toBeUndefined();
+  expect(runtime.refusalReason("ses_rested", { type: "CANCEL", at: START })).toBe("has already finished (completed)");
+  other.commit(scriptTask("ses_elsewhere").launch());
+  expect(runtime.refusalReason("ses_elsewhere", { type: "CANCEL", at: START })).toBe(
+    "is supervised by another OpenCode process: ask there",
+  );
+  expect(runtime.refusalReason("ses_unknown", resume)).toBe("does not exist");
+});
+
+test("a task that another version stored ends in an error, and takes nothing at rest", () => {
+  const { runtime, store, log } = setUp();
+  const [live, rested] = [scriptTask("ses_live"), scriptTask("ses_rested")];
+  store.commit(live.launch());
+  store.commit(rested.whole());
+  const unknown = (task: typeof live) => {
+    const record = task.record();
+    return { ...record, snapshot: { ...record.snapshot, value: { ...record.snapshot.value, run: "dreaming" } } };
+  };
+  expect(runtime.restore(unknown(live) as never)).toBe(false);
+  expect(log.errors).toEqual([expect.stringContaining("a task cannot continue")]);
+  expect(runtime.snapshotOf("ses_live")?.value.lifecycle).toBe("error");
+  expect(runtime.snapshotOf("ses_live")?.context.error?.message).toBe(
+    "A fault in opencode-taskchart: this version does not know the state in which the task was stored",
+  );
+  store.get = () => unknown(rested) as never;
+  expect(runtime.refusalReason("ses_rested", { type: "CANCEL", at: START })).toBe(
+    "was stored by another version, and cannot go on",
+  );
+});
+
+test("of live tasks there is a list", () => {
+  const { runtime } = setUp();
+  expect(runtime.liveTasks().map(({ context }) => context.facts.sessionID)).toEqual(["ses_1"]);
+});
