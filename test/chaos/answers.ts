@@ -95,9 +95,11 @@ export const createAnswers = ({ stage, tracks, words, place, fault }: AnswerPart
       for (const end of ends) check(callID, end);
       const launched = wait && "launched" in wait.for ? words.launchedIn(text) : undefined;
       const runs = launched === undefined ? awaited : [launchedRun(launched, callID)];
-      for (const { taskId } of isEarly ? runs : []) {
+      for (const { taskId, run } of isEarly ? runs : []) {
         const task = stage.store.get(taskId)?.task;
-        if (task && !hasEnded(task)) fault(`${callID} waits for ${taskId}, and returned before it had ended`);
+        // Of a task that was resumed meanwhile, the run has ended.
+        if (task && !hasEnded(task) && task.resumeCount === run)
+          fault(`${callID} waits for ${taskId}, and returned before it had ended`);
       }
       return runs
         .filter(({ taskId }) => ends.some((end) => end.taskId === taskId))

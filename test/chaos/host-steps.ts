@@ -24,11 +24,11 @@ export const hostSteps = {
     // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
     const wasAborted = (id: string) => world.host.at(id).messages.at(-1)?.error !== undefined;
     // Nor does the host of one process sum up what the other one works on, nor what was left of a launch: nobody works on that.
-    const isElsewhere = (id: string) => (world.ownership?.supervisorOf(id) ?? world.owner()) !== world.owner();
-    const isUsed = (id: string) =>
-      USER_SESSIONS.includes(id) || world.copies.has(id) || world.tracks.of(id) !== undefined;
+    const isSupervised = (id: string) => !world.ownership || world.ownership.supervisorOf(id) === world.owner();
+    const isUsedHere = (id: string) =>
+      world.tracks.of(id) ? isSupervised(id) : USER_SESSIONS.includes(id) || world.copies.has(id);
     const sessionID = pick(
-      sessions(world).filter((id) => !wasAborted(id) && !isElsewhere(id) && isUsed(id)),
+      sessions(world).filter((id) => !wasAborted(id) && isUsedHere(id)),
       session,
     );
     if (sessionID) world.host.compact(sessionID, { ms, overflow });
