@@ -28,6 +28,8 @@ export interface Deliveries {
   of(task: Task, run: number): DeliveryCounts;
   /** Returns the ids of the notices sent to a session, without those that were given up. */
   to(sessionID: string): string[];
+  /** Returns the ids of the tasks whose ends a notice reports. */
+  tasksIn(messageID: string): string[];
 }
 
 const ENDED = /^Task (\S+) (completed|failed|was cancelled)\.$/gm;
@@ -102,6 +104,7 @@ export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, faul
       );
       return { notices: messages.length, ...answersOf(key), isGivenUp: given.has(key) };
     },
+    tasksIn: (messageID) => (notices.get(messageID)?.runs ?? []).map((run) => run.replace(/\/\d+$/, "")),
     to: (sessionID) =>
       [...notices].flatMap(([messageID, { sessionID: to, runs }]) =>
         to === sessionID && !runs.every((run) => given.has(run)) ? messageID : [],

@@ -73,14 +73,15 @@ export const checkMoment = (worlds: readonly Simulation[]): void => {
 
 /** Every delivered notice was also shown to a model. */
 const unread = (world: Simulation): string[] => {
-  const { host, deliveries } = world;
+  const { host, deliveries, tracks, ownership } = world;
   return host.sessionIDs().flatMap((id) => {
     if (!isListening(world, id)) return [];
     const { messages } = host.at(id);
     return deliveries.to(id).flatMap((messageID) => {
       const place = messages.findIndex((message) => message.id === messageID);
       const stored = messages[place];
-      if (!stored) return [];
+      // What a process clears while another one delivers its end is not delivered on.
+      if (!stored || (ownership && deliveries.tasksIn(messageID).every(tracks.isGone))) return [];
       // A model step is shown all messages that exist when it begins, whichever message it answers.
       const wasShown = messages.some(
         ({ role, createdAt, isSummary }, at) =>

@@ -18,6 +18,8 @@ export interface TaskObservations {
   isOutdated(task: Task): void;
   /** Records that a session was deleted: everything below it may be removed. */
   isDeleted(sessionID: string): void;
+  /** True for a task that is not stored any more. */
+  isGone(taskId: string): boolean;
   /** True if somebody deleted the session. */
   wasDeleted(sessionID: string): boolean;
   /** Records that the task may be resumed. */
@@ -152,6 +154,7 @@ export const createTaskObservations = (
       ends.add(sessionID);
       deleted.add(sessionID);
     },
+    isGone: (taskId) => gone.has(taskId),
     wasDeleted: (sessionID) => deleted.has(sessionID),
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
     wasRefused: (sessionID) => refused.has(sessionID),
