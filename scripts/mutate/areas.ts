@@ -70,6 +70,7 @@ export const areas: readonly Area[] = [
     code: ["src/services/http/access/*.ts"],
     tests: ["test/services/http/access/*.test.ts"],
     slowTests: [
+      "test/services/http/access/{security,who-may-read}.test.ts",
       "test/services/http/!(access)/**/*.test.ts",
       "test/services/http/*.test.ts",
       "test/specifications/http.test.ts",
