@@ -341,10 +341,10 @@ export const createFakeHost = (
   const unfinishedSummary = ({ messages }: FakeSession) =>
     messages.findLast(({ id, isSummary, completedAt }) => isSummary && completedAt === undefined && !isForeign(id));
 
-  /** Finishes the summary that a session writes, if it writes one. */
-  const endSummary = (found: FakeSession) => {
+  /** Finishes the summary that a session writes, if it writes one. Returns whether what was asked meanwhile is answered then. */
+  const endSummary = (found: FakeSession): boolean => {
     const summary = unfinishedSummary(found);
-    if (!summary) return;
+    if (!summary) return false;
     const { messages, id } = found;
     const finished = { ...summary, completedAt: clock.now(), finish: "stop", text: `the summary of ${id}` };
     found.messages = messages.map((other) => (other === summary ? finished : other));
@@ -364,7 +364,9 @@ export const createFakeHost = (
     }
     if (isOwn || isAsked) begin(found);
     else goIdle(found);
-    if (!isOwn && isAsked && found.habits[0] === "reply") finish(id, "ok");
+    const isAnswered = !isOwn && isAsked && found.habits[0] === "reply";
+    if (isAnswered) finish(id, "ok");
+    return isAnswered;
   };
 
   /** True for a message that asks nobody. */
@@ -403,7 +405,7 @@ export const createFakeHost = (
   const finish = (id: string, text: string, { idles = 1, unwritten = false, unseen = false } = {}) => {
     const found = session(id);
     if (!found.busy) begin(found);
-    endSummary(found);
+    if (endSummary(found)) return;
     if (!found.busy) begin(found);
     answerRefused(found);
     const told = listener;
