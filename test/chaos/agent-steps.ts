@@ -74,11 +74,12 @@ export const launch = async (
 };
 
 /** The agent of a task launches another one, and waits for it in that tool call, or else in another one. */
-const delegate = ({ agents }: Simulation, sessionID: string, timeout: number) => {
+const delegate = (world: Simulation, sessionID: string, timeout: number) => {
+  const { agents } = world;
   const launched = { title: "find it for me", prompt: "Find it for me.", agent: "general", waits: true };
   void agents.call(sessionID, { do: "launch", ...launched }).then((answer) => {
     const taskId = answer === undefined ? undefined : agents.words.launchedIn(answer);
-    if (taskId) void agents.call(sessionID, { do: "read", taskId, timeout });
+    if (taskId && isThere(world, sessionID)) void agents.call(sessionID, { do: "read", taskId, timeout });
   });
 };
 

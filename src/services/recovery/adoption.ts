@@ -84,7 +84,12 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
       ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
     );
     for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID))) deps.remind(sessionID);
-    for (const { task } of restored) {
+    // Those at work come first: what they asked in the dead process is open no more, so that ends of their batch wait for them.
+    const [live, ended] = [
+      restored.filter(({ task }) => !hasEnded(task)),
+      restored.filter(({ task }) => hasEnded(task)),
+    ];
+    for (const { task } of [...live, ...ended]) {
       const isNoticePending = runsInPrompts.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, isNoticePending });
     }

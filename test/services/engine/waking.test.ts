@@ -327,6 +327,20 @@ describe("over the end of a process", () => {
     expect(notified(stage)).toEqual([[first, second, third]]);
   });
 
+  test("a task that asked a person in the process that ended is at work again: the rest waits for it", async () => {
+    const stage = createDurableStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    const request = { id: "per_1", kind: "permission", what: "bash: rm", since: stage.clock.now() } as const;
+    stage.host.emit({ type: "asked", sessionID: second, request });
+    await settled();
+    await stage.restart();
+    await stage.clock.advance(2_000);
+    expect(notified(stage)).toEqual([]);
+    await finish(stage, second);
+    expect(notified(stage)).toEqual([[first, second]]);
+  });
+
   test("what is owed is delivered when the last end came while no process lived", async () => {
     const stage = createDurableStage();
     const [first, second] = await launchAll(stage, 2);
