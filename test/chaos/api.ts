@@ -90,7 +90,8 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
           : []),
         ...(accepted.length > 1 ? [`${reply.requestId} of ${taskId} was answered ${accepted.length} times`] : []),
         ...(outcome === "done" && !isTaken ? [`OpenCode was never given the answer to ${reply.requestId}`] : []),
-        ...(isTaken && ofRequest.every((one) => one.outcome === "refused")
+        // A request that is open at the end of its run is rejected in any case.
+        ...(isTaken && reply.reply !== "reject" && ofRequest.every((one) => one.outcome === "refused")
           ? [`OpenCode was given an answer to ${reply.requestId} that was refused`]
           : []),
       ];
