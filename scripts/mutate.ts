@@ -9,8 +9,8 @@ import { tryMutants } from "./mutate/try-mutants.ts";
 
 /*
  * Puts thousands of small mistakes into the code, one at a time, and says which of them no test sees: the measure of the
- * tests. It takes hours: `--only` chooses areas by their names, `--code` some files of theirs, and `--quick` leaves the slow
- * tests out.
+ * tests. It takes an hour and more: `--only` chooses areas by their names, `--code` some files of theirs, and `--quick`
+ * leaves the slow tests out.
  */
 
 const { values } = parseArgs({

@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import type { Effect } from "../../../src/machines/supervisor/events.ts";
+import { createEventBus } from "../../../src/services/platform/listeners.ts";
+import type { Effects } from "../../../src/services/runtime/effects/effects.ts";
+import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
+import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createRuntime } from "../../../src/services/runtime/runtime.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createFakeEffects } from "../../fakes/effects.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
+import { START } from "../store/scripted-task.ts";
+
+const PARENT = "ses_parent";
+
+/** A runtime whose effects are carried out like this; by default they lead to nothing. */
+const setUp = (perform: Effects["perform"] = () => undefined, more: Partial<Effects> = {}, inspect?: () => void) => {
+  const clock = createVirtualClock(START);
+  const store = createMemory().boot(clock);
+  const log = createRecordingLog();
+  const bus = createEventBus<EngineEvents>(log);
+  const changed: string[] = [];
+  bus.on("taskChanged", ({ sessionID, state }) => void changed.push(`${sessionID} ${state}`));
+  const runtime = createRuntime({
+    ...{ clock, store, log, bus, inspect },
+    progress: createProgressLog(),
+    effects: { ...createFakeEffects(perform), ...more },
+  });
+  const { facts, run } = taskInput("ses_1", {}, START);
+  const launch = () => runtime.dispatch({ type: "LAUNCH", at: START, task: { facts, run } });
+  const state = () => runtime.snapshotOf("ses_1")?.value.run;
+  const failure = () => runtime.snapshotOf("ses_1")?.context.error?.message;
+  return { clock, store, log, runtime, launch, state, failure, changed };
+};
+
+const failWith = (message: string) => () => {
+  throw new Error(message);
+};
+
+test("a change that cannot be stored is logged, and the task goes on", () => {
+  const { store, log, launch, state, changed } = setUp();
+  store.commit = failWith("disk I/O error");
+  launch();
+  expect(state()).toBe("sending");
+  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
+});
+
+test.each<[string, Effects["perform"]]>([
+  ["throws", failWith("no adapter")],
+  ["rejects", async () => failWith("no adapter")()],
+])("an effect that %s is logged, and ends the run of the task that waits for it", async (_, perform) => {
+  const world = setUp((effect, charts) => (effect.type === "sendPrompt" ? perform(effect, charts) : undefined));
+  world.launch();
+  await settled();
+  expect(world.log.errors[0]).toBe('a fault in the effect "sendPrompt" {"reason":"no adapter"}');
+  expect(world.failure()).toBe("A fault in opencode-taskchart: no adapter");
+});
+
+test("an effect of an outbox that throws is made up for by the outbox", async () => {
+  const reads: string[] = [];
+  const { runtime, launch, log } = setUp((effect) => {
+    if (effect.type !== "readParent") return undefined;
+    reads.push(effect.parentSessionID);
+    return failWith("no adapter")();
+  });
+  launch();
+  for (const event of [
+    { type: "PROMPT_ACCEPTED" },
+    { type: "HOST_IDLE" },
+    { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" },
+  ] as const)
+    runtime.send("ses_1", { at: START, ...event });
+  expect(reads).toEqual([PARENT]);
+  expect(log.errors).toEqual(['a fault in the effect "readParent" {"reason":"no adapter"}']);
+});
+
+test("an answer that the charts break on is logged", async () => {
+  const { launch, log } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
+  launch();
+  await settled();
+  expect(log.errors.filter((line) => line.startsWith('a fault after the effect "'))).not.toEqual([]);
+});
+
+test("a fault in what is known of an effect without the host ends the run, and is logged", () => {
+  const know = (effect: Effect) => (effect.type === "requestSlot" ? failWith("no queue")() : undefined);
+  const { launch, log, failure } = setUp(undefined, { know });
+  launch();
+  expect(log.errors[0]).toBe('a fault in the effect "requestSlot" {"reason":"no queue"}');
+  expect(failure()).toBe("A fault in opencode-taskchart: no queue");
+});
+
+test("a chart with a deadline has something to do when it is over", async () => {
+  const { clock, runtime, launch, state } = setUp();
+  launch();
+  const error = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
+  runtime.send("ses_1", { type: "PROMPT_REFUSED", at: START, error, retryable: true });
+  expect(state()).toBe("backingOff");
+  await clock.advance(60_000);
+  expect(state()).toBe("sending");
+});
+
+test("a task that is forgotten is dropped, and its listeners are called", () => {
+  const { store, runtime, launch, changed } = setUp();
+  launch();
+  const task = store.get("ses_1")?.task;
+  store.remove(["ses_1"]);
+  changed.length = 0;
+  runtime.forget(task ? [task] : []);
+  expect(runtime.liveTasks()).toEqual([]);
+  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(runtime.awaitsTasks(PARENT)).toBe(false);
+});
+
+test("an observer that throws is told nothing more, is logged once, and disturbs no task", () => {
+  let told = 0;
+  const { launch, log, state } = setUp(undefined, {}, () => {
+    told += 1;
+    throw new Error("no screen");
+  });
+  launch();
+  expect(state()).toBe("sending");
+  expect(told).toBe(1);
+  expect(log.errors).toEqual(['the charts cannot be observed any more {"reason":"no screen"}']);
+});
