@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import type { OutboxEvent } from "../../../src/machines/outbox/events.ts";
+import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { startActorSystem } from "../../../src/services/runtime/actor-system.ts";
+import { taskInput } from "../../fakes/task-input.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
+import { START } from "../store/scripted-task.ts";
+
+const PARENT = "ses_parent";
+
+/** Actors of one task, which has ended, and of its parent's outbox. */
+const ended = () => {
+  const actors = startActorSystem(createVirtualClock(START), createRecordingLog());
+  const { facts, run } = taskInput("ses_1", {}, START);
+  actors.feed({ type: "LAUNCH", at: START, task: { facts, run } });
+  const task = (...events: object[]) => {
+    for (const event of events) actors.feed({ type: "TASK", id: "ses_1", event: { at: START, ...event } as TaskEvent });
+  };
+  task({ type: "SLOT_GRANTED" }, { type: "PROMPT_ACCEPTED" }, { type: "HOST_IDLE" });
+  task({ type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" });
+  const outbox = (...events: object[]) => {
+    for (const event of events)
+      actors.feed({ type: "OUTBOX", id: PARENT, event: { at: START, ...event } as OutboxEvent });
+  };
+  return { actors, outbox, earliest: () => actors.deadlines.outboxes.earliest() };
+};
+
+const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] };
+const read = { type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false };
+
+test("an outbox has the earlier of its two deadlines: of its notice, and of its parent's readiness", () => {
+  const { outbox, earliest } = ended();
+  expect(earliest()).toBeUndefined();
+  outbox(read, { type: "COMPOSED", prompt }, { type: "SENT", messageID: "msg_n" });
+  expect(earliest()).toBe(START + OUTBOX_LIMITS.firstCheck);
+  outbox({ type: "PARENT_ERROR", error: { name: "APIError", message: "401" } });
+  expect(earliest()).toBe(START + OUTBOX_LIMITS.coolDown);
+  const late = START + OUTBOX_LIMITS.firstCheck;
+  outbox({ type: "PARENT_ERROR", at: late, error: { name: "APIError", message: "401" } });
+  expect(earliest()).toBe(late);
+});
+
+test("an outbox that only waits for its parent has that deadline", () => {
+  const { outbox, earliest } = ended();
+  outbox({ type: "PARENT_ERROR", error: { name: "APIError", message: "401" } });
+  expect(earliest()).toBe(START + OUTBOX_LIMITS.coolDown);
+});
+
+test("what happened is given out once: launches, steps, and outboxes with nothing left to deliver", () => {
+  const { actors, outbox } = ended();
+  const first = actors.drain();
+  expect(first.launched.map(({ context }) => context.facts.sessionID)).toEqual(["ses_1"]);
+  expect(first.steps.map(({ event }) => event.type)).toEqual([
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_IDLE",
+    "CHECKED_ANSWERED",
+  ]);
+  expect([...first.outboxes.keys()]).toEqual([PARENT]);
+  expect(first.idleOutboxes).toEqual([]);
+  outbox(read, { type: "COMPOSED", prompt });
+  outbox({ type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
+  const second = actors.drain();
+  expect([second.launched, second.idleOutboxes]).toEqual([[], [PARENT]]);
+  expect(actors.drain()).toEqual({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [] });
+});
+
+test("effects are given out once, in the order in which they were asked for", () => {
+  const { actors } = ended();
+  expect(actors.takeEffects().map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["requestSlot", "sendPrompt", "checkRun", "readParent"]),
+  );
+  expect(actors.takeEffects()).toEqual([]);
+});
+
+test("an outbox that is begun anew queues the ends of its parent's tasks again, but for those that are delivered", () => {
+  const { actors, outbox, earliest } = ended();
+  outbox(read, { type: "COMPOSED", prompt }, { type: "SENT", messageID: "msg_n" });
+  actors.restartOutbox(PARENT);
+  expect(earliest()).toBeUndefined();
+  expect(actors.outboxes.get(PARENT)?.context).toMatchObject({
+    prompt: undefined,
+    queue: [{ taskId: "ses_1", run: 0 }],
+  });
+  outbox(read, { type: "COMPOSED", prompt });
+  outbox({ type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
+  actors.restartOutbox(PARENT);
+  expect(actors.outboxes.get(PARENT)).toBeUndefined();
+});
+
+test("a session is supervised as a task, or as a parent that has an outbox", () => {
+  const { actors } = ended();
+  expect(["ses_1", PARENT, "ses_2"].map(actors.supervises)).toEqual([true, true, false]);
+  actors.reapTask("ses_1");
+  actors.reapOutbox(PARENT);
+  expect(["ses_1", PARENT].map(actors.supervises)).toEqual([false, false]);
+  expect([actors.replaceOutbox("outbox-of-nobody"), actors.deadlines.tasks.earliest()]).toEqual([false, undefined]);
+});
