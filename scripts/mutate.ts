@@ -26,13 +26,13 @@ const { values } = parseArgs({
 const chosen = areas.filter(({ name }) => name.includes(values.only));
 const concurrency = Number(values.concurrency);
 const isPart = values.code !== undefined || values.quick;
-const isClear =
+const isValid =
   chosen.length > 0 &&
   Number.isInteger(concurrency) &&
   concurrency > 0 &&
   !(values.code && chosen.length > 1) &&
   !(isPart && values.write);
-if (!isClear) {
+if (!isValid) {
   throw new Error(
     `Usage: npm run mutate -- [--only words] [--code file] [--quick] [--concurrency ${availableParallelism()}] [--write]. ` +
       `With --code, --only names one of: ${areas.map(({ name }) => name).join(", ")}. ` +

@@ -111,6 +111,28 @@ const meddle = async (world: Simulation, task: Task, kind: Meddling) => {
   if (asked() !== before) world.fault(`${id} was changed by ${stranger}, whose task it is not`);
 };
 
+/** What a task may do once its agent has asked for that. */
+const ALLOWED = { cancel: "mayEnd", clear: "mayGo" } as const;
+
+/** An agent cancels or clears a task. */
+const endOne = (world: Simulation, kind: keyof typeof ALLOWED, task: Task | undefined) => {
+  if (!task) return;
+  const { sessionID: taskId, parentSessionID } = task;
+  const allows = () => world.tracks[ALLOWED[kind]](taskId);
+  void world.agents.call(parentSessionID, { do: kind, taskId }, { allows });
+};
+
+/** An agent cancels or clears all tasks of its session. */
+const endAll = (world: Simulation, kind: keyof typeof ALLOWED, sessionID: string | undefined) => {
+  if (!sessionID) return;
+  const allows = () => {
+    for (const task of tasks(world)) {
+      if (task.parentSessionID === sessionID) world.tracks[ALLOWED[kind]](task.sessionID);
+    }
+  };
+  void world.agents.call(sessionID, { do: kind }, { allows });
+};
+
 /** What agents do, by their tools. */
 export const agentSteps = {
   launch: (world, { parent, turn, ...how }) => {
@@ -144,36 +166,10 @@ export const agentSteps = {
     const steer = { do: "steer", taskId: chosen.sessionID, prompt: INSTRUCTION } as const;
     void world.agents.call(chosen.parentSessionID, steer);
   },
-  cancel: (world, { task }) => {
-    const chosen = pick(preferred(tasks(world), isRunning), task);
-    if (!chosen) return;
-    const { sessionID: taskId } = chosen;
-    const allows = () => world.tracks.mayEnd(taskId);
-    void world.agents.call(chosen.parentSessionID, { do: "cancel", taskId }, { allows });
-  },
-  cancelAll: (world, { parent }) => {
-    const sessionID = pick(people(world), parent);
-    if (!sessionID) return;
-    const allows = () => {
-      for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayEnd(task.sessionID);
-    };
-    void world.agents.call(sessionID, { do: "cancel" }, { allows });
-  },
-  clear: (world, { task }) => {
-    const chosen = pick(tasks(world), task);
-    if (!chosen) return;
-    const { sessionID: taskId } = chosen;
-    const allows = () => world.tracks.mayGo(taskId);
-    void world.agents.call(chosen.parentSessionID, { do: "clear", taskId }, { allows });
-  },
-  clearAll: (world, { parent }) => {
-    const sessionID = pick(people(world), parent);
-    if (!sessionID) return;
-    const allows = () => {
-      for (const task of tasks(world)) if (task.parentSessionID === sessionID) world.tracks.mayGo(task.sessionID);
-    };
-    void world.agents.call(sessionID, { do: "clear" }, { allows });
-  },
+  cancel: (world, { task }) => endOne(world, "cancel", pick(preferred(tasks(world), isRunning), task)),
+  cancelAll: (world, { parent }) => endAll(world, "cancel", pick(people(world), parent)),
+  clear: (world, { task }) => endOne(world, "clear", pick(tasks(world), task)),
+  clearAll: (world, { parent }) => endAll(world, "clear", pick(people(world), parent)),
   read: (world, { task, whole, timeout, ...how }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
     if (!chosen) return;

@@ -85,11 +85,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     );
     for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID))) deps.remind(sessionID);
     // Those at work come first: what they asked in the dead process is open no more, so that ends of their batch wait for them.
-    const [live, ended] = [
-      restored.filter(({ task }) => !hasEnded(task)),
-      restored.filter(({ task }) => hasEnded(task)),
-    ];
-    for (const { task } of [...live, ...ended]) {
+    for (const { task } of restored.toSorted((a, b) => Number(hasEnded(a.task)) - Number(hasEnded(b.task)))) {
       const isNoticePending = runsInPrompts.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, isNoticePending });
     }

@@ -84,7 +84,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
   const updateLimits = database.prepare("UPDATE slot SET limits = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
-  const removeMineWithoutTask = database.prepare(
+  const removeMineOfLostTasks = database.prepare(
     "DELETE FROM slot WHERE owner = ?1 AND task NOT IN (SELECT id FROM task WHERE owner = ?1)",
   );
   const removeUnowned = database.prepare(
@@ -169,6 +169,6 @@ export const createSlotTable = (database: Database, me: Owner) => {
       removeUnowned.run(JSON.stringify(alive));
     },
     /** Removes slots of this owner whose tasks another process has removed, or taken over while this one was stopped. */
-    removeLost: () => void removeMineWithoutTask.run(me.id),
+    removeLost: () => void removeMineOfLostTasks.run(me.id),
   };
 };
