@@ -221,7 +221,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     releaseTasks(store.heartbeat(heartbeatAt));
   };
 
-  /** After a pause so long that other processes may have its tasks, a process looks what it has lost before it goes on. */
+  /** After a pause so long that other processes may have its tasks, a process checks what it has lost before it goes on. */
   const renewLease = () => {
     if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;
     try {

@@ -69,7 +69,7 @@ test("of tasks that another process takes over, those at work are to be stopped 
   expect(runtime.liveTasks()).toEqual([]);
 });
 
-test("a process that paused for longer than its lease looks what it has lost before it takes an event", async () => {
+test("a process that paused for longer than its lease checks what it has lost before it takes an event", async () => {
   const { clock, store, runtime, lost } = setUp();
   const task = scriptTask("ses_1");
   store.commit(task.launch());
