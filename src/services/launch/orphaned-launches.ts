@@ -45,8 +45,8 @@ export interface OrphanedLaunchesDeps {
 /** A launch whose session is to be deleted. */
 interface OrphanedLaunch {
   launch: PendingLaunch;
-  /** Undefined as long as the session is not known. */
-  sessionID: string | undefined;
+  /** The sessions that were created for it; undefined as long as none is known. */
+  sessions: readonly string[] | undefined;
   /** True when the host can no longer create the session. */
   isFinal: boolean;
   /** Epoch milliseconds of the next attempt; undefined while one is running. */
@@ -141,10 +141,12 @@ export const createOrphanedLaunches = ({
 
   /** Deletes the launch's sessions. Returns true when nothing remains to be done. */
   const deleteSessions = async (orphan: OrphanedLaunch): Promise<boolean> => {
-    const { launch, sessionID, isFinal } = orphan;
-    if (stopped && sessionID === undefined) return false;
-    const sessions = sessionID === undefined ? await sessionsOf(orphan) : [sessionID];
+    const { launch, isFinal } = orphan;
+    if (stopped && !orphan.sessions) return false;
+    const sessions = orphan.sessions ?? (await sessionsOf(orphan));
     if (!sessions || (sessions.length === 0 && !isFinal)) return false;
+    // Where the host does not confirm that it has deleted one, it may not list it any more.
+    orphan.sessions = sessions;
     for (const id of sessions) {
       // The launch may have got as far as creating its task.
       if (store.get(id)) continue;
@@ -178,7 +180,8 @@ export const createOrphanedLaunches = ({
   };
 
   const begin = (launch: PendingLaunch, sessionID: string | undefined, isFinal: boolean): Promise<void> => {
-    const orphan: OrphanedLaunch = { launch, sessionID, isFinal, dueAt: undefined, pause: FIRST_RETRY_MS };
+    const sessions = sessionID === undefined ? undefined : [sessionID];
+    const orphan: OrphanedLaunch = { launch, sessions, isFinal, dueAt: undefined, pause: FIRST_RETRY_MS };
     orphans.add(orphan);
     return attempt(orphan);
   };

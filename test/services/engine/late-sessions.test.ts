@@ -78,6 +78,22 @@ describe("a session whose making had no answer", () => {
     expect(onRecord()).toEqual([]);
   });
 
+  test("is off the record once it is gone, though the host did not confirm its removal", async () => {
+    late("createSession", 20_000);
+    const remove = stage.host.deleteSession;
+    Object.assign(stage.host, {
+      deleteSession: async (id: string) => {
+        Object.assign(stage.host, { deleteSession: remove });
+        await remove(id);
+        return { ok: false, failure: unavailable };
+      },
+    });
+    watched(stage.launch());
+    await stage.clock.advance(120_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT]);
+    expect(onRecord()).toEqual([]);
+  });
+
   test("is looked for again when the host does not say what there is", async () => {
     late("createSession", 0);
     stage.host.failNext("sessionsSince", unavailable, 3);
