@@ -83,7 +83,11 @@ export const createSimulation = (
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
       if (name === "prompt") ownership?.prompted(owner, first as Prompt);
-      if (name === "prompt") deliveries.prompted(first as Prompt);
+      if (name === "prompt") {
+        // A notice may be sent because the last task of a batch was removed at this very moment.
+        tracks.compare(wholeTasks(stage.store));
+        deliveries.prompted(first as Prompt);
+      }
       // The session of a launch whose process was stopped, and goes on with it when it wakes.
       if (name === "deleteSession" && ownership && !tracks.of(first as string)) tracks.isDeleted(first as string);
       if (name === "abort" && typeof first === "string") {

@@ -171,6 +171,8 @@ export const createTaskObservations = (
         if (kept.has(id) || gone.has(id)) continue;
         gone.add(id);
         if (!wasToGo(id)) fault(`${id} was removed though nobody asked for it`);
+        const removed = tasks.get(id);
+        if (removed) noteQuietBatch(removed);
       }
       for (const id of aborted) {
         const task = tasks.get(id);

@@ -11,7 +11,10 @@ export interface SlotWatch {
   watch(store: Store): Store;
   /** The tasks that hold a slot, or wait for one. */
   open(): string[];
-  /** When the run under way got its first slot, epoch milliseconds; undefined where it has none yet. */
+  /**
+   * When the run under way got its slot, epoch milliseconds: its first, or the last one that it had to wait for. Undefined
+   * where it has none.
+   */
   begunAt(taskId: string): number | undefined;
   /** Reports a run that waits though a slot has been free for a while. */
   checkNoneIdle(): void;
@@ -43,8 +46,8 @@ const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefin
  */
 export const createSlotWatch = (limits: Limits, now: () => number, fault: (words: string) => void): SlotWatch => {
   const tasks = new Map<string, { state: State; request: SlotRequest; aheadUntil?: number | undefined }>();
-  /** Outlives the process, as what it stores does. */
-  const begun = new Map<string, number>();
+  /** When each run got its slot, and since when it waits for another model's. Outlives the process, as what it stores does. */
+  const begun = new Map<string, { at: number; waitsSince?: number | undefined }>();
   /** Since when a run could start; undefined where none could. */
   let idleSince: number | undefined;
 
@@ -82,15 +85,23 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     );
   };
 
+  /** One that goes on with another model waits again. Where it has to wait for a slot, its time counts anew. */
+  const noteBegin = (taskId: string, state: State | "idle") => {
+    const known = begun.get(taskId);
+    if (state === "idle") begun.delete(taskId);
+    if (state === "waiting" && known) known.waitsSince ??= now();
+    if (state !== "held") return;
+    const waited = known?.waitsSince !== undefined && known.waitsSince < now();
+    begun.set(taskId, { at: known && !waited ? known.at : now() });
+  };
+
   const note = (record: TaskRecord, aheadUntil: number | undefined) => {
     const state = stateOf(record);
     const { sessionID } = record.task;
     const request = slotRequestOf(record.snapshot.context);
     // One that waits for its next model's slot and is cancelled is stopped like a run at work; nothing starts.
     const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting" && !isStopping(record.snapshot);
-    if (state === "held" && !begun.has(sessionID)) begun.set(sessionID, now());
-    // One that goes on with another model waits again, and its time counts anew.
-    if (state === "waiting" || record.snapshot.value.run === "idle") begun.delete(sessionID);
+    noteBegin(sessionID, record.snapshot.value.run === "idle" ? "idle" : state);
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);
@@ -105,7 +116,10 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
 
   return {
     open: () => [...tasks.keys()],
-    begunAt: (taskId) => begun.get(taskId),
+    begunAt: (taskId) => {
+      const known = begun.get(taskId);
+      return known?.waitsSince === undefined ? known?.at : undefined;
+    },
     checkNoneIdle: () => {
       if (idleSince === undefined || now() - idleSince <= SERVED_WITHIN) return;
       const { reference, kinds } = known();
