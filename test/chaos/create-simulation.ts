@@ -85,7 +85,7 @@ export const createSimulation = (
       if (name === "prompt") ownership?.prompted(owner, first as Prompt);
       if (name === "prompt") {
         // A notice may be sent because the last task of a batch was removed at this very moment.
-        tracks.compare(wholeTasks(stage.store));
+        world.look();
         deliveries.prompted(first as Prompt);
       }
       // The session of a launch whose process was stopped, and goes on with it when it wakes.
