@@ -228,9 +228,9 @@ export const createSimulation = (
       for (const id of host.sessionIDs().filter((session) => host.at(session).busy)) {
         atWorkOnWaking.set(id, host.at(id).messages.findLast(isBeingWritten)?.id ?? "");
       }
+      limitWatch.wasPaused(stopped);
       life.wake();
       slotWatch.wasPaused();
-      limitWatch.wasPaused(stopped);
     },
     isFrozen: () => frozenSince !== undefined,
     atWorkOnWaking: () => atWorkOnWaking,

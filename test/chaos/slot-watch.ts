@@ -48,7 +48,7 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
   const tasks = new Map<string, { state: State; request: SlotRequest; aheadUntil?: number | undefined }>();
   /** When each run got its slot, and since when it waits for another model's. Outlives the process, as what it stores does. */
   const begun = new Map<string, { at: number; waitsSince?: number | undefined }>();
-  /** Since when a run could start; undefined where none could. */
+  /** Since when a run could start, or from when on; undefined where none can. */
   let idleSince: number | undefined;
 
   /** What the reference knows of the tasks; of equal ones that task comes first, for either may. */
@@ -70,9 +70,12 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
   };
 
   const noteIdle = () => {
+    if (mayStart(now())) {
+      idleSince = Math.min(idleSince ?? now(), now());
+      return;
+    }
     const times = [...tasks.values()].flatMap(({ aheadUntil = 0 }) => (aheadUntil > now() ? aheadUntil : []));
-    const first = [now(), ...times.sort((one, other) => one - other)].find(mayStart);
-    idleSince = first === undefined ? undefined : Math.max(idleSince ?? now(), first);
+    idleSince = times.sort((one, other) => one - other).find(mayStart);
   };
 
   const started = (request: SlotRequest) => {
