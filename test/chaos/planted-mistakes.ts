@@ -94,7 +94,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/services/limits/budgets.ts",
     code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
     mistake:
-      "store.list({ parentTaskId }).filter(({ completedAt }) => completedAt === undefined).map(({ sessionID }) => sessionID)",
+      "store.list({ parentTaskId }).filter(({ runEndedAt }) => runEndedAt === undefined).map(({ sessionID }) => sessionID)",
   },
   {
     name: "an instruction that was under way at a takeover is not sent again",
