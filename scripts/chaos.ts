@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
-import { findFault, runRandomSchedules } from "../test/chaos/chaos.ts";
+import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
+import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
 
 const { values } = parseArgs({
@@ -11,7 +11,8 @@ const { values } = parseArgs({
     path: { type: "string" },
     planted: { type: "boolean", default: false },
     only: { type: "string" },
-    found: { type: "boolean", default: false },
+    // Prints faults as JSON: up to the first that is not among these.
+    besides: { type: "string" },
   },
 });
 
@@ -46,9 +47,21 @@ const search = async (): Promise<boolean> => {
   return report === undefined;
 };
 
-/** Plants one mistake after the other, each in a process of its own. Resolves to whether the schedules found them all. */
+/** The faults of schedules without any mistake, in JSON. */
+const faultsWithout = async (): Promise<string> => {
+  const faults = await findFaults(runs, seed, () => false);
+  if (faults.length === 0) console.log(`${runs} schedules without a mistake, seed ${seed}: all invariants held.`);
+  for (const { schedule, fault } of faults) console.log(`a fault in schedule ${schedule} without a mistake: ${fault}`);
+  return JSON.stringify(faults);
+};
+
+/**
+ * Plants one mistake after the other, each in a process of its own. A fault that is there without it does not count.
+ * Resolves to whether the schedules found them all.
+ */
 const searchPlanted = async (): Promise<boolean> => {
   const chosen = plantedMistakes.filter(({ name }) => name.includes(values.only ?? ""));
+  const known = await faultsWithout();
   let missed = 0;
   for (const { name } of chosen) {
     const { stdout } = await promisify(execFile)(
@@ -57,11 +70,11 @@ const searchPlanted = async (): Promise<boolean> => {
         "--import",
         new URL("plant-mistake.ts", import.meta.url).href,
         fileURLToPath(import.meta.url),
-        ...["--found", "--runs", String(runs), "--seed", String(seed)],
+        ...["--besides", known, "--runs", String(runs), "--seed", String(seed)],
       ],
       { env: { ...process.env, PLANTED_MISTAKE: name } },
     );
-    const found = JSON.parse(stdout) as Awaited<ReturnType<typeof findFault>> | null;
+    const [found] = JSON.parse(stdout) as FoundFault[];
     if (!found) missed += 1;
     console.log(found ? `found in schedule ${found.schedule}: ${name}\n  ${found.fault}` : `NOT FOUND: ${name}`);
   }
@@ -71,8 +84,10 @@ const searchPlanted = async (): Promise<boolean> => {
   return missed === 0;
 };
 
-if (values.found) {
-  console.log(JSON.stringify((await findFault(runs, seed)) ?? null));
+if (values.besides !== undefined) {
+  const known = JSON.parse(values.besides) as FoundFault[];
+  const isNew = (found: FoundFault) => !known.some((one) => isDeepStrictEqual(one, found));
+  console.log(JSON.stringify((await findFaults(runs, seed, isNew)).filter(isNew)));
   process.exit(0);
 }
 process.exit((await (values.planted ? searchPlanted() : search())) ? 0 : 1);

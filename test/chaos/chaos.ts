@@ -73,18 +73,30 @@ export interface ChaosOptions {
   check?: (world: Simulation) => void;
 }
 
-/** Runs random schedules until one fails. Resolves to its number and its first fault, or to undefined where none fails. */
-export const findFault = async (
+/** The first fault of a schedule. */
+export interface FoundFault {
+  /** The number of the schedule among those of its seed, from 1 on. */
+  schedule: number;
+  fault: string;
+}
+
+/** Runs random schedules until one has a fault that is the `last` to be looked for. Resolves to the faults up to that one. */
+export const findFaults = async (
   runs: number,
   seed: number,
-): Promise<{ schedule: number; fault: string } | undefined> => {
+  isLast: (found: FoundFault) => boolean,
+): Promise<FoundFault[]> => {
+  const found: FoundFault[] = [];
+  let played = 0;
   const property = fc.asyncProperty(schedules, async (schedule) => {
+    played += 1;
     const { faults } = await runSchedule(schedule);
-    if (faults[0] !== undefined) throw new Error(faults[0]);
+    if (faults[0] === undefined) return true;
+    found.push({ schedule: played, fault: faults[0] });
+    return !found.slice(-1).some(isLast);
   });
-  const { failed, numRuns, errorInstance } = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
-  const fault = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
-  return failed ? { schedule: numRuns, fault } : undefined;
+  await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
+  return found;
 };
 
 /** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
