@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runRandomSchedules, runSchedule } from "./chaos.ts";
+import { stepsOfOne } from "./drawn-steps.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Simulation } from "./simulation.ts";
-import { step } from "./steps.ts";
+import { fromAll } from "./swarm.ts";
 
 const SEED = 8;
 
@@ -12,7 +13,7 @@ const simple: fc.Arbitrary<Schedule> = fc.record({
   store: fc.constant("memory" as const),
   recovery: fc.constant("continue" as const),
   slots: fc.constant(10),
-  steps: fc.array(step, { minLength: 1, maxLength: 20, size: "max" }),
+  steps: fc.array(fromAll(stepsOfOne), { minLength: 1, maxLength: 20, size: "max" }),
 });
 
 /** An invariant that a working system violates: no task may ever complete. */

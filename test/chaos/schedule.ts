@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import type { Toolset } from "../../src/options.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
+import { stepsOfOne, stepsOfSeveral } from "./drawn-steps.ts";
 import { type Limits, limits, USUAL_LIMITS } from "./limits.ts";
 import { scene, stoppedAtWork } from "./scenes.ts";
-import { type Step, step, stepOfSeveral } from "./steps.ts";
+import type { Step } from "./steps.ts";
+import { fromSome, type Kinds } from "./swarm.ts";
 
 /** The steps that happen to an engine, its host and its store, and the settings they start with. */
 export interface Schedule {
@@ -32,8 +34,19 @@ const tools = {
   onParentCancel: fc.constantFrom<OnParentCancel>("cancel", "detach"),
 };
 
-/** A scene takes longer than a step: of thirty parts of a schedule, about one is one. */
-const stepOrScene = fc.oneof({ weight: 29, arbitrary: step.map((only) => [only]) }, { weight: 1, arbitrary: scene });
+/** Draws so many parts of a schedule, of which about one of `every` is a scene, for that takes longer than a step. */
+const steps = (
+  kinds: Kinds<Step>,
+  scenes: fc.Arbitrary<Step[]>,
+  { every, maxLength }: { every: number; maxLength: number },
+): fc.Arbitrary<Step[]> =>
+  fromSome(kinds, (step) => {
+    const part = fc.oneof(
+      { weight: every - 1, arbitrary: step.map((only) => [only]) },
+      { weight: 1, arbitrary: scenes },
+    );
+    return fc.array(part, { minLength: 1, maxLength, size: "max" }).map((parts) => parts.flat());
+  });
 
 /** Generates schedules of one process, most of them for the fast store. */
 export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
@@ -46,13 +59,8 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 15, 30, 60),
   limits: fc.option(limits, { nil: undefined, freq: 2 }),
-  steps: fc.array(stepOrScene, { minLength: 1, maxLength: 20, size: "max" }).map((parts) => parts.flat()),
+  steps: steps(stepsOfOne, scene, { every: 30, maxLength: 20 }),
 });
-
-const stepOfSeveralOrScene = fc.oneof(
-  { weight: 19, arbitrary: stepOfSeveral.map((only) => [only]) },
-  { weight: 1, arbitrary: stoppedAtWork },
-);
 
 /** Generates schedules of several processes that share a store. Each knows what its own sessions use: there are no limits. */
 export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
@@ -63,7 +71,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),
-  steps: fc.array(stepOfSeveralOrScene, { minLength: 1, maxLength: 30, size: "max" }).map((parts) => parts.flat()),
+  steps: steps(stepsOfSeveral, stoppedAtWork, { every: 20, maxLength: 30 }),
 });
 
 /** Generates schedules. */

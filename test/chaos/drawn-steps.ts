@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import type { Habit } from "../fakes/fake-host.ts";
+import { madeUnheard, strike, wireFault, withoutLateCreation } from "./drawn-faults.ts";
+import { MODELS } from "./limits.ts";
+import type { Launcher, Step } from "./steps.ts";
+import type { Kinds } from "./swarm.ts";
+
+type StepOf<Do extends Step["do"]> = fc.Arbitrary<Extract<Step, { do: Do }>>;
+
+const one = <Do extends Step["do"]>(
+  name: Do,
+  fields: { [Key in keyof Omit<Extract<Step, { do: Do }>, "do">]: fc.Arbitrary<Extract<Step, { do: Do }>[Key]> },
+): StepOf<Do> => fc.record({ do: fc.constant(name), ...fields }) as unknown as StepOf<Do>;
+
+const parent = fc.nat(2);
+const which = fc.nat(5);
+const rarely = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
+/** Milliseconds, longer than every lease, timeout, heartbeat and pause between two attempts. */
+const LONG = 700_000;
+
+/** Milliseconds that pass at once after a step: none, or more than it takes to serve those that wait for a slot. */
+const lasts = fc.constantFrom(0, 4_000);
+
+const childHabit = fc.constantFrom<Habit>("work", "work", "reply", "ignore", "lose", "reject", "mute");
+
+/** Without these, hardly anything happens. */
+const NEEDED: Kinds<Step>["needed"] = [
+  [
+    13,
+    one("launch", {
+      parent,
+      turn: fc.nat(1),
+      from: fc.constantFrom<Launcher>(...Array(7).fill("message"), "step", "step", "fork"),
+      wake: fc.constantFrom("each", "all"),
+      priority: fc.constantFrom(0, 0, 0, 1),
+      agent: fc.constantFrom("general", "general", "general", "explore"),
+      model: fc.constantFrom(undefined, undefined, ...MODELS),
+      waits: fc.boolean(),
+      answer: fc.constantFrom("stored", "stored", "stored", "lost"),
+    }),
+  ],
+  [10, one("answer", { session: which, idles: fc.integer({ min: 1, max: 3 }), unwritten: rarely, unseen: rarely })],
+  [9, one("time", { ms: fc.constantFrom(0, 60, 400, 600, 1_200, 2_100, 3_100, 6_000, 6_000, 12_000, 30_000) })],
+];
+
+const OPTIONAL: Kinds<Step>["optional"] = [
+  [6, one("launchBelow", { task: which })],
+  [3, one("delegate", { task: which, timeout: fc.constantFrom(5_000, 30_000), lasts })],
+  [6, one("resume", { task: which })],
+  [8, one("steer", { task: which })],
+  [4, one("cancel", { task: which })],
+  [1, one("cancelAll", { parent })],
+  [2, one("clear", { task: which })],
+  [1, one("clearAll", { parent })],
+  [
+    7,
+    one("read", {
+      task: which,
+      whole: fc.constantFrom("task", "task", "batch"),
+      timeout: fc.constantFrom(0, 500, 5_000, 30_000),
+      answer: fc.constantFrom("stored", "stored", "lost"),
+      storedAfter: fc.constantFrom(0, 0, 0, 400),
+    }),
+  ],
+  [1, one("glance", { task: which })],
+  [1, one("list", { parent })],
+  [2, one("meddle", { task: which, call: fc.constantFrom("resume", "steer", "cancel", "clear", "read") })],
+  [3, one("abort", { session: which })],
+  [2, one("converse", { parent })],
+  [1, one("comeBack", { task: which })],
+  [1, one("deleteChild", { task: which })],
+  [1, one("deleteParent", { parent })],
+  [1, one("copy", { parent, before: fc.option(which, { nil: undefined }) })],
+  [3, one("fail", { session: which })],
+  [2, one("goOnAfterError", { session: which, idle: fc.boolean() })],
+  [2, one("compact", { session: which, ms: fc.constantFrom(0, 600, 3_000), overflow: fc.boolean() })],
+  [1, one("breakOff", { session: which })],
+  [3, one("refuseModel", { session: which })],
+  [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
+  [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
+  [1, one("reply", { task: which })],
+  [3, one("askByApi", { task: which, kind: fc.constantFrom("cancel", "resume", "resume", "steer", "steer") })],
+  [
+    2,
+    one("answerByApi", {
+      task: which,
+      answer: fc.constantFrom("grant", "grant", "reject", "unfit"),
+      times: fc.constantFrom(1, 1, 2),
+      alsoInOpenCode: rarely,
+    }),
+  ],
+  [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
+  [2, one("runTool", { task: which, ms: fc.constantFrom(3_000, 12_000, 45_000) })],
+  [3, one("spend", { task: which, tokens: fc.constantFrom(10, 600, 1_001), cost: fc.constantFrom(0, 0.3, 0.51) })],
+  [2, one("overspend", { task: which })],
+  [1, one("dawdle", { task: which, begins: fc.constantFrom("tool", "question", "nothing") })],
+  [3, one("hint", { session: which, says: fc.constantFrom("idle", "idle", "busy") })],
+  [4, one("behave", { session: which, habit: childHabit })],
+  [2, one("behaveChildren", { habit: childHabit })],
+  [6, one("garble", { faults: fc.array(wireFault, { minLength: 1, maxLength: 4 }) })],
+  [1, one("time", { ms: fc.constantFrom(70_000, 200_000, LONG) })],
+  [3, one("crash", { down: fc.constantFrom(0, 0, 2_000, 20_000) })],
+  [5, one("dieSoon", { points: fc.integer({ min: 1, max: 30 }) })],
+  [1, one("close", { aborts: fc.boolean() })],
+  [1, one("quit", { lingers: fc.constantFrom(100, 1_100, 5_000) })],
+  [1, one("pause", { ms: fc.constantFrom(2_000, 20_000) })],
+];
+
+/** The steps of the only process. */
+export const stepsOfOne: Kinds<Step> = {
+  needed: NEEDED,
+  optional: [...OPTIONAL, [9, strike], [3, madeUnheard("unheard", "afterwards", "afterwards")]],
+};
+
+/** The steps of one of several processes. */
+export const stepsOfSeveral: Kinds<Step> = {
+  needed: [
+    ...NEEDED,
+    [18, one("goTo", { process: fc.nat(2) })],
+    [5, one("freeze", {})],
+    [7, one("wake", {})],
+    [12, one("time", { ms: fc.constantFrom(6_000, 12_000, 30_000) })],
+  ],
+  optional: [...OPTIONAL, [9, strike.map(withoutLateCreation)], [3, madeUnheard("unheard")]],
+};
