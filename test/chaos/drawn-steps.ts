@@ -21,6 +21,9 @@ const LONG = 700_000;
 /** Milliseconds that pass at once after a step: none, or more than it takes to serve those that wait for a slot. */
 const lasts = fc.constantFrom(0, 4_000);
 
+/** As many tool calls as limits allow, and more, see `limits`: 3 or 6 equal ones, 4 or 12 in all. */
+const callCount = fc.constantFrom(1, 3, 4, 6, 12, 21);
+
 const childHabit = fc.constantFrom<Habit>("work", "work", "reply", "ignore", "lose", "reject", "mute");
 
 /** Without these, hardly anything happens. */
@@ -89,7 +92,7 @@ const OPTIONAL: Kinds<Step>["optional"] = [
       alsoInOpenCode: rarely,
     }),
   ],
-  [4, one("callTools", { task: which, times: fc.constantFrom(1, 5, 7, 9, 21), same: fc.boolean() })],
+  [6, one("callTools", { task: which, times: callCount, same: fc.boolean() })],
   [2, one("runTool", { task: which, ms: fc.constantFrom(3_000, 12_000, 45_000) })],
   [3, one("spend", { task: which, tokens: fc.constantFrom(10, 600, 1_001), cost: fc.constantFrom(0, 0.3, 0.51) })],
   [2, one("overspend", { task: which })],

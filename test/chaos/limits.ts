@@ -49,6 +49,9 @@ export const USUAL_LIMITS: Limits = {
 
 const few = fc.constantFrom(1, 2, 3);
 
+/** Draws one of these values, or in half of the cases the first: few limits at once, so that each of them is reached. */
+const seldom = <Value>(usual: Value, ...others: Value[]) => fc.constantFrom(...others.map(() => usual), ...others);
+
 const limitsBy = <Name extends string>(...names: Name[]) =>
   fc.dictionary(fc.constantFrom(...names), few, { maxKeys: 2, noNullPrototype: true });
 
@@ -59,18 +62,18 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     models: limitsBy(...MODELS),
     agents: limitsBy("general", "explore"),
   }),
-  toolCalls: fc.constantFrom(12, 4, 1_000),
-  tokens: fc.constantFrom(undefined, 1_000),
-  cost: fc.constantFrom(undefined, 0.5),
-  tasksPerParent: fc.constantFrom(200, 3, 1),
-  repeat: fc.constantFrom(6, 3),
-  runTime: fc.constantFrom(undefined, 8_000, 20_000, 60_000),
-  stale: fc.constantFrom(600_000, 20_000),
+  toolCalls: seldom(1_000, 12, 4),
+  tokens: seldom(undefined, 1_000),
+  cost: seldom(undefined, 0.5),
+  tasksPerParent: seldom(200, 3, 1),
+  repeat: seldom(6, 3),
+  runTime: seldom(undefined, 8_000, 20_000, 60_000),
+  stale: seldom(600_000, 20_000),
   fallback: fc.record({
     agents: fc.constantFrom({}, { general: [small, claude] }, { general: [claude], explore: [claude, small] }),
-    after: fc.constantFrom(10_000, 2_000),
+    after: seldom(10_000, 2_000),
   }),
-  retention: fc.constantFrom<Retention>({}, {}, {}, { count: 0 }, { count: 1 }, { days: 0 }),
-  attention: fc.constantFrom(undefined, 3_000, 20_000),
+  retention: seldom<Retention>({}, { count: 0 }, { count: 1 }, { days: 0 }),
+  attention: seldom(undefined, 3_000, 20_000),
   isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),
 });

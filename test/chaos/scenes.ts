@@ -1,45 +1,13 @@
 import fc from "fast-check";
 import type { CallFault } from "./calls.ts";
+import { answered, launched, MOMENT, NEWEST, pass, SECOND_NEWEST, summedUp, WHILE } from "./scene-words.ts";
+import { scenesOfLimits } from "./scenes-of-limits.ts";
 import type { Step } from "./steps.ts";
 
 /*
  * Steps that come about together so seldom that schedules would hardly ever have them, though a promise is about just
  * that. Whatever happens before and beside them is drawn as ever.
  */
-
-type Fields<Do extends Step["do"]> = Omit<Extract<Step, { do: Do }>, "do">;
-
-/** Of tasks and sessions, what a scene has begun last. */
-const NEWEST = -1;
-const SECOND_NEWEST = -2;
-
-const launched = (fields: Partial<Fields<"launch">> = {}): Step => ({
-  ...{
-    do: "launch",
-    parent: 0,
-    turn: 0,
-    from: "message",
-    wake: "each",
-    priority: 0,
-    agent: "general",
-    model: undefined,
-    waits: false,
-    answer: "stored",
-  },
-  ...fields,
-});
-
-const answered = (session: number): Step => ({ do: "answer", session, idles: 1, unwritten: false, unseen: false });
-
-const pass = (ms: number): Step => ({ do: "time", ms });
-
-const summedUp: Step = { do: "compact", session: NEWEST, ms: 0, overflow: false };
-
-/** Milliseconds in which the host's calls and events have come and gone. */
-const MOMENT = 400;
-
-/** Milliseconds in which what was late has come. */
-const WHILE = 6_000;
 
 /** A task is resumed though its end is owed still, for others of its batch are at work. */
 const resumedWhileOwed = fc
@@ -77,9 +45,10 @@ const abandoned = fc
   .record({
     after: fc.constantFrom(0, 60, 600),
     meanwhile: fc.constantFrom<Step | undefined>(
-      ...[undefined, answered(NEWEST), { do: "crash", down: 0 } as const, { do: "close", aborts: true } as const],
+      ...[undefined, undefined, undefined, answered(NEWEST)],
+      ...[{ do: "crash", down: 0 } as const, { do: "close", aborts: true } as const],
     ),
-    endsToo: fc.boolean(),
+    endsToo: fc.constantFrom(false, false, true),
   })
   .map(({ after, meanwhile, endsToo }): Step[] => [
     launched({ parent: 2, waits: true }),
@@ -130,15 +99,6 @@ const comeBackAtOnce = fc
     pass(WHILE),
   ]);
 
-const dawdling = fc
-  .record({ begins: fc.constantFrom("tool", "question", "nothing"), isSummedUp: fc.boolean() })
-  .map(({ begins, isSummedUp }): Step[] => [
-    launched(),
-    pass(MOMENT),
-    ...(isSummedUp ? [summedUp] : []),
-    { do: "dawdle", task: NEWEST, begins },
-  ]);
-
 /** A child answers unheard, and before the engine asks for that its conversation is summed up. */
 const summedUpAfterAnswer = fc
   .constantFrom(0, MOMENT)
@@ -150,16 +110,6 @@ const summedUpAfterAnswer = fc
     pass(ms),
     summedUp,
     pass(WHILE),
-  ]);
-
-/** A task is silent for so long that it is stale, and shows a sign of life. */
-const heardAgain = fc
-  .constantFrom([30_000, 8_000], [700_000, 200_000])
-  .map(([silent = 0, heard = 0]): Step[] => [
-    launched(),
-    pass(silent),
-    { do: "spend", task: NEWEST, tokens: 10, cost: 0 },
-    pass(heard),
   ]);
 
 /** A task asks something, and people answer it. */
@@ -178,11 +128,6 @@ const asked = fc
     pass(WHILE),
   ]);
 
-/** The machine sleeps while a task is at work: nothing could be heard of it meanwhile. */
-const asleep = fc
-  .constantFrom(MOMENT, WHILE)
-  .map((ms): Step[] => [launched(), pass(MOMENT), { do: "pause", ms: 20_000 }, pass(ms)]);
-
 /** The host goes on after an error, and a while later the turn ends without an answer: that error is not its cause. */
 const brokenOffAfterError = fc
   .constantFrom(MOMENT, WHILE)
@@ -195,42 +140,10 @@ const brokenOffAfterError = fc
     pass(WHILE),
   ]);
 
-/** A process is stopped while it launches a task, or has a result to deliver; another one takes the task, and the first wakes. */
-export const stoppedAtWork: fc.Arbitrary<Step[]> = fc
-  .record({
-    call: fc.constantFrom<CallFault["call"]>("prompt", "prompt", "busy", "messages", "session"),
-    is: fc.constantFrom<CallFault["is"]>("unavailable", "unavailable", "lateThere", "lateBack"),
-    times: fc.integer({ min: 0, max: 3 }),
-    goesOnAfter: fc.constantFrom(0, 60, MOMENT),
-    answersBefore: fc.boolean(),
-    answersMeanwhile: fc.boolean(),
-  })
-  .map(({ goesOnAfter, answersBefore, answersMeanwhile, ...fault }): Step[] => [
-    { do: "goTo", process: 0 },
-    ...(answersBefore ? [launched(), pass(MOMENT)] : []),
-    { do: "strike", ms: 3_000, ...fault },
-    answersBefore ? answered(NEWEST) : launched(),
-    pass(goesOnAfter),
-    { do: "freeze" },
-    { do: "goTo", process: 1 },
-    pass(30_000),
-    ...(answersMeanwhile ? [answered(NEWEST), pass(MOMENT)] : []),
-    { do: "goTo", process: 0 },
-    { do: "wake" },
-    pass(WHILE),
-  ]);
-
-/** Draws one of the scenes. */
+/** Draws a scene of the only process. */
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
-  resumedWhileOwed,
-  severalCalls,
-  abandoned,
-  steeredLate,
-  comeBackAtOnce,
-  dawdling,
-  heardAgain,
-  asleep,
-  asked,
-  summedUpAfterAnswer,
-  brokenOffAfterError,
+  // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
+  { weight: 2, arbitrary: abandoned },
+  ...[resumedWhileOwed, severalCalls, steeredLate, comeBackAtOnce, asked],
+  ...[summedUpAfterAnswer, brokenOffAfterError, ...scenesOfLimits],
 );

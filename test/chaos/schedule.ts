@@ -3,7 +3,8 @@ import type { Toolset } from "../../src/options.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
 import { stepsOfOne, stepsOfSeveral } from "./drawn-steps.ts";
 import { type Limits, limits, USUAL_LIMITS } from "./limits.ts";
-import { scene, stoppedAtWork } from "./scenes.ts";
+import { scene } from "./scenes.ts";
+import { sceneOfSeveral } from "./scenes-of-processes.ts";
 import type { Step } from "./steps.ts";
 import { fromSome, type Kinds } from "./swarm.ts";
 
@@ -30,7 +31,7 @@ const NO_LIMIT = 10_000;
 
 /** Which tools the agents of a schedule have: in most, the default. */
 const tools = {
-  toolset: fc.constantFrom<Toolset | undefined>(...Array(6).fill(undefined), "elisha", "subtasks"),
+  toolset: fc.constantFrom<Toolset | undefined>(...Array(3).fill(undefined), "elisha", "subtasks"),
   onParentCancel: fc.constantFrom<OnParentCancel>("cancel", "detach"),
 };
 
@@ -58,8 +59,8 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
   slots: fc.constantFrom(10, 2, 1),
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 15, 30, 60),
-  limits: fc.option(limits, { nil: undefined, freq: 2 }),
-  steps: steps(stepsOfOne, scene, { every: 30, maxLength: 20 }),
+  limits: fc.option(limits, { nil: undefined, freq: 3 }),
+  steps: steps(stepsOfOne, scene, { every: 15, maxLength: 18 }),
 });
 
 /** Generates schedules of several processes that share a store. Each knows what its own sessions use: there are no limits. */
@@ -71,7 +72,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),
-  steps: steps(stepsOfSeveral, stoppedAtWork, { every: 20, maxLength: 30 }),
+  steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 20, maxLength: 30 }),
 });
 
 /** Generates schedules. */
