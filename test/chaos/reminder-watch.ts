@@ -39,8 +39,10 @@ export const createReminderWatch = (stage: Stage, struck: ReadonlySet<string>): 
       return (
         compactions
           .filter(({ sessionID, life: heardIn }) => heardIn === life && stage.host.sessionIDs().includes(sessionID))
-          // Tasks that are cleared need no reminder.
-          .filter(({ sessionID }) => stage.store.list({ parentSessionID: sessionID }).length > 0)
+          // Tasks that are cleared need no reminder, nor do those that were launched after the summary.
+          .filter(({ sessionID, at }) =>
+            stage.store.list({ parentSessionID: sessionID }).some(({ launchedAt }) => launchedAt <= at),
+          )
           .filter(({ sessionID, at }) => !isReminded(sessionID, at))
           .map(({ sessionID }) => `${sessionID} was summed up, and its agent never reminded of its tasks`)
       );
