@@ -20,7 +20,6 @@ import { watchRetention } from "./retention-watch.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
-import { createSlotWatch } from "./slot-watch.ts";
 import { wordsOfToolset } from "./toolsets.ts";
 import { undelivered } from "./undelivered.ts";
 import { createUsageCounts } from "./usage-counts.ts";
@@ -32,19 +31,13 @@ type AfterArgs = Parameters<VirtualClock["after"]>;
 
 /** Creates one OpenCode process, by default the only one. `place` is its number among those that share the parts. */
 export const createSimulation = (
-  {
-    recovery,
-    slots,
-    toolset = "tasks",
-    onParentCancel = "cancel",
-    lifetime = Number.POSITIVE_INFINITY,
-    limits = USUAL_LIMITS,
-    ...schedule
-  }: Omit<Schedule, "steps">,
-  shared = createSharedParts(schedule),
+  settings: Omit<Schedule, "steps">,
+  shared = createSharedParts(settings),
   place = 0,
 ): Simulation => {
-  const { clock, ids, storage, tracks, deliveries, abandonedRuns, faults, fault, ownership } = shared;
+  const { recovery, slots, toolset = "tasks", onParentCancel = "cancel" } = settings;
+  const { lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS } = settings;
+  const { clock, ids, storage, tracks, deliveries, abandonedRuns, slotWatch, faults, fault, ownership } = shared;
   const sequence = shared.sequence.of(place);
   // What a stopped process has under way does not go on.
   const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
@@ -114,11 +107,11 @@ export const createSimulation = (
     host.listen(wire.endAt(hear, lifeClock()));
   };
   const linked = calls.to({ ...host, listen }, lifeClock);
-  const slotWatch = createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault);
+  const slotProcess = { isOver: () => life.isOver(), isPaused: () => life.isPaused() };
   const openStore = (of: VirtualClock) => {
     // Whatever starts in a process ends with it.
     const process = life;
-    const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined));
+    const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined), slotProcess);
     owner = storage.newestOwner();
     const adopt: Store["adopt"] = (...given) => {
       const work = store.adopt(...given);

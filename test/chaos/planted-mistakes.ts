@@ -121,6 +121,12 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "\"SELECT * FROM slot WHERE ? <> '' ORDER BY seq\"",
   },
   {
+    name: "slots of other processes do not count",
+    file: "src/services/store/sqlite/sqlite-store.ts",
+    code: "const alive = livingOwners();",
+    mistake: "const alive = [me.id];",
+  },
+  {
     name: "a slot is not freed when its run ends",
     file: "src/services/store/sqlite/slot-table.ts",
     code: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);\n      else remove.run(sessionID);',

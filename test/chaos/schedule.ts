@@ -68,7 +68,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   store: fc.constant("memory" as const),
   processes: fc.constantFrom(2, 2, 3),
   recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
-  slots: fc.constant(NO_LIMIT),
+  slots: fc.constantFrom(NO_LIMIT, NO_LIMIT, NO_LIMIT, 1, 2, 3),
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),

@@ -14,6 +14,7 @@ import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts"
 import { createPlainIds } from "./plain-ids.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
+import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
 
 /** The users' own sessions. */
@@ -30,6 +31,7 @@ export interface SharedParts {
   deliveries: Deliveries;
   abandonedRuns: AbandonedRuns;
   sequence: Sequence;
+  slotWatch: SlotWatch;
   /** Undefined where one process has it all. */
   ownership: OwnershipWatch | undefined;
   /** The sessions that users created as copies of theirs. */
@@ -58,8 +60,9 @@ export const isFault = (line: string): boolean => {
 export const createSharedParts = ({
   store,
   processes = 1,
+  slots,
   limits = USUAL_LIMITS,
-}: Pick<Schedule, "store" | "processes" | "limits">): SharedParts => {
+}: Pick<Schedule, "store" | "processes" | "slots" | "limits">): SharedParts => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -92,6 +95,7 @@ export const createSharedParts = ({
     deliveries: createDeliveries({ host, tracks, abandonedRuns, isHeadless: limits.isHeadless, fault }),
     abandonedRuns,
     sequence,
+    slotWatch: createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault),
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
     copies: new Set(),
     apiRequests: createApiRequests(fault),

@@ -15,6 +15,7 @@ export interface FakeProcess {
   dieAfter(points: number): void;
   /** Stops the process, as SIGSTOP does: timers that fire and answers that come wait until it wakes. */
   pause(): void;
+  isPaused(): boolean;
   wake(): void;
   clock(real: Clock): Clock;
   host<H extends Host>(real: H): H;
@@ -59,6 +60,7 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
     pause: () => {
       asleep ??= [];
     },
+    isPaused: () => asleep !== undefined,
     wake: () => {
       const waiting = asleep ?? [];
       asleep = undefined;
