@@ -1,10 +1,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { plantedMistakes } from "./planted-mistakes.ts";
+import { plantedMistakes, replacementsOf } from "./planted-mistakes.ts";
 
 const rootOf = (file: string): URL => new URL(`../../${file}`, import.meta.url);
 
-test.each(plantedMistakes)("the code is there in which is planted: $name", ({ file, code, mistake }) => {
+const places = plantedMistakes.flatMap((mistake) =>
+  replacementsOf(mistake).map((replacement) => ({ ...replacement, name: mistake.name })),
+);
+
+test.each(places)("the code is there in which is planted: $name ($file)", ({ file, code, mistake }) => {
   const source = readFileSync(rootOf(file), "utf8");
   expect(source.split(code), "a changed file needs its planted mistake changed, too").toHaveLength(2);
   expect(mistake).not.toBe(code);

@@ -1,12 +1,21 @@
-/** A mistake that random schedules must find: one text of one file is replaced by another. */
-export interface PlantedMistake {
-  name: string;
+/** Replaces one text of one file by another. */
+export interface Replacement {
   /** From the root of the repository. */
   file: string;
   /** Occurs once in the file. */
   code: string;
   mistake: string;
 }
+
+/** A mistake that random schedules must find. */
+export interface PlantedMistake extends Replacement {
+  name: string;
+  /** Where two places keep a promise, and each would hide a mistake in the other: the second one. */
+  also?: Replacement;
+}
+
+/** Returns all that a mistake replaces. */
+export const replacementsOf = ({ also, ...first }: PlantedMistake): Replacement[] => (also ? [first, also] : [first]);
 
 /** The mistakes that `npm run chaos -- --planted` plants, one at a time. */
 export const plantedMistakes: readonly PlantedMistake[] = [
@@ -251,6 +260,11 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/services/store/sqlite/task-tables.ts",
     code: 'if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;',
     mistake: "if (!held) return false;",
+    also: {
+      file: "src/services/runtime/runtime.ts",
+      code: "if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;",
+      mistake: "return;",
+    },
   },
   {
     name: "a lease never expires",

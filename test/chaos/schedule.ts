@@ -72,7 +72,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),
-  steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 20, maxLength: 30 }),
+  steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 12, maxLength: 28 }),
 });
 
 /** Generates schedules. */
