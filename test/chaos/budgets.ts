@@ -144,6 +144,18 @@ export const overspend = async (world: Simulation, task: Task): Promise<void> =>
   if (overBudget(world).includes(sessionID)) world.fault(`${sessionID} works on beyond its budget`);
 };
 
+/** Has the model of a task make one call as often as it may not. Then that one ends, unless something else happens to it. */
+export const circle = async (world: Simulation, { sessionID }: Task): Promise<void> => {
+  const life = world.life();
+  const { repeat } = world.limits;
+  // Where calls are not limited to few, none is one too many.
+  if (repeat > 20) return;
+  callTools(world, sessionID, repeat, true);
+  await world.clock.advance(STOPPED_WITHIN);
+  if (world.life() !== life || life.isOver()) return;
+  if (loops(world).includes(sessionID)) world.fault(`${sessionID} works on though it goes round in circles`);
+};
+
 /** Milliseconds for which the last words of a run that has taken too long are on their way. */
 const WORDS_TAKE = 3_000;
 

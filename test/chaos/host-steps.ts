@@ -1,4 +1,4 @@
-import { ask, callTools, dawdle, overspend, runTool, spend } from "./budgets.ts";
+import { ask, callTools, circle, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { acting, atWork, busy, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
@@ -77,6 +77,10 @@ export const hostSteps = {
       task,
     );
     if (chosen) await overspend(world, chosen);
+  },
+  circle: async (world, { task }) => {
+    const chosen = pick(atWork(world), task);
+    if (chosen) await circle(world, chosen);
   },
   dawdle: async (world, { task, begins }) => {
     const chosen = pick(atWork(world), task);

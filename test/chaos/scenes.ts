@@ -79,6 +79,19 @@ const steeredLate = fc
     pass(WHILE),
   ]);
 
+/** An instruction is on its way while its task is cancelled, and fails once that is at rest. */
+const cancelledWhileSteered = fc
+  .constantFrom<CallFault["is"]>("throws", "unavailable", "refused")
+  .map((is): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "strike", call: "message", is: "lateBack", ms: 3_000, times: 1 },
+    { do: "strike", call: "storeMessage", is, ms: 0, times: 1 },
+    { do: "steer", task: NEWEST },
+    { do: "cancel", task: NEWEST },
+    pass(WHILE),
+  ]);
+
 /** A task fails, and before its own task has stopped, a person goes on in its session. */
 const comeBackAtOnce = fc
   .record({
@@ -144,6 +157,6 @@ const brokenOffAfterError = fc
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
   { weight: 2, arbitrary: abandoned },
-  ...[resumedWhileOwed, severalCalls, steeredLate, comeBackAtOnce, asked],
+  ...[resumedWhileOwed, severalCalls, steeredLate, cancelledWhileSteered, comeBackAtOnce, asked],
   ...[summedUpAfterAnswer, brokenOffAfterError, ...scenesOfLimits],
 );

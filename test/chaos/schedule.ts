@@ -60,7 +60,7 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 15, 30, 60),
   limits: fc.option(limits, { nil: undefined, freq: 3 }),
-  steps: steps(stepsOfOne, scene, { every: 15, maxLength: 18 }),
+  steps: steps(stepsOfOne, scene, { every: 15, maxLength: 17 }),
 });
 
 /** Generates schedules of several processes that share a store. Each knows what its own sessions use: there are no limits. */
@@ -72,7 +72,7 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   ...tools,
   lifetime: fc.constantFrom(undefined, undefined, undefined, 30, 60),
   limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT }),
-  steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 12, maxLength: 28 }),
+  steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 12, maxLength: 26 }),
 });
 
 /** Generates schedules. */

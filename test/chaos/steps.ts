@@ -81,6 +81,8 @@ export type Step =
   | { do: "runTool"; task: number; ms: number }
   | { do: "spend"; task: number; tokens: number; cost: number }
   | { do: "overspend"; task: number }
+  /** A task makes the same call as often as it may not. */
+  | { do: "circle"; task: number }
   /** A run's time is over, and something begins while its last words are read. */
   | { do: "dawdle"; task: number; begins: "tool" | "question" | "nothing" }
   | { do: "hint"; session: number; says: "idle" | "busy" }
