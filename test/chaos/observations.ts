@@ -108,7 +108,12 @@ export const createTaskObservations = (
     });
 
   const noteFailure = (lead: string) => {
-    const below = [...tasks.values()].filter((task) => !hasEnded(task) && above(task.sessionID).includes(lead));
+    // What a person began in the session of an ended task is theirs, and ends with no task above that one.
+    const isBelow = ({ sessionID }: Task) => {
+      const leads = above(sessionID);
+      return leads.includes(lead) && !leads.slice(0, leads.indexOf(lead)).some((id) => back.has(id));
+    };
+    const below = [...tasks.values()].filter((task) => !hasEnded(task) && isBelow(task));
     failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
   };
 
