@@ -29,7 +29,7 @@ export interface Schedule {
 
 const NO_LIMIT = 10_000;
 
-/** Which tools the agents of a schedule have: in most, the default. */
+/** Which tools the agents of a schedule have: mostly the default. */
 const tools = {
   toolset: fc.constantFrom<Toolset | undefined>(...Array(3).fill(undefined), "elisha", "subtasks"),
   onParentCancel: fc.constantFrom<OnParentCancel>("cancel", "detach"),
@@ -63,7 +63,7 @@ export const schedulesOfOne: fc.Arbitrary<Schedule> = fc.record({
   steps: steps(stepsOfOne, scene, { every: 15, maxLength: 17 }),
 });
 
-/** Generates schedules of several processes that share a store. Each knows what its own sessions use: there are no limits. */
+/** Generates schedules of several processes that share a store. Each knows what its own sessions use: that is not limited. */
 export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   store: fc.constant("memory" as const),
   processes: fc.constantFrom(2, 2, 3),
