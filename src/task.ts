@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Receipt } from "./receipt.ts";
 import { truncateLine } from "./services/platform/plain-text.ts";
 import { OpenUserRequest } from "./user-request.ts";
 
@@ -21,6 +22,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - fork: a task that begins with a copy of its parent's conversation.
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
+ * - receipt: what was observed of a run that has ended: its tool calls, files, commands, usage and times.
  * - usage: the tokens and the cost of runs, as the host counts them.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
  * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
@@ -323,6 +325,8 @@ export const Task = TaskFacts.extend({
   summary: z.string().optional(),
   error: TaskError.optional(),
   failureReason: z.string().optional(),
+  /** What was observed of the newest run; absent while it is under way, and for runs that earlier versions supervised. */
+  receipt: Receipt.optional(),
   resumeCount: z.int().nonnegative(),
   attention: Attention.optional(),
   /** Absent when no run is under way. */

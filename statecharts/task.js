@@ -218,11 +218,29 @@ export const task = createMachine({
       "states": {
         "idle": {
           "id": "idle",
-          "description": "No run is under way.",
+          "description": "No run is under way. What was observed of the newest one is written down.",
           "on": {
             "RUN_BEGAN": {
               "target": "queued",
               "description": "A run begins. The lifecycle raises this for the region `run`."
+            },
+            "RUN_ENDED": {
+              "actions": {
+                "type": "emitEffect"
+              },
+              "description": "The run has ended. The region `run` raises this for the other regions."
+            },
+            "RECEIPT_WRITTEN": {
+              "guard": "isReceiptOfRun",
+              "actions": "recordReceipt",
+              "description": "What was observed of the run is known."
+            },
+            "ADOPTED": {
+              "guard": "lacksReceipt",
+              "description": "The process that supervised the task has ended, and this one takes over. The process that supervised the run ended before it had written it down.",
+              "actions": {
+                "type": "emitEffect"
+              }
             }
           }
         },

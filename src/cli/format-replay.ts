@@ -1,9 +1,11 @@
 import type { TaskEffect, TaskEvent } from "../machines/task/events.ts";
 import { type StoredSnapshot, statePath } from "../machines/task/machine.ts";
 import type { Replay, ReplayStep } from "../machines/task/replay.ts";
+import type { Receipt } from "../receipt.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, differences } from "../services/replay/differences.ts";
-import { duration } from "../services/text/notice.ts";
+import { duration } from "../services/text/duration.ts";
+import { receiptSummary } from "../services/text/receipt.ts";
 import { clockTime, date, type Style, type Terminal, wrap } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
@@ -30,6 +32,8 @@ const shown = (field: string, value: unknown, at: number): string => {
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number" && (field.endsWith("At") || field === "since")) return clockTime(value);
   if (typeof value !== "object" || value === null) return String(value);
+  // The whole of it is shown by `opencode-taskchart receipt`.
+  if (field === "receipt") return receiptSummary(value as Receipt);
   return fieldsOf(value, at)
     .map(([inner, part]) => shown(inner, part, at))
     .join(" ");
@@ -57,6 +61,8 @@ const describeEffect = (effect: TaskEffect): string => {
       return `check ${effect.checkId}`;
     case "changeModel":
       return `go on with ${effect.model.providerID}/${effect.model.modelID}`;
+    case "writeReceipt":
+      return `write the receipt of run ${effect.run}`;
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
     case "reportEnd":

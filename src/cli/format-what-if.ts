@@ -1,7 +1,7 @@
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { WhatIf } from "../services/replay/what-if.ts";
 import { dollars } from "../services/text/dollars.ts";
-import { duration } from "../services/text/notice.ts";
+import { duration } from "../services/text/duration.ts";
 import type { BudgetedUsage, TaskFacts } from "../task.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 

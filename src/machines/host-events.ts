@@ -43,6 +43,21 @@ export interface MessageInfo {
 /** How far a tool call has come: `stored` when its output is in the conversation. */
 export type ToolCallStage = "begun" | "stored" | "failed";
 
+/** A file that a tool wrote, by its absolute path. `added` and `removed` count lines; absent where the tool did not say. */
+export interface FileWrite {
+  path: string;
+  change: "added" | "changed" | "deleted";
+  added?: number | undefined;
+  removed?: number | undefined;
+}
+
+/** What a tool call that has ended is seen to have done, for the tools of which it is known how they report that. */
+export type ToolCallEffect =
+  | { kind: "read"; path: string }
+  | { kind: "write"; files: FileWrite[] }
+  /** `exit`: absent where the command was ended before it exited. */
+  | { kind: "command"; command: string; exit: number | undefined; end: "exited" | "timedOut" | "aborted" };
+
 /** The few events of the host that can matter to a task or to an outbox, in the plugin's own form. */
 export type HostEvent =
   | { type: "busy"; sessionID: string }
@@ -72,6 +87,13 @@ export type HostEvent =
       stage: ToolCallStage;
       /** A digest of the arguments: equal for equal ones. Absent while the model still writes them, and no tool runs. */
       input?: string;
+      /** What it did, once it has ended; absent where that is not known, or nothing. */
+      effect?: ToolCallEffect;
     }
+  /**
+   * Files of the session's directory that changed during one of its steps, whoever changed them, by their absolute paths. The
+   * host reports none where the directory is no git repository.
+   */
+  | { type: "filesChanged"; sessionID: string; partID: string; files: string[] }
   /** A step of a session's model finished. Tokens of input, output and reasoning; cost in US dollars. */
   | { type: "step"; sessionID: string; partID: string; tokens: number; cost: number };

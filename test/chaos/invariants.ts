@@ -7,6 +7,7 @@ import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { INSTRUCTION } from "./people.ts";
+import { wrongReceipts } from "./receipt-check.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
 import { isListening, undelivered } from "./undelivered.ts";
@@ -311,6 +312,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...removed(world, stored),
     ...uninformed(world, stored),
     ...triedTwice(world, stored),
+    ...wrongReceipts(world, stored),
     ...tooMany(world, stored),
     ...wronglyStopped(world, stored),
     ...wronglyChanged(world, stored),

@@ -3,6 +3,7 @@ import type { Charts } from "../../src/services/runtime/effects/effect-handler.t
 import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
 import type { EngineEvents } from "../../src/services/runtime/engine-events.ts";
 import { createFakeHost } from "./fake-host.ts";
+import { receipt } from "./receipt.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 const log = { info: () => undefined, error: () => undefined };
@@ -16,6 +17,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     clock,
     log,
     bus: createEventBus<EngineEvents>(log),
+    receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
     observedAnswers: { answerOf: () => undefined },
     reads: host,
     takeSlot: () => true,
@@ -37,5 +39,7 @@ export const NO_TASKS: Charts = {
   awaitsTasks: () => false,
   awaitsRuns: () => false,
   hasRunningTasks: () => false,
+  send: () => undefined,
+  receiptOf: () => undefined,
   restartActor: () => undefined,
 };

@@ -44,6 +44,8 @@ export interface FakeSession extends HostSession {
   madeAt: number;
   /** Stages of the tool calls in the conversation, by call id. */
   toolCalls: Map<string, ToolCallStage>;
+  /** What was reported of the parts of its messages that are no text, and when. */
+  reported: { at: number; event: HostEvent }[];
 }
 
 type Call = keyof Host;
@@ -188,6 +190,9 @@ export const createFakeHost = (
     // A test may send what is no request, in order to break what takes it.
     if (event.type === "asked" && event.request) openRequests.set(event.request.id, event.sessionID);
     if (event.type === "replied") openRequests.delete(event.requestID);
+    if (event.type === "toolCall" || event.type === "step" || event.type === "filesChanged") {
+      sessions.get(event.sessionID)?.reported.push({ at: clock.now(), event });
+    }
     listener(event);
   };
 
@@ -249,6 +254,7 @@ export const createFakeHost = (
       metadata: {},
       madeAt: clock.now(),
       toolCalls: new Map(),
+      reported: [],
       ...given,
     });
   };
@@ -705,6 +711,19 @@ export const createFakeHost = (
       call("toolCall", () => {
         const stage = sessions.get(id)?.toolCalls.get(callID);
         return stage ? ok(stage) : notFound("tool call");
+      }),
+    runEvents: (id, messageID) =>
+      call("runEvents", () => {
+        const found = sessions.get(id);
+        if (!found) return notFound("session");
+        const prompt = found.messages.findIndex((stored) => stored.id === messageID);
+        const since = found.messages[prompt]?.createdAt;
+        if (since === undefined) return ok([]);
+        const messages = found.messages.slice(prompt);
+        return ok([
+          ...messages.map(({ text: _, ...message }) => ({ type: "message", sessionID: id, message }) as const),
+          ...found.reported.filter(({ at }) => at >= since).map(({ event }) => event),
+        ]);
       }),
     rawMessages: (id) =>
       call("rawMessages", () => (sessions.has(id) ? ok([...session(id).messages]) : notFound("session"))),

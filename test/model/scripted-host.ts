@@ -2,14 +2,14 @@ import type { Prompt } from "../../src/machines/task/events.ts";
 import type { HostResult } from "../../src/services/host/host.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
-import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
+import { createFakeHost, type FakeHost, unavailable } from "../fakes/fake-host.ts";
 import { PARENT } from "../fakes/stage.ts";
 import { createGates, type Gates } from "./gates.ts";
 
 /**
  * A host that does nothing by itself: every call that a chart waits for stands at a gate until the test says how it ends,
  * and nothing is told that the test does not emit. The gates are `prompt <session>`, `steer <session>`, `stop <session>`,
- * `look`, `read`, `send`, and `toolCall <id>`.
+ * `receipt <session>`, `look`, `read`, `send`, and `toolCall <id>`.
  */
 export interface ScriptedHost extends FakeHost {
   gates: Gates;
@@ -40,7 +40,11 @@ export const answer = (promptID: string, given: Partial<HostMessage> = {}): Host
   ...given,
 });
 
-export const createScriptedHost = (clock: Clock): ScriptedHost => {
+/**
+ * Creates a host without any session but the parent's.
+ * @param hasEnded whether the run of a task has ended: only then what it did can be read
+ */
+export const createScriptedHost = (clock: Clock, hasEnded: (taskId: string) => boolean = () => true): ScriptedHost => {
   const gates = createGates();
   const fake = createFakeHost(clock);
   let scripted: HostMessage[] = [];
@@ -73,6 +77,7 @@ export const createScriptedHost = (clock: Clock): ScriptedHost => {
       });
       return ok({ ...prompt, partIDs: [] });
     },
+    runEvents: async (id) => (hasEnded(id) ? gates.wait(`receipt ${id}`) : { ok: false, failure: unavailable }),
     toolCall: (_, callID) => gates.wait(`toolCall ${callID}`),
   };
   return Object.assign(Object.create(fake) as FakeHost, scripts, {

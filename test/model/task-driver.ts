@@ -71,7 +71,7 @@ const ODD = 137;
 export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
-  const host: ScriptedHost = createScriptedHost(clock);
+  const host: ScriptedHost = createScriptedHost(clock, (taskId) => stage.task(taskId).completedAt !== undefined);
   const recorded: Recorded = { journal: [], newest: undefined };
   const rigging: Rigging = { losesPrompts: false, hasSlot: false };
   const openStore = () => recording(disk.boot(clock), recorded, rigging);
@@ -211,6 +211,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       const nextDeadline = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
       return clock.advance(nextDeadline - clock.now());
     },
+    RECEIPT_WRITTEN: () => host.gates.open(`receipt ${id}`, ok([])),
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
       rigging.losesPrompts = notice === "sending" && !isNoticePending;

@@ -100,6 +100,7 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   openCheck: undefined as number | undefined,
   /** What the host reported first of its failure, since it was last seen at work. */
   firstError: undefined as string | undefined,
+  hasReceipt: false,
   /** Ids of what a person has not answered. */
   requests: new Set<string>(),
   /** All that went wrong in it. */
@@ -288,6 +289,14 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
     }
     if (hasEnded && event.type === "CHECKED_ANSWERED") demand(now === "completed", `an answered run ends as ${now}`);
 
+    const asked = effects.flatMap((effect) => (effect.type === "writeReceipt" ? effect.run : []));
+    if (event.type === "RECEIPT_WRITTEN" && event.receipt.run === run.index && !isStillLive) run.hasReceipt = true;
+    const wantsReceipt = hasEnded || (event.type === "ADOPTED" && !isLive(before) && !run.hasReceipt);
+    const wanted = wantsReceipt ? [run.index] : [];
+    demand(
+      asked.join() === wanted.join(),
+      `the receipts of runs "${asked.join()}" are asked for, not "${wanted.join()}"`,
+    );
     const expected = notices.take(event, hasEnded, run.index);
     const done = effects.flatMap((effect) => {
       if (effect.type === "queueNotice") return `queue ${effect.end.run}`;
@@ -298,7 +307,7 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
       if (isStillLive) takeEffect(effect, isStillLive);
       if (hasEnded) checkEnd(event, effect, now);
       if (!isLive(before) && !isStillLive)
-        demand(/Notice$/.test(effect.type), `a task that has ended does ${effect.type}`);
+        demand(/Notice$|^writeReceipt$/.test(effect.type), `a task that has ended does ${effect.type}`);
     }
   };
 

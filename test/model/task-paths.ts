@@ -3,6 +3,7 @@ import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
 import { again, input, possibleIn } from "./task-events.ts";
 import { takenBy, transitionsOf } from "./transitions.ts";
@@ -167,9 +168,20 @@ const shortestPaths = (): (TaskPath & { slice: Slice; end: TaskSnapshot })[] =>
  * For every transition that can be brought about, a shortest way that ends with it; and for every state of the notice in
  * which the parent may turn out to be gone, a way that ends with that.
  */
-export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[] } => {
+export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[]; withoutReceipt: TaskPath } => {
   const paths = shortestPaths().sort((a, b) => a.events.length - b.events.length);
-  return { byTransition: pathsByTransition(paths), toNobody: pathsToNobody(paths) };
+  return { byTransition: pathsByTransition(paths), toNobody: pathsToNobody(paths), withoutReceipt };
+};
+
+/** A run that was taken over ends, and its process dies before it has read what the run did. */
+const withoutReceipt: TaskPath = {
+  recovery: "continue",
+  events: (
+    ["SLOT_GRANTED", "PROMPT_ACCEPTED", "ADOPTED", "CANCEL", "STOPPED", "ADOPTED", "RECEIPT_WRITTEN"] as const
+  ).map((type): TaskEvent => {
+    if (type === "RECEIPT_WRITTEN") return { type, at: START, receipt: receipt() };
+    return type === "ADOPTED" ? { type, at: START, recovery: "continue", isNoticePending: false } : { type, at: START };
+  }),
 };
 
 /** What the chart raises by itself: it shows only when a step is taken, which takes much longer than to look the step up. */

@@ -84,7 +84,7 @@ const walk = async (path: TaskPath) => {
 
 const each = (paths: TaskPath[]) => test.each(paths.map((path) => [nameOf(path), path] as const));
 
-const { byTransition, toNobody } = shortestWays();
+const { byTransition, toNobody, withoutReceipt } = shortestWays();
 
 describe("the engine goes along with the task's chart", () => {
   describe("by a shortest way to each transition", () => {
@@ -93,6 +93,7 @@ describe("the engine goes along with the task's chart", () => {
   describe("when there is nobody to notify any more", () => {
     each(toNobody)("%s", (_, path) => walk(path));
   });
+  test("when the receipt of a run is not written when its process dies", () => walk(withoutReceipt));
   describe("by every simple way through what most tasks go through", () => {
     each(simplePaths())("%s", (_, path) => walk(path));
   });

@@ -1,3 +1,4 @@
+import type { Receipt } from "../../receipt.ts";
 import type { ModelRef, ModelRefusal, RefusedModel, TaskError, TaskFacts, Wake } from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
@@ -153,6 +154,19 @@ export type TaskEffect =
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
    */
   | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
+  /**
+   * Write down what was observed of the run, which has ended. Reported by `RECEIPT_WRITTEN`, at once where this process has
+   * seen all of the run. Times are epoch milliseconds.
+   */
+  | {
+      type: "writeReceipt";
+      sessionID: string;
+      messageID: string;
+      run: number;
+      directory: string;
+      startedAt: number;
+      endedAt: number;
+    }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
   /**
@@ -211,6 +225,7 @@ export type TaskEvent =
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
   | { type: "TICK"; at: number }
+  | { type: "RECEIPT_WRITTEN"; at: number; receipt: Receipt }
   | { type: "RESULT_READ"; at: number }
   | { type: "SUPERVISION_FAILED"; at: number; error: TaskError }
   /** `isNoticePending`: a prompt that carries the task's notice was taken over as well. */
@@ -263,6 +278,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   STEERING_STORED: "The instruction is in the child's conversation.",
   STEERING_REFUSED: "The host did not take the instruction.",
   TICK: "Time has passed.",
+  RECEIPT_WRITTEN: "What was observed of the run is known.",
   RESULT_READ: "The result was read.",
   SUPERVISION_FAILED: "A fault in the plugin: the run can no longer be supervised.",
   ADOPTED: "The process that supervised the task has ended, and this one takes over.",
@@ -331,6 +347,8 @@ export interface TaskContext {
   resultRetrievedAt: number | undefined;
   result: string | undefined;
   error: TaskError | undefined;
+  /** What was observed of the newest run, once it has ended. */
+  receipt?: Receipt | undefined;
   /** How the newest run ended. */
   lastRunResult: RunResult | undefined;
   userRequests: UserRequest[];

@@ -60,6 +60,20 @@ export const requestSlot = {
   }),
 } as const;
 
+/** Has what was observed of the run written down. */
+export const writeReceipt = {
+  type: "emitEffect",
+  params: ({ context: { facts, run, completedAt } }: { context: TaskContext }) => ({
+    type: "writeReceipt" as const,
+    sessionID: facts.sessionID,
+    messageID: run.messageID,
+    run: run.index,
+    directory: facts.directory,
+    startedAt: run.startedAt,
+    endedAt: completedAt ?? run.startedAt,
+  }),
+} as const;
+
 /** Asks the host how the run stands; answers to earlier checks no longer count. */
 export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;

@@ -24,6 +24,7 @@ import {
   SESSION_DELETED,
   steerAgainLater,
   stillAtWork,
+  writeReceipt,
 } from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
 import { stopping } from "./stopping.ts";
@@ -90,8 +91,17 @@ export const run = taskSetup.createStateConfig({
   states: {
     idle: {
       id: "idle",
-      description: "No run is under way.",
-      on: { RUN_BEGAN: { target: "queued" } },
+      description: "No run is under way. What was observed of the newest one is written down.",
+      on: {
+        RUN_BEGAN: { target: "queued" },
+        RUN_ENDED: { actions: writeReceipt },
+        RECEIPT_WRITTEN: { guard: "isReceiptOfRun", actions: "recordReceipt" },
+        ADOPTED: {
+          guard: "lacksReceipt",
+          description: "The process that supervised the run ended before it had written it down.",
+          actions: writeReceipt,
+        },
+      },
     },
     queued: {
       id: "queued",

@@ -54,6 +54,7 @@ export const NEW_RUN = {
   model: undefined,
   refusedModels: undefined,
   modelLeftAt: undefined,
+  receipt: undefined,
 } satisfies Partial<TaskContext>;
 
 const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
@@ -145,6 +146,12 @@ export const taskSetup = setup({
     recordLimit: assign(({ event }) => {
       assertEvent(event, "LIMIT_EXCEEDED");
       return { limitError: event.error, result: event.said, resultRetrievedAt: undefined };
+    }),
+    recordReceipt: assign({
+      receipt: ({ event }) => {
+        assertEvent(event, "RECEIPT_WRITTEN");
+        return event.receipt;
+      },
     }),
     recordRunResult: assign({
       lastRunResult: ({ context, event }) => {
@@ -258,6 +265,11 @@ export const taskSetup = setup({
       assertEvent(event, "OWN_TASK_ENDED");
       return blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId));
     },
+    isReceiptOfRun: ({ context, event }) => {
+      assertEvent(event, "RECEIPT_WRITTEN");
+      return context.receipt === undefined && event.receipt.run === context.run.index;
+    },
+    lacksReceipt: ({ context }) => context.receipt === undefined,
     waitedFor: ({ context }) => context.waiters.length > 0,
     isWaiter: ({ context, event }) => {
       assertEvent(event, WAIT_ENDS);

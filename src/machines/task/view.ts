@@ -27,7 +27,7 @@ const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in ke
 /** Builds the task object that tools and the API show. */
 export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
-  const { completedAt, resultRetrievedAt, result, error, refusedModels } = context;
+  const { completedAt, resultRetrievedAt, result, error, receipt, refusedModels } = context;
   const model = modelOf(context);
   return {
     ...context.facts,
@@ -48,6 +48,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       summary: result === undefined ? undefined : summaryOf(result),
       error,
       failureReason: error?.message,
+      receipt,
       attention: attentionOf(context),
       waiting: waitingOf(snapshot),
       pendingInstructions: context.instructions?.length,

@@ -64,6 +64,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     asked: [],
     replied: [],
     toolCall: [],
+    filesChanged: [],
     step: [],
   };
   const every = (receive: (event: HostEvent, at: number) => void) => {
@@ -85,7 +86,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["toolCall"], waits.onHostEvent);
   // What is used counts towards the budgets once progress has it.
   on(["toolCall", "step", "idle"], budgets.onHostEvent);
-  on(["toolCall", "step"], (event, at) => {
+  on(["toolCall", "step", "filesChanged"], (event, at) => {
     const taskId = taskAbove(event.sessionID);
     if (taskId === undefined) return;
     progress.onHostEvent(event, at, taskId);

@@ -31,6 +31,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { createReceipts } from "../receipts/receipts.ts";
 import { startAdoption } from "../recovery/adoption.ts";
 import { startHousekeeping } from "../recovery/housekeeping.ts";
 import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
@@ -121,6 +122,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // What is known in addition to the charts.
   const progress = createProgressLog();
+  const receipts = createReceipts({ host, clock, log, progress });
   const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();
@@ -136,12 +138,13 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const effects = createEffects({
     ...platform,
     bus,
+    receipts,
     observedAnswers,
     reads,
     takeSlot: slots.take,
     endedBatches: batches.ended,
-    composeNotice: ({ parentSessionID, queue }) => {
-      const prompt = composeNotice(queue, store, ids, options.notice, usageReader);
+    composeNotice: ({ parentSessionID, queue }, receiptOf) => {
+      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, receiptOf);
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },
@@ -229,6 +232,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const adoption = startAdoption({
     ...charts,
     opening,
+    receipts,
     noticeRepair,
     recovery,
     isHeadless,

@@ -1,5 +1,5 @@
 // ADR-028 in docs/decisions.md
-import type { HostSession, PermissionRule, ToolCallStage } from "../../machines/host-events.ts";
+import type { HostEvent, HostSession, PermissionRule, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import type { ModelRef } from "../../task.ts";
@@ -110,6 +110,11 @@ export interface Host {
     sessionID: string,
     changes: Partial<Pick<NewSession, "title" | "permission" | "metadata">>,
   ): Promise<HostResult<void>>;
+  /**
+   * Reads what is stored of a run, as the events with which the host once reported it: the messages since the run's prompt and
+   * their parts, oldest first. Nothing for a prompt that the host does not have.
+   */
+  runEvents(sessionID: string, messageID: string): Promise<HostResult<HostEvent[]>>;
   /** Reads the whole conversation of a session as a transcript, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
   /** Lists this directory's sessions that were created or used at or after `at`, in epoch milliseconds. */

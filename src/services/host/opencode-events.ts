@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Event } from "@opencode-ai/sdk/v2/client";
+import type { Event, Message, Part } from "@opencode-ai/sdk/v2/client";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Question } from "../../user-request.ts";
 import { readModelError } from "./model-refusal.ts";
 import { isOwnText, readMessage, toHostSession, toolCallStage } from "./opencode-messages.ts";
+import { toolCallEffect } from "./tool-call-effects.ts";
 
 /** An event as the host publishes it. The plugin package exports an older type, which lacks some events. */
 export type OpencodeEvent = Event;
@@ -24,12 +25,16 @@ const digest = (input: unknown): string =>
     .digest("base64url")
     .slice(0, 22);
 
-const fromPart = ({ sessionID, part }: PartEvent["properties"]): HostEvent | undefined => {
+/** Translates a part of a message, as an event brings it or as it is stored; undefined for one that no task depends on. */
+const fromPart = ({ sessionID, part }: Pick<PartEvent["properties"], "sessionID" | "part">): HostEvent | undefined => {
   if (part.type === "tool") {
     const { callID, tool, state } = part;
     const call = { type: "toolCall", sessionID, callID, tool, stage: toolCallStage(part) } as const;
-    return state.status === "pending" ? call : { ...call, input: digest(state.input) };
+    if (state.status === "pending") return call;
+    const effect = toolCallEffect(part);
+    return { ...call, input: digest(state.input), ...(effect ? { effect } : {}) };
   }
+  if (part.type === "patch") return { type: "filesChanged", sessionID, partID: part.id, files: part.files };
   // The host begins a step when the provider has taken the request, and reports the session as busy before that (seen).
   if (part.type === "step-start") return { type: "answering", sessionID };
   if (part.type === "step-finish") {
@@ -104,4 +109,18 @@ export const readEvent = (event: OpencodeEvent, at: number): HostEvent | undefin
     default:
       return undefined;
   }
+};
+
+/**
+ * Returns the events of a run that its stored messages stand for: those of the prompt's answers and of their parts. Nothing
+ * where the prompt is not among them.
+ */
+export const storedEvents = (messages: readonly { info: Message; parts: Part[] }[], messageID: string): HostEvent[] => {
+  const prompt = messages.findIndex(({ info }) => info.id === messageID);
+  if (prompt < 0) return [];
+  return messages.slice(prompt).flatMap(({ info, parts }) => {
+    const { sessionID } = info;
+    const ofParts = parts.flatMap((part) => fromPart({ sessionID, part }) ?? []);
+    return [{ type: "message", sessionID, message: readMessage(info) } as const, ...ofParts];
+  });
 };

@@ -1,5 +1,6 @@
 import type { PluginInput } from "@opencode-ai/plugin";
 import type { Host } from "./host.ts";
+import { storedEvents } from "./opencode-events.ts";
 import {
   readMessageWithText,
   stagesOfCall,
@@ -113,6 +114,10 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
     conversation: async (sessionID) =>
       mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
         messages.map(({ info, parts }) => ({ id: info.id, role: info.role, parts: parts.flatMap(toSpokenParts) })),
+      ),
+    runEvents: async (sessionID, messageID) =>
+      mapResult(await callSdk((signal) => client.session.messages({ sessionID }, { signal })), (messages) =>
+        storedEvents(messages, messageID),
       ),
     sessionsSince: async (at) =>
       mapResult(

@@ -7,6 +7,7 @@ import type { Host } from "../host/host.ts";
 import { ABORT_WAITER, CLEAR_WAITER, isKnownAfterAbort } from "../operations/cancel.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import type { Receipts } from "../receipts/receipts.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
@@ -48,6 +49,8 @@ export interface AdoptionDeps {
   cancelChildren(sessionID: string): Promise<void>;
   /** Reminds the agent of a session of its tasks. */
   remind(sessionID: string): void;
+  /** Reads what the run did in the dead process. */
+  receipts: Pick<Receipts, "takeOver">;
   removeOrphanedLaunch(launch: PendingLaunch): Promise<void>;
   /** Called after each heartbeat. */
   onHeartbeat(): void;
@@ -62,7 +65,7 @@ export interface Adoption {
 
 /** Starts the heartbeat, which adopts. */
 export const startAdoption = (deps: AdoptionDeps): Adoption => {
-  const { store, runtime, host, clock, log, progress, noticeRepair, recovery, isHeadless, opening } = deps;
+  const { store, runtime, host, clock, log, progress, receipts, noticeRepair, recovery, isHeadless, opening } = deps;
   /** Sessions that have worked in this process; kept where only their tasks are adopted. */
   const sessionsHere = new Set<string>();
 
@@ -73,6 +76,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     );
     const restored = tasks.filter((record) => {
       progress.begin(record.task.sessionID, at, record.task.progress);
+      const { run, receipt } = record.snapshot.context;
+      if (!receipt) void receipts.takeOver(record.task.sessionID, run.messageID);
       return runtime.restore(record);
     });
     for (const { parentSessionID, prompts: adopted } of prompts) {

@@ -12,6 +12,7 @@ import type {
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
+import { RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
 import {
   type Fallback,
   type ModelRef,
@@ -47,6 +48,11 @@ type Field = FieldOf<
   | TaskError
   | ProviderRetry
   | RefusedModel
+  | Receipt
+  | Receipt["omitted"]
+  | ToolCount
+  | WrittenFile
+  | RanCommand
   | Fallback
 >;
 
@@ -89,6 +95,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   providerID: NAME,
   modelID: NAME,
   variant: NAME,
+  tool: NAME,
 
   type: EVENT_TYPE,
   value: STATE,
@@ -98,6 +105,9 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   refusal: oneOf(...ModelRefusal.options),
   recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
   wake: oneOf(...Wake.options),
+  change: oneOf(...WrittenFile.shape.change.options),
+  end: oneOf(...RanCommand.shape.end.options),
+  tests: oneOf(...RanCommand.shape.tests.unwrap().options),
   startedAt: TIME,
 
   // Texts.
@@ -111,6 +121,9 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   always: PRIVATE,
   question: PRIVATE,
   options: PRIVATE,
+  path: PRIVATE,
+  command: PRIVATE,
+  otherFiles: PRIVATE,
 
   // Numbers, booleans, and objects whose fields are listed themselves.
   origin: PRIVATE,
@@ -165,6 +178,22 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   retryable: PRIVATE,
   multiple: PRIVATE,
   custom: PRIVATE,
+  receipt: PRIVATE,
+  isWhole: PRIVATE,
+  tools: PRIVATE,
+  calls: PRIVATE,
+  failed: PRIVATE,
+  filesRead: PRIVATE,
+  files: PRIVATE,
+  added: PRIVATE,
+  removed: PRIVATE,
+  commands: PRIVATE,
+  exit: PRIVATE,
+  omitted: PRIVATE,
+  tokens: PRIVATE,
+  cost: PRIVATE,
+  workedMs: PRIVATE,
+  waitedMs: PRIVATE,
 };
 
 const isField = (name: string): name is Field => Object.hasOwn(KEPT, name);

@@ -1,5 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import { noProgress, type Progress, type Usage } from "../../task.ts";
+import { createRunTally, type RunTally } from "../receipts/run-tally.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
   lastUpdateMs: number;
@@ -7,6 +8,7 @@ interface Tally extends Omit<Progress, "lastUpdate"> {
   steps: Set<string>;
   /** Tool calls that are counted already. */
   calls: Set<string>;
+  run: RunTally;
 }
 
 /** Number of newest tool names that are kept. */
@@ -16,11 +18,13 @@ const NOTHING: ReadonlyMap<string, Progress> = new Map();
 
 /** Counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
 export interface ProgressLog {
-  /** Starts to count a child at `at` (epoch milliseconds), on top of what was counted before. */
+  /** Starts to count a run of a child at `at` (epoch milliseconds), on top of what was counted before. */
   begin(sessionID: string, at: number, before?: Progress): void;
   /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
   onHostEvent(event: HostEvent, at: number, taskId?: string): void;
   of(sessionID: string): Progress | undefined;
+  /** What was observed of the child's run since `begin`. */
+  runOf(sessionID: string): RunTally | undefined;
   /** What a child that is counted has used so far. */
   usageOf(sessionID: string): Usage | undefined;
   /** Time of the child's last event, epoch milliseconds. */
@@ -52,12 +56,14 @@ export const createProgressLog = (): ProgressLog => {
         lastUpdateMs: at,
         steps: new Set(),
         calls: new Set(),
+        run: createRunTally(),
       });
     },
     onHostEvent: (event, at, taskId = event.sessionID) => {
       const tally = tallies.get(taskId);
       if (!tally) return;
       tally.lastUpdateMs = at;
+      tally.run.onHostEvent(event, at);
       changed.add(taskId);
       const call = event.type === "toolCall" ? `${event.sessionID} ${event.callID}` : "";
       if (event.type === "toolCall" && !tally.calls.has(call)) {
@@ -73,6 +79,7 @@ export const createProgressLog = (): ProgressLog => {
       }
     },
     of,
+    runOf: (sessionID) => tallies.get(sessionID)?.run,
     usageOf: (sessionID) => {
       const tally = tallies.get(sessionID);
       return tally && { tokens: tally.tokens, cost: tally.cost };

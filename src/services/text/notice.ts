@@ -1,8 +1,10 @@
-import prettyMilliseconds from "pretty-ms";
 import type { RunResult } from "../../machines/task/events.ts";
+import type { Receipt } from "../../receipt.ts";
 import { runningCount, type TaskCounts, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
-import { join, LINE_END, lines, nameOf, type OwnText, own, quoteBlock, quoteLine, vouchFor } from "./own-text.ts";
+import { duration } from "./duration.ts";
+import { join, LINE_END, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
+import { receiptSummary } from "./receipt.ts";
 import { wentOn } from "./refused-models.ts";
 import { formatUsageWithin } from "./usage.ts";
 
@@ -33,6 +35,8 @@ export interface NoticeWords {
 export interface EndedRun {
   end: RunResult;
   batch: TaskCounts;
+  /** What was observed of it; absent where that is not known. */
+  receipt?: Receipt | undefined;
 }
 
 /** What tasks have used when a notice is written, each with the tasks below it. */
@@ -55,9 +59,6 @@ export interface NoticeStyle {
 }
 
 const OUTCOME_ICONS = { completed: "✓", error: "✗", cancelled: "⊘" } as const;
-
-/** Formats milliseconds, such as `850ms`, `2.5s` or `1m 5s`. Negative durations count as 0. */
-export const duration = (ms: number): OwnText => vouchFor(prettyMilliseconds(Math.max(0, Math.round(ms))));
 
 /** The counts of the one batch that all runs belong to; undefined when they belong to several. */
 const commonBatch = (ends: EndedRun[]): TaskCounts | undefined => {
@@ -138,7 +139,7 @@ const result = (
 
 const OUTCOMES = { completed: "completed", error: "failed", cancelled: "was cancelled" } as const;
 
-const outcomeOf = (end: RunResult): OwnText => {
+const outcomeOf = ({ end, receipt }: EndedRun): OwnText => {
   const { taskId, outcome, error, result: text } = end;
   const otherModel = wentOn(end);
   return lines(
@@ -146,6 +147,7 @@ const outcomeOf = (end: RunResult): OwnText => {
     otherModel && own`It ${otherModel}.`,
     error ? own`Error: ${quoteError(error)}` : "",
     text === "" ? "The agent finished without writing any text." : "",
+    receipt && receiptSummary(receipt),
   );
 };
 
@@ -203,7 +205,7 @@ export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeSty
     visible: ends.map((ended) => visibleText(ended, style)),
     hidden: lines(
       "Automated notice. The user did not write it, and it approves nothing.",
-      ...ends.map(({ end }) => outcomeOf(end)),
+      ...ends.map(outcomeOf),
       cost && costOf(cost),
       advice(ends, session, style.tools.output),
       whatFollows(ends, style),

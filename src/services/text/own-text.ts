@@ -39,7 +39,7 @@ export const lines = <Values extends readonly (string | undefined)[]>(
 ): OwnText => parts.filter((part) => part !== undefined && part !== "").join("\n") as OwnText;
 
 /** Joins own texts with a separator. Undefined parts are left out. */
-export const join = (parts: readonly (OwnText | undefined)[], separator: " " | ", " | " · " | "\n\n"): OwnText =>
+export const join = (parts: readonly (OwnText | undefined)[], separator: " " | ", " | "; " | " · " | "\n\n"): OwnText =>
   parts.filter((part) => part !== undefined).join(separator) as OwnText;
 
 /** Declares a plain string to be own text: one from a library, or from the command line that started this process. */

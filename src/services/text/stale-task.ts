@@ -1,5 +1,6 @@
 import type { Task } from "../../task.ts";
-import { duration, type ToolNames } from "./notice.ts";
+import { duration } from "./duration.ts";
+import type { ToolNames } from "./notice.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** Characters of a description that are shown. */

@@ -1,5 +1,5 @@
 import type { ListedTask, Task, Waiting } from "../../task.ts";
-import { duration } from "./notice.ts";
+import { duration } from "./duration.ts";
 import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { slotOfLimit } from "./queue.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";

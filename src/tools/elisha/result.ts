@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { duration, quoteError } from "../../services/text/notice.ts";
+import { duration } from "../../services/text/duration.ts";
+import { quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";

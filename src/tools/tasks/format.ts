@@ -1,7 +1,9 @@
+import { duration } from "../../services/text/duration.ts";
 import { modelName } from "../../services/text/model-name.ts";
-import { duration, fenceResult, quoteError } from "../../services/text/notice.ts";
+import { fenceResult, quoteError } from "../../services/text/notice.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
+import { receiptReport } from "../../services/text/receipt.ts";
 import { wentOn } from "../../services/text/refused-models.ts";
 import { formatUsage, formatUsageWithin } from "../../services/text/usage.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
@@ -188,6 +190,7 @@ export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
     formatTaskUsage(task),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
     task.error && own`Error: ${quoteError(task.error)}`,
+    task.receipt && receiptReport(task.receipt),
     resultHeading(task),
     task.result === undefined ? "" : fenceResult(task.result, task.sessionID),
   );

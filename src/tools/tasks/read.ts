@@ -1,6 +1,6 @@
 import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
-import { duration } from "../../services/text/notice.ts";
+import { duration } from "../../services/text/duration.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type ListedTask, type Task, TaskStatus, type TaskWithUsage } from "../../task.ts";

@@ -46,6 +46,7 @@ ses_counting: resumed, agent general, resumed once
                                             run        verifying → idle
                                             raises     RUN_ENDED, outcome completed
                                             notice     none → due
+                                            effect     write the receipt of run 0
                                             effect     queue the notice of run 0, completed
 00:00:01.000           NOTICE_COMPOSED      notice     due → sending
 00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none

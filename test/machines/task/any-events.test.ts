@@ -6,6 +6,7 @@ import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
 import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { ModelRefusal, type TaskError, type Wake } from "../../../src/task.ts";
+import { receipt } from "../../fakes/receipt.ts";
 import { pureRuns } from "../../seed.ts";
 
 /** An arbitrary for each type of event: a new type does not compile until it has one. */
@@ -118,6 +119,7 @@ const taskEvents: Events<TaskEvent> = {
   STEERING_STORED: fc.record({ at, messageID: id }),
   STEERING_REFUSED: fc.record({ at, messageID: id, error, retryable: fc.boolean() }),
   TICK: timed,
+  RECEIPT_WRITTEN: fc.record({ at, receipt: fc.record({ run: count, tokens: count }).map(receipt) }),
   RESULT_READ: timed,
   SUPERVISION_FAILED: fc.record({ at, error }),
   ADOPTED: fc.record({ at, recovery, isNoticePending: fc.boolean() }),

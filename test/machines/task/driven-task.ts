@@ -34,8 +34,11 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
 /** A task's chart; an answer to a check is to the newest one. */
 export type DrivenTask = Driven<TaskEvent, TaskSnapshot, TaskEffect>;
 
-/** A task that was launched, and waits for a slot. */
-export const queuedTask = (facts: Partial<TaskFacts> = {}): DrivenTask => {
+/**
+ * A task that was launched, and waits for a slot.
+ * @param isReceipt true where only the receipts that it wants written are returned: otherwise none is, for each end wants one
+ */
+export const queuedTask = (facts: Partial<TaskFacts> = {}, isReceipt = false): DrivenTask => {
   const [begin] = initialTransition(taskMachine, taskInput("ses_child", facts));
   return drive<TaskEvent, TaskSnapshot, TaskEffect>({
     begin,
@@ -43,9 +46,9 @@ export const queuedTask = (facts: Partial<TaskFacts> = {}): DrivenTask => {
       const [after, actions] = transition(taskMachine, before, event);
       return {
         after,
-        effects: actions.flatMap(({ type, params }) =>
-          type === "emitEffect" ? [params as unknown as TaskEffect] : [],
-        ),
+        effects: actions
+          .flatMap(({ type, params }) => (type === "emitEffect" ? [params as unknown as TaskEffect] : []))
+          .filter(({ type }) => isReceipt === (type === "writeReceipt")),
       };
     },
     usual: (type, { context: { checkId } }) => ({

@@ -33,7 +33,10 @@ test("each step says where the regions stood before and after, what was raised a
   expect(answered).toMatchObject({
     to: { lifecycle: "completed", run: "idle", notice: "due" },
     raised: [{ type: "RUN_ENDED", outcome: "completed" }],
-    effects: [{ type: "queueNotice", end: { run: 0, outcome: "completed" } }],
+    effects: [
+      { type: "writeReceipt", run: 0 },
+      { type: "queueNotice", end: { run: 0, outcome: "completed" } },
+    ],
   });
 });
 

@@ -133,6 +133,10 @@ test("a step that the host's own events lead to at once is stored with the one b
   };
   stage.host.finish(id, "12");
   await settled();
-  expect(inOneChange).toEqual([["HOST_IDLE", "CHECKED_ANSWERED"], ["NOTICE_COMPOSED"], ["NOTICE_ACKNOWLEDGED"]]);
+  expect(inOneChange).toEqual([
+    ["HOST_IDLE", "CHECKED_ANSWERED", "RECEIPT_WRITTEN"],
+    ["NOTICE_COMPOSED"],
+    ["NOTICE_ACKNOWLEDGED"],
+  ]);
   expect(stage.notices(PARENT)).toHaveLength(1);
 });

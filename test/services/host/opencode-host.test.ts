@@ -41,6 +41,7 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   busy: (host) => host.busy(),
   messages: (host) => host.messages("ses_1", 1),
   conversation: (host) => host.conversation("ses_1"),
+  runEvents: (host) => host.runEvents("ses_1", "msg_1"),
   sessionsSince: (host) => host.sessionsSince(0),
   allSessions: (host) => host.allSessions(),
   rawMessages: (host) => host.rawMessages("ses_1"),

@@ -55,6 +55,7 @@ const EVENTS: Record<HostEvent["type"], Record<string, unknown>> = {
   asked: { request: {} },
   replied: { requestID: "per_1" },
   toolCall: { callID: "call_1", tool: "bash", stage: "begun" },
+  filesChanged: { partID: "prt_1", files: [] },
   step: { partID: "prt_1", tokens: 1, cost: 0 },
 };
 

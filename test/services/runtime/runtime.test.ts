@@ -131,6 +131,7 @@ test("the journal holds what the machine accepted, and replays to the stored sna
     "PROMPT_ACCEPTED",
     "HOST_IDLE",
     "CHECKED_ANSWERED",
+    "RECEIPT_WRITTEN",
     "NOTICE_COMPOSED",
     "NOTICE_ACKNOWLEDGED",
   ]);

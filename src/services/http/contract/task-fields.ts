@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { RanCommand, Receipt, ToolCount, WrittenFile } from "../../../receipt.ts";
 import {
   Attention,
   Fallback,
@@ -112,11 +113,63 @@ const Work = describeFields(Progress, {
   lastUpdate: "When OpenCode last reported anything of the child.",
 });
 
+const File = describeFields(WrittenFile, {
+  path: "From the task's folder; absolute where it lies elsewhere.",
+  change: "What was done to it.",
+  added: "Lines that were added, as the tools counted them; absent where one of them did not.",
+  removed: "Lines that were removed; absent where `added` is, or may be.",
+});
+
+const Command = describeFields(RanCommand, {
+  command: "The command, on one line and shortened.",
+  exit: "Its exit code; absent where none was seen.",
+  end: "`exited` by itself; `timedOut`: the tool's time limit ended it; `aborted`: with its turn.",
+  tests:
+    "Of a command that runs tests, what its exit code says of them. `unclear`: the exit code is that of another part of the line, or there is none. Absent for other commands.",
+});
+
+const Calls = describeFields(ToolCount, {
+  tool: "The tool's name.",
+  calls: "How often it was called.",
+  failed: "How many of these calls failed.",
+});
+
+const MoreThanListed = describeFields(Receipt.shape.omitted, {
+  files: "Files that its tools wrote.",
+  otherFiles: "Other files that changed.",
+  commands: "Commands.",
+});
+
+const WrittenReceipt = describeFields(
+  Receipt.extend({
+    tools: z.array(Calls),
+    files: z.array(File),
+    commands: z.array(Command),
+    omitted: MoreThanListed,
+  }),
+  {
+    run: "The number of the run: 0 is the launch.",
+    isWhole: "False where part of the run could not be observed.",
+    tools: "Its tool calls, the most called tool first; empty where no tool was called.",
+    filesRead: "How many files its tools read.",
+    files: "The files that its tools wrote.",
+    otherFiles:
+      "Files that changed in the folder while it was under way, though none of its tools says that it wrote them: a command did, or somebody else.",
+    commands: "The commands that its agent ran in a shell, oldest first.",
+    omitted: "How many more there are of each than the lists show.",
+    tokens: "Input, output and reasoning tokens of its steps.",
+    cost: "US dollars.",
+    workedMs: "Milliseconds in which its model and its tools worked.",
+    waitedMs: "The rest of the run, in milliseconds.",
+  },
+);
+
 const shape = TaskWithUsage.extend({
   model: Model.optional(),
   fallback: OtherModels.optional(),
   refusedModels: z.array(Refused).optional(),
   error: Failure.optional(),
+  receipt: WrittenReceipt.optional(),
   attention: HeldUp.optional(),
   waiting: Wait.optional(),
   queue: Place.optional(),
@@ -157,6 +210,7 @@ export const DescribedTask = describeFields(shape, {
   summary: "The first paragraph of `result`.",
   error: "Why the newest run failed; absent unless it did.",
   failureReason: "The message of `error`.",
+  receipt: "What was observed of the newest run; absent while it is under way.",
   resumeCount: "How many times it was resumed.",
   attention: "What holds it up: a permission, a question, or silence. Absent when nothing does.",
   waiting: "What the run under way waits for. Absent when no run is.",

@@ -2,10 +2,11 @@
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
 import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";
+import { createReceiptEffect, type ReceiptEffectDeps } from "./receipt-effect.ts";
 import { createTaskEffects, type TaskEffectDeps } from "./task-effects.ts";
 
 /** What effects are carried out with. */
-export type EffectDeps = TaskEffectDeps & OutboxEffectDeps;
+export type EffectDeps = TaskEffectDeps & ReceiptEffectDeps & OutboxEffectDeps;
 
 /** Carries out what the charts ask for. */
 export interface Effects {
@@ -23,6 +24,7 @@ export interface Effects {
 export const createEffects = (deps: EffectDeps): Effects => {
   const handlers: EffectHandlers = {
     ...createTaskEffects(deps),
+    ...createReceiptEffect(deps),
     ...createOutboxEffects(deps),
     actorFailed: {
       perform: ({ id, message }, charts) => void charts.restartActor(id, message),

@@ -32,7 +32,7 @@ export interface OutboxEffectDeps {
   /** Returns those of a parent's batches of which no task is at work. */
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
   /** Makes one prompt of all run results that are due to a parent. */
-  composeNotice(effect: EffectOf<"composeNotice">): NoticePrompt;
+  composeNotice(effect: EffectOf<"composeNotice">, receiptOf: Charts["receiptOf"]): NoticePrompt;
   /** Lets a person know that a notice could not be delivered. */
   reportUndelivered(effect: EffectOf<"noticeRejected">): Promise<undefined>;
 }
@@ -151,10 +151,10 @@ export const createOutboxEffects = ({
     }),
     // At once, and no call to the host: the prompt's words and ids are fixed in the transaction that stores them.
     composeNotice: {
-      perform: (effect) => ({
+      perform: (effect, charts) => ({
         type: "OUTBOX",
         id: effect.parentSessionID,
-        event: { type: "COMPOSED", prompt: composeNotice(effect), at: clock.now() },
+        event: { type: "COMPOSED", prompt: composeNotice(effect, charts.receiptOf), at: clock.now() },
       }),
       onFault: ({ parentSessionID }, at, message) => ({
         type: "OUTBOX",

@@ -6,6 +6,7 @@ import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Receipts } from "../../receipts/receipts.ts";
 import type { ObservedAnswers } from "../observed-answers.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../run-outcome.ts";
 import {
@@ -65,6 +66,7 @@ export interface TaskEffectDeps {
   clock: Clock;
   log: Log;
   observedAnswers: Pick<ObservedAnswers, "answerOf">;
+  receipts: Pick<Receipts, "ready">;
   /** Takes a slot for a run. False when none is free: then the run gets `SLOT_GRANTED` when it has one. */
   takeSlot(request: SlotRequest): boolean;
   /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
@@ -80,6 +82,7 @@ export const createTaskEffects = ({
   clock,
   log,
   observedAnswers,
+  receipts,
   expectInstruction,
   takeSlot,
 }: TaskEffectDeps): EffectHandlers<
@@ -206,7 +209,8 @@ export const createTaskEffects = ({
     const { sessionID, checkId, abortedAt } = effect;
     // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
     const awaitedTasks = charts.awaitsTasks(sessionID);
-    const read = await readRunOutcome(effect);
+    // With the end comes the receipt, which tells of what was before a takeover, too.
+    const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(sessionID)]);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
     if (outcome.is === "answered") {

@@ -26,6 +26,7 @@ const setUp = () => {
     host,
     clock,
     log,
+    receipts: { ready: async () => undefined },
     observedAnswers: { answerOf: () => undefined },
     takeSlot: () => hasSlot,
     expectInstruction: ({ messageID }) => void expected.push(messageID),

@@ -1,0 +1,81 @@
+import type { TaskEffect } from "../../machines/task/events.ts";
+import type { Receipt } from "../../receipt.ts";
+import type { Host } from "../host/host.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import { createRunTally, type RunTally } from "./run-tally.ts";
+
+/** The run whose receipt is wanted. */
+export type EndedRun = Omit<Extract<TaskEffect, { type: "writeReceipt" }>, "type">;
+
+/** Writes receipts: from what this process has observed, and where it has not seen the whole run, from what the host stored. */
+export interface Receipts {
+  /** Reads what a run has done so far, which another process supervised until now. Resolves when that is known. */
+  takeOver(sessionID: string, messageID: string): Promise<void>;
+  /** Resolves when what was read of a run that was taken over is known, or cannot be. At once for all others. */
+  ready(sessionID: string): Promise<void>;
+  /** The receipt of a run; undefined while not all of it is known here. */
+  ifKnown(run: EndedRun): Receipt | undefined;
+  /** The receipt of a run. Where the host does not answer, it is that of what was seen. */
+  write(run: EndedRun): Promise<Receipt>;
+}
+
+/** What receipts are written with. */
+export interface ReceiptsDeps {
+  host: Pick<Host, "runEvents">;
+  clock: Clock;
+  log: Log;
+  /** Where this process collects what it observes of runs under way, by session. */
+  progress: { runOf(sessionID: string): RunTally | undefined };
+}
+
+/** Creates the writer of receipts. */
+export const createReceipts = ({ host, clock, log, progress }: ReceiptsDeps): Receipts => {
+  /** What is being read of runs that were taken over, by session. */
+  const underWay = new Map<string, Promise<void>>();
+  /** The tallies that lack the beginning of their runs. */
+  const incomplete = new WeakSet<RunTally>();
+
+  /** Adds what the host has stored of a run to its tally. Returns whether it is complete with that. */
+  const addStored = async (tally: RunTally, sessionID: string, messageID: string): Promise<boolean> => {
+    const stored = await host.runEvents(sessionID, messageID);
+    if (!stored.ok) {
+      log.error("what a run did could not be read from OpenCode", { sessionID, reason: stored.failure.message });
+      return false;
+    }
+    const at = clock.now();
+    for (const event of stored.value) tally.onHostEvent(event, at);
+    return true;
+  };
+
+  const takeOver = async (sessionID: string, messageID: string): Promise<void> => {
+    const tally = progress.runOf(sessionID);
+    if (!tally) return;
+    incomplete.add(tally);
+    if (await addStored(tally, sessionID, messageID)) incomplete.delete(tally);
+  };
+
+  const receiptOf = (tally: RunTally, isWhole: boolean, { run, ...rest }: EndedRun): Receipt =>
+    tally.receipt({ index: run, isWhole, ...rest });
+
+  return {
+    takeOver: async (sessionID, messageID) => {
+      const reading = takeOver(sessionID, messageID).finally(() => underWay.delete(sessionID));
+      underWay.set(sessionID, reading);
+      await reading;
+    },
+    ready: async (sessionID) => underWay.get(sessionID),
+    ifKnown: (run) => {
+      const tally = progress.runOf(run.sessionID);
+      return tally && !incomplete.has(tally) ? receiptOf(tally, true, run) : undefined;
+    },
+    write: async (run) => {
+      const { sessionID, messageID } = run;
+      await underWay.get(sessionID);
+      const tally = progress.runOf(sessionID);
+      if (tally && !incomplete.has(tally)) return receiptOf(tally, true, run);
+      const anew = tally ?? createRunTally();
+      return receiptOf(anew, await addStored(anew, sessionID, messageID), run);
+    },
+  };
+};
