@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { receiptLines } from "../../src/services/text/receipt.ts";
 import { readTask } from "../api.ts";
 import { shortId } from "../format.ts";
 import { StatusMark } from "../status-mark.tsx";
@@ -70,6 +71,12 @@ export const Overview = ({
         <section>
           <h3>{task.error ? "What it had said so far" : "Result"}</h3>
           <pre>{task.result}</pre>
+        </section>
+      )}
+      {task.receipt && (
+        <section>
+          <h3>What was observed</h3>
+          <pre>{receiptLines(task.receipt).join("\n")}</pre>
         </section>
       )}
       <Links title="Launched these tasks" tasks={children} onOpen={onOpen} />

@@ -9,6 +9,7 @@ import { exportCommand } from "./commands/export.ts";
 import { listCommand } from "./commands/list.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
+import { receiptCommand } from "./commands/receipt.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { showCommand } from "./commands/show.ts";
@@ -20,7 +21,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** The commands, in the groups of the help text. */
 const COMMANDS = {
-  "See what goes on:": [listCommand, watchCommand, showCommand, logsCommand, whyCommand, openCommand],
+  "See what goes on:": [listCommand, watchCommand, showCommand, receiptCommand, logsCommand, whyCommand, openCommand],
   "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand],
   "Understand it:": [replayCommand, exportCommand, whatIfCommand, doctorCommand],
 } as const;

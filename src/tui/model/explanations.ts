@@ -1,4 +1,5 @@
 import { descendantsOf } from "../../client/tasks-below.ts";
+import { receiptSummary } from "../../services/text/receipt.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { elapsed } from "./words.ts";
@@ -28,7 +29,12 @@ export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Expl
   return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
 };
 
-/** Says what a task waits for and what ends that, or how it has ended. `now` is epoch milliseconds. */
+const endText = ({ status, error, summary = "" }: PanelTask): string => {
+  if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;
+  return status === "cancelled" ? "It was cancelled." : `It is completed. ${summary}`.trim();
+};
+
+/** Says what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
 export const whyText = (task: PanelTask, now: number): Explanation => {
   const title = task.description;
   const { waiting, why } = task;
@@ -36,7 +42,6 @@ export const whyText = (task: PanelTask, now: number): Explanation => {
     return { title, message: `Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.` };
   }
   if (!hasEnded(task)) return { title, message: "It is at work." };
-  if (task.status === "error") return { title, message: `It failed: ${task.error?.message ?? "no reason is known"}` };
-  if (task.status === "cancelled") return { title, message: "It was cancelled." };
-  return { title, message: `It is completed. ${task.summary ?? ""}`.trim() };
+  const observed = task.receipt ? `\n\n${receiptSummary(task.receipt)}` : "";
+  return { title, message: `${endText(task)}${observed}` };
 };
