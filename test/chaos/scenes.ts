@@ -25,7 +25,7 @@ const resumedWhileOwed = fc
 const readCall = fc.record({
   timeout: fc.constantFrom(5_000, 30_000),
   answer: fc.constantFrom("stored", "stored", "lost"),
-  storedAfter: fc.constantFrom(0, MOMENT, 3_000),
+  storedAfter: fc.constantFrom(0, 0, MOMENT, 3_000, 3_000),
 });
 
 /** Several calls wait for the end of one task, and the host stores or loses their answers one after the other. */
@@ -81,14 +81,26 @@ const steeredLate = fc
 
 /** An instruction is on its way while its task is cancelled, and fails once that is at rest. */
 const cancelledWhileSteered = fc
-  .constantFrom<CallFault["is"]>("throws", "unavailable", "refused")
-  .map((is): Step[] => [
+  .constantFrom(3_000, 8_000)
+  .map((ms): Step[] => [
     launched(),
     pass(MOMENT),
-    { do: "strike", call: "message", is: "lateBack", ms: 3_000, times: 1 },
-    { do: "strike", call: "storeMessage", is, ms: 0, times: 1 },
+    { do: "strike", call: "message", is: "lateBack", ms, times: 1 },
+    { do: "strike", call: "storeMessage", is: "throws", ms: 0, times: 1 },
     { do: "steer", task: NEWEST },
     { do: "cancel", task: NEWEST },
+    pass(ms + MOMENT),
+  ]);
+
+/** A process dies while it carries out what a person asked by the status API. */
+const diesOverCommand = fc
+  .integer({ min: 1, max: 12 })
+  .map((points): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "askByApi", task: NEWEST, kind: "steer" },
+    { do: "dieSoon", points },
+    pass(1_200),
     pass(WHILE),
   ]);
 
@@ -157,6 +169,6 @@ const brokenOffAfterError = fc
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
   { weight: 2, arbitrary: abandoned },
-  ...[resumedWhileOwed, severalCalls, steeredLate, cancelledWhileSteered, comeBackAtOnce, asked],
+  ...[resumedWhileOwed, severalCalls, steeredLate, cancelledWhileSteered, diesOverCommand, comeBackAtOnce, asked],
   ...[summedUpAfterAnswer, brokenOffAfterError, ...scenesOfLimits],
 );
