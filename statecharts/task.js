@@ -235,9 +235,19 @@ export const task = createMachine({
               "actions": "recordReceipt",
               "description": "What was observed of the run is known."
             },
-            "ADOPTED": {
+            "RECEIPT_INCOMPLETE": {
               "guard": "lacksReceipt",
-              "description": "The process that supervised the task has ended, and this one takes over. The process that supervised the run ended before it had written it down.",
+              "actions": [
+                "assign isReceiptIncomplete",
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "description": "This process has not seen all of the run: the host is asked what it has stored of it."
+            },
+            "ADOPTED": {
+              "guard": "isReceiptIncomplete",
+              "description": "The process that supervised the task has ended, and this one takes over. The process that asked the host has ended.",
               "actions": {
                 "type": "emitEffect"
               }

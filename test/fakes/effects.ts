@@ -39,7 +39,6 @@ export const NO_TASKS: Charts = {
   awaitsTasks: () => false,
   awaitsRuns: () => false,
   hasRunningTasks: () => false,
-  send: () => undefined,
   receiptOf: () => undefined,
   restartActor: () => undefined,
 };

@@ -211,6 +211,8 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
       const nextDeadline = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
       return clock.advance(nextDeadline - clock.now());
     },
+    // The engine itself says so with the end.
+    RECEIPT_INCOMPLETE: () => undefined,
     RECEIPT_WRITTEN: () => host.gates.open(`receipt ${id}`, ok([])),
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {

@@ -100,7 +100,7 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   openCheck: undefined as number | undefined,
   /** What the host reported first of its failure, since it was last seen at work. */
   firstError: undefined as string | undefined,
-  hasReceipt: false,
+  receipt: "none" as "none" | "incomplete" | "written",
   /** Ids of what a person has not answered. */
   requests: new Set<string>(),
   /** All that went wrong in it. */
@@ -268,6 +268,16 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
     if (outcome === "cancelled") demand(result === undefined, "the notice of a cancelled run has a result");
   };
 
+  /** Each end has a receipt: it is written with the end, or asked for until it is. */
+  const receiptWanted = (event: TaskEvent, hasEnded: boolean): string[] => {
+    if (hasEnded) return ["writeReceipt"];
+    if (isLive(status) || run.receipt === "written") return [];
+    if (event.type === "RECEIPT_WRITTEN" && event.receipt.run === run.index) run.receipt = "written";
+    if (event.type === "RECEIPT_INCOMPLETE") run.receipt = "incomplete";
+    const asks = event.type === "RECEIPT_INCOMPLETE" || (event.type === "ADOPTED" && run.receipt === "incomplete");
+    return asks ? ["completeReceipt"] : [];
+  };
+
   const take = ({ event, effects, status: now }: Step) => {
     const before = status;
     const hasEnded = isLive(before) && !isLive(now);
@@ -289,14 +299,9 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
     }
     if (hasEnded && event.type === "CHECKED_ANSWERED") demand(now === "completed", `an answered run ends as ${now}`);
 
-    const asked = effects.flatMap((effect) => (effect.type === "writeReceipt" ? effect.run : []));
-    if (event.type === "RECEIPT_WRITTEN" && event.receipt.run === run.index && !isStillLive) run.hasReceipt = true;
-    const wantsReceipt = hasEnded || (event.type === "ADOPTED" && !isLive(before) && !run.hasReceipt);
-    const wanted = wantsReceipt ? [run.index] : [];
-    demand(
-      asked.join() === wanted.join(),
-      `the receipts of runs "${asked.join()}" are asked for, not "${wanted.join()}"`,
-    );
+    const asked = effects.flatMap((effect) => (/Receipt$/.test(effect.type) ? effect.type : []));
+    const wanted = receiptWanted(event, hasEnded);
+    demand(asked.join() === wanted.join(), `of receipts: "${asked.join()}" in place of "${wanted.join()}"`);
     const expected = notices.take(event, hasEnded, run.index);
     const done = effects.flatMap((effect) => {
       if (effect.type === "queueNotice") return `queue ${effect.end.run}`;
@@ -307,7 +312,7 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
       if (isStillLive) takeEffect(effect, isStillLive);
       if (hasEnded) checkEnd(event, effect, now);
       if (!isLive(before) && !isStillLive)
-        demand(/Notice$|^writeReceipt$/.test(effect.type), `a task that has ended does ${effect.type}`);
+        demand(/Notice$|Receipt$/.test(effect.type), `a task that has ended does ${effect.type}`);
     }
   };
 

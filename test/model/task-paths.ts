@@ -177,7 +177,16 @@ export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[]
 const withoutReceipt: TaskPath = {
   recovery: "continue",
   events: (
-    ["SLOT_GRANTED", "PROMPT_ACCEPTED", "ADOPTED", "CANCEL", "STOPPED", "ADOPTED", "RECEIPT_WRITTEN"] as const
+    [
+      "SLOT_GRANTED",
+      "PROMPT_ACCEPTED",
+      "ADOPTED",
+      "CANCEL",
+      "STOPPED",
+      "RECEIPT_INCOMPLETE",
+      "ADOPTED",
+      "RECEIPT_WRITTEN",
+    ] as const
   ).map((type): TaskEvent => {
     if (type === "RECEIPT_WRITTEN") return { type, at: START, receipt: receipt() };
     return type === "ADOPTED" ? { type, at: START, recovery: "continue", isNoticePending: false } : { type, at: START };

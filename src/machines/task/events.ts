@@ -117,6 +117,16 @@ export interface Prompt {
   noReply?: boolean;
 }
 
+/** A run that has ended, and whose receipt is wanted. Times are epoch milliseconds. */
+export interface EndedRun {
+  sessionID: string;
+  messageID: string;
+  run: number;
+  directory: string;
+  startedAt: number;
+  endedAt: number;
+}
+
 /** What a task wants done outside, as data. A service performs it and reports back with an event. */
 export type TaskEffect =
   /** Ask for a slot. Reported by `SLOT_GRANTED`, at once or when one is free. */
@@ -154,19 +164,10 @@ export type TaskEffect =
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
    */
   | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
-  /**
-   * Write down what was observed of the run, which has ended. Reported by `RECEIPT_WRITTEN`, at once where this process has
-   * seen all of the run. Times are epoch milliseconds.
-   */
-  | {
-      type: "writeReceipt";
-      sessionID: string;
-      messageID: string;
-      run: number;
-      directory: string;
-      startedAt: number;
-      endedAt: number;
-    }
+  /** Write down what was observed of the run, which has ended. Reported at once by `RECEIPT_WRITTEN` or `RECEIPT_INCOMPLETE`. */
+  | ({ type: "writeReceipt" } & EndedRun)
+  /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
+  | ({ type: "completeReceipt" } & EndedRun)
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
   /**
@@ -226,6 +227,7 @@ export type TaskEvent =
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
   | { type: "TICK"; at: number }
   | { type: "RECEIPT_WRITTEN"; at: number; receipt: Receipt }
+  | { type: "RECEIPT_INCOMPLETE"; at: number }
   | { type: "RESULT_READ"; at: number }
   | { type: "SUPERVISION_FAILED"; at: number; error: TaskError }
   /** `isNoticePending`: a prompt that carries the task's notice was taken over as well. */
@@ -278,6 +280,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   STEERING_STORED: "The instruction is in the child's conversation.",
   STEERING_REFUSED: "The host did not take the instruction.",
   TICK: "Time has passed.",
+  RECEIPT_INCOMPLETE: "This process has not seen all of the run: the host is asked what it has stored of it.",
   RECEIPT_WRITTEN: "What was observed of the run is known.",
   RESULT_READ: "The result was read.",
   SUPERVISION_FAILED: "A fault in the plugin: the run can no longer be supervised.",
@@ -349,6 +352,8 @@ export interface TaskContext {
   error: TaskError | undefined;
   /** What was observed of the newest run, once it has ended. */
   receipt?: Receipt | undefined;
+  /** True while the host is asked for what a receipt lacks: until then the task is not at rest. */
+  isReceiptIncomplete?: boolean | undefined;
   /** How the newest run ended. */
   lastRunResult: RunResult | undefined;
   userRequests: UserRequest[];

@@ -81,9 +81,12 @@ export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): st
 /** True while the task's session is being stopped. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
 
-/** True when the task has ended and its parent is owed nothing: nothing happens to it unless somebody asks. */
+/** True when the task has ended, with its receipt, and its parent is owed nothing: nothing happens to it unless somebody asks. */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
-  context.completedAt !== undefined && value.notice === "none" && context.waiters.length === 0;
+  context.completedAt !== undefined &&
+  value.notice === "none" &&
+  context.waiters.length === 0 &&
+  !context.isReceiptIncomplete;
 
 /** The events that callers may send to a task. */
 const CALLER_EVENTS: TaskEvent[] = [

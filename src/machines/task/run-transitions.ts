@@ -1,7 +1,7 @@
 import { and, assertEvent } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
-import type { Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
+import type { EndedRun, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
@@ -60,18 +60,25 @@ export const requestSlot = {
   }),
 } as const;
 
+const endedRun = ({ facts, run, completedAt }: TaskContext): EndedRun => ({
+  sessionID: facts.sessionID,
+  messageID: run.messageID,
+  run: run.index,
+  directory: facts.directory,
+  startedAt: run.startedAt,
+  endedAt: completedAt ?? run.startedAt,
+});
+
 /** Has what was observed of the run written down. */
 export const writeReceipt = {
   type: "emitEffect",
-  params: ({ context: { facts, run, completedAt } }: { context: TaskContext }) => ({
-    type: "writeReceipt" as const,
-    sessionID: facts.sessionID,
-    messageID: run.messageID,
-    run: run.index,
-    directory: facts.directory,
-    startedAt: run.startedAt,
-    endedAt: completedAt ?? run.startedAt,
-  }),
+  params: ({ context }: { context: TaskContext }) => ({ type: "writeReceipt" as const, ...endedRun(context) }),
+} as const;
+
+/** The same, with what the host has stored of the run. */
+export const completeReceipt = {
+  type: "emitEffect",
+  params: ({ context }: { context: TaskContext }) => ({ type: "completeReceipt" as const, ...endedRun(context) }),
 } as const;
 
 /** Asks the host how the run stands; answers to earlier checks no longer count. */

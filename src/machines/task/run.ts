@@ -8,6 +8,7 @@ import {
   cancelled,
   checkAgainLater,
   complete,
+  completeReceipt,
   continueOrFail,
   countFailedCheck,
   emitCheck,
@@ -96,10 +97,14 @@ export const run = taskSetup.createStateConfig({
         RUN_BEGAN: { target: "queued" },
         RUN_ENDED: { actions: writeReceipt },
         RECEIPT_WRITTEN: { guard: "isReceiptOfRun", actions: "recordReceipt" },
-        ADOPTED: {
+        RECEIPT_INCOMPLETE: {
           guard: "lacksReceipt",
-          description: "The process that supervised the run ended before it had written it down.",
-          actions: writeReceipt,
+          actions: [assign({ isReceiptIncomplete: true }), completeReceipt],
+        },
+        ADOPTED: {
+          guard: "isReceiptIncomplete",
+          description: "The process that asked the host has ended.",
+          actions: completeReceipt,
         },
       },
     },

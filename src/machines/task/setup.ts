@@ -55,6 +55,7 @@ export const NEW_RUN = {
   refusedModels: undefined,
   modelLeftAt: undefined,
   receipt: undefined,
+  isReceiptIncomplete: undefined,
 } satisfies Partial<TaskContext>;
 
 const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
@@ -152,6 +153,7 @@ export const taskSetup = setup({
         assertEvent(event, "RECEIPT_WRITTEN");
         return event.receipt;
       },
+      isReceiptIncomplete: undefined,
     }),
     recordRunResult: assign({
       lastRunResult: ({ context, event }) => {
@@ -269,7 +271,8 @@ export const taskSetup = setup({
       assertEvent(event, "RECEIPT_WRITTEN");
       return context.receipt === undefined && event.receipt.run === context.run.index;
     },
-    lacksReceipt: ({ context }) => context.receipt === undefined,
+    lacksReceipt: ({ context }) => context.completedAt !== undefined && context.receipt === undefined,
+    isReceiptIncomplete: ({ context }) => context.isReceiptIncomplete === true,
     waitedFor: ({ context }) => context.waiters.length > 0,
     isWaiter: ({ context, event }) => {
       assertEvent(event, WAIT_ENDS);

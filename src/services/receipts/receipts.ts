@@ -1,12 +1,9 @@
-import type { TaskEffect } from "../../machines/task/events.ts";
+import type { EndedRun } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import { createRunTally, type RunTally } from "./run-tally.ts";
-
-/** The run whose receipt is wanted. */
-export type EndedRun = Omit<Extract<TaskEffect, { type: "writeReceipt" }>, "type">;
 
 /** Writes receipts: from what this process has observed, and where it has not seen the whole run, from what the host stored. */
 export interface Receipts {

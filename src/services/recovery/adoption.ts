@@ -76,8 +76,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     );
     const restored = tasks.filter((record) => {
       progress.begin(record.task.sessionID, at, record.task.progress);
-      const { run, receipt } = record.snapshot.context;
-      if (!receipt) void receipts.takeOver(record.task.sessionID, run.messageID);
+      const { run, isReceiptIncomplete } = record.snapshot.context;
+      if (isReceiptIncomplete || !hasEnded(record.task)) void receipts.takeOver(record.task.sessionID, run.messageID);
       return runtime.restore(record);
     });
     for (const { parentSessionID, prompts: adopted } of prompts) {

@@ -179,6 +179,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   multiple: PRIVATE,
   custom: PRIVATE,
   receipt: PRIVATE,
+  isReceiptIncomplete: PRIVATE,
   isWhole: PRIVATE,
   tools: PRIVATE,
   calls: PRIVATE,

@@ -31,6 +31,8 @@ import type { ProgressLog } from "./progress.ts";
 export interface Runtime extends Charts {
   /** Gives an event to the charts. Everything that follows from it at once has happened when this returns. */
   dispatch(event: SupervisorEvent): void;
+  /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
+  send(taskId: string, event: TaskEvent): void;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
   refusalReason(taskId: string, event: TaskEvent): string | undefined;
   /** The snapshot of a live task; undefined when it is at rest or unknown. */
@@ -334,15 +336,13 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     awaitsTasks: actors.awaitsTasks,
     awaitsRuns,
     hasRunningTasks,
-    send: (taskId, event) => {
-      if (!isStopped) send(taskId, event);
-    },
     receiptOf: (taskId) => tasks.get(taskId)?.context.receipt,
     restartActor,
   };
 
   return {
     dispatch,
+    send,
     refusalReason: (taskId, event) => {
       const live = tasks.get(taskId);
       if (live) return refusalReason(live, event);

@@ -119,6 +119,7 @@ const taskEvents: Events<TaskEvent> = {
   STEERING_STORED: fc.record({ at, messageID: id }),
   STEERING_REFUSED: fc.record({ at, messageID: id, error, retryable: fc.boolean() }),
   TICK: timed,
+  RECEIPT_INCOMPLETE: timed,
   RECEIPT_WRITTEN: fc.record({ at, receipt: fc.record({ run: count, tokens: count }).map(receipt) }),
   RESULT_READ: timed,
   SUPERVISION_FAILED: fc.record({ at, error }),

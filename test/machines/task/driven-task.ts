@@ -48,7 +48,7 @@ export const queuedTask = (facts: Partial<TaskFacts> = {}, isReceipt = false): D
         after,
         effects: actions
           .flatMap(({ type, params }) => (type === "emitEffect" ? [params as unknown as TaskEffect] : []))
-          .filter(({ type }) => isReceipt === (type === "writeReceipt")),
+          .filter(({ type }) => isReceipt === /Receipt$/.test(type)),
       };
     },
     usual: (type, { context: { checkId } }) => ({

@@ -22,8 +22,6 @@ export interface Charts {
   awaitsRuns(sessionID: string): boolean;
   /** True while runs of this parent's tasks are under way. */
   hasRunningTasks(parentSessionID: string): boolean;
-  /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
-  send(taskId: string, event: TaskEvent): void;
   /** The receipt of the newest run of a live task, once it is written. */
   receiptOf(taskId: string): Receipt | undefined;
   /** Replaces the actor of a task or an outbox that threw. */

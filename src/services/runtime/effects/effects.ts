@@ -2,7 +2,7 @@
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
 import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";
-import { createReceiptEffect, type ReceiptEffectDeps } from "./receipt-effect.ts";
+import { createReceiptEffects, type ReceiptEffectDeps } from "./receipt-effects.ts";
 import { createTaskEffects, type TaskEffectDeps } from "./task-effects.ts";
 
 /** What effects are carried out with. */
@@ -24,7 +24,7 @@ export interface Effects {
 export const createEffects = (deps: EffectDeps): Effects => {
   const handlers: EffectHandlers = {
     ...createTaskEffects(deps),
-    ...createReceiptEffect(deps),
+    ...createReceiptEffects(deps),
     ...createOutboxEffects(deps),
     actorFailed: {
       perform: ({ id, message }, charts) => void charts.restartActor(id, message),
