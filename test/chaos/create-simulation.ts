@@ -78,7 +78,7 @@ export const createSimulation = (
       if (name === "prompt") ownership?.prompted(owner, first as Prompt);
       if (name === "prompt") {
         // A notice may be sent because the last task of a batch was removed at this very moment.
-        world.look();
+        tracks.onlyStored(new Set(wholeTasks(stage.store).map(({ sessionID }) => sessionID)));
         deliveries.prompted(first as Prompt);
       }
       // The session of a launch whose process was stopped, and goes on with it when it wakes.

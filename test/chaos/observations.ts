@@ -36,6 +36,8 @@ export interface TaskObservations {
   supervisorChanged(): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
+  /** Records that only these tasks are stored any more. */
+  onlyStored(taskIds: ReadonlySet<string>): void;
   /** Compares all stored tasks with what was seen. */
   compare(stored: Task[]): void;
 }
@@ -141,8 +143,18 @@ export const createTaskObservations = (
     if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
   };
 
+  const onlyStored = (kept: ReadonlySet<string>) => {
+    for (const [id, task] of tasks) {
+      if (kept.has(id) || gone.has(id)) continue;
+      gone.add(id);
+      if (!wasToGo(id)) fault(`${id} was removed though nobody asked for it`);
+      noteQuietBatch(task);
+    }
+  };
+
   return {
     see,
+    onlyStored,
     of: (taskId) => tasks.get(taskId),
     all: () => [...tasks.values()],
     wasLastOfBatch: (taskId, run) => lastOfBatch.has(`${taskId}/${run}`),
@@ -171,14 +183,7 @@ export const createTaskObservations = (
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {
       for (const task of stored) see(task);
-      const kept = new Set(stored.map(({ sessionID }) => sessionID));
-      for (const id of tasks.keys()) {
-        if (kept.has(id) || gone.has(id)) continue;
-        gone.add(id);
-        if (!wasToGo(id)) fault(`${id} was removed though nobody asked for it`);
-        const removed = tasks.get(id);
-        if (removed) noteQuietBatch(removed);
-      }
+      onlyStored(new Set(stored.map(({ sessionID }) => sessionID)));
       for (const id of aborted) {
         const task = tasks.get(id);
         if (task && !failed(task) && !wasToEnd(id) && !refused.has(id))
