@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { OUTPUT_CHARS, runShellCommand } from "../../../src/services/platform/shell-command.ts";
+
+let directory: string;
+
+beforeEach(() => {
+  directory = realpathSync(mkdtempSync(join(tmpdir(), "taskchart-command-")));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Longer than any command of these tests may take. */
+const LONG = 60_000;
+
+const run = (command: string, timeoutMs = LONG, signal = new AbortController().signal) =>
+  runShellCommand({ command, directory, timeoutMs, signal });
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The process id that a command wrote into that file of its directory. */
+const writtenPid = (name: string) =>
+  vi.waitFor(() => {
+    const pid = Number(readFileSync(join(directory, name), "utf8"));
+    if (!pid) throw new Error("not written yet");
+    return pid;
+  });
+
+const untilGone = (pid: number) => vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000 });
+
+describe("a command", () => {
+  test.each([
+    ["true", 0],
+    ["exit 3", 3],
+    ["no-such-command-here", 127],
+    ["kill -9 $$", 137],
+  ])("ends with its exit code: %s", async (command, exit) => {
+    expect(await run(command)).toMatchObject({ end: "exited", exit });
+  });
+
+  test("runs in its directory, without input, and what it writes to both outputs is kept", async () => {
+    const { output } = await run("pwd; cat; echo oops >&2");
+    expect(output).toBe(`${directory}\noops\n`);
+  });
+
+  test("keeps the end of a long output", async () => {
+    const { output } = await run('i=0; while [ $i -lt 2000 ]; do echo "line $i äöü"; i=$((i+1)); done');
+    expect(output).toHaveLength(OUTPUT_CHARS);
+    expect(output.endsWith("line 1999 äöü\n")).toBe(true);
+  });
+
+  test("is not given the secrets that OpenCode keeps in its environment", async () => {
+    vi.stubEnv("OPENCODE_AUTH_CONTENT", "secret");
+    vi.stubEnv("SOMETHING_ELSE", "shown");
+    const { output } = await run('echo "$OPENCODE_AUTH_CONTENT/$SOMETHING_ELSE"');
+    vi.unstubAllEnvs();
+    expect(output).toBe("/shown\n");
+  });
+
+  test("that cannot be started says why", async () => {
+    const missing = { command: "true", directory: join(directory, "gone"), timeoutMs: LONG };
+    const end = await runShellCommand({ ...missing, signal: new AbortController().signal });
+    expect(end).toMatchObject({ end: "notRun" });
+    expect(end.output).toContain("ENOENT");
+  });
+});
+
+describe("nothing of a command is left", () => {
+  test("when it has ended, though it left a process behind that holds its output open", async () => {
+    const end = await run("sleep 300 & echo $! > pid; exit 2");
+    expect(end).toMatchObject({ end: "exited", exit: 2 });
+    await untilGone(await writtenPid("pid"));
+  });
+
+  test("at its time limit, though it does not heed being asked to end", async () => {
+    const end = await run("trap '' TERM; (trap '' TERM; sleep 300) & echo $! > pid; echo begun; wait; sleep 300", 500);
+    expect(end).toEqual({ end: "timedOut", output: expect.stringContaining("begun") });
+    await untilGone(await writtenPid("pid"));
+  });
+
+  test("when it is aborted, even before it has begun", async () => {
+    const stopper = new AbortController();
+    const ended = run("echo $$ > pid; sleep 300", LONG, stopper.signal);
+    const pid = await writtenPid("pid");
+    stopper.abort();
+    expect(await ended).toMatchObject({ end: "timedOut" });
+    await untilGone(pid);
+    expect(await run("sleep 300", LONG, stopper.signal)).toMatchObject({ end: "timedOut" });
+  });
+
+  test("when the process that started it is killed", async () => {
+    const module = fileURLToPath(new URL("../../../src/services/platform/shell-command.ts", import.meta.url));
+    const script = `import { runShellCommand } from ${JSON.stringify(module)};
+      await runShellCommand({ command: "echo $$ > pid; sleep 300", directory: ${JSON.stringify(directory)}, timeoutMs: 60000, signal: new AbortController().signal });`;
+    const inline = process.versions.bun === undefined ? ["--input-type=module-typescript", "-e"] : ["-e"];
+    const child = execFile(process.execPath, [...inline, script], () => undefined);
+    await vi.waitFor(() => expect(existsSync(join(directory, "pid"))).toBe(true), { timeout: 10_000 });
+    const pid = await writtenPid("pid");
+    child.kill("SIGKILL");
+    await untilGone(pid);
+  });
+});
