@@ -179,6 +179,31 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
+  gate: z
+    .strictObject({
+      agents: z
+        .record(z.string(), z.string().trim().min(1, "must be a command"))
+        .default({})
+        .describe(
+          'A command for each agent whose answers must pass it, such as `{ "build": "npm test" }`. It runs in the shell `/bin/sh`, where the task worked, when the agent has answered. With exit code 0 the task is completed. Otherwise the agent is given the exit code and the end of the output, and goes on.',
+        ),
+      tries: z
+        .int()
+        .min(0)
+        .max(20)
+        .default(2)
+        .describe(
+          "How often an agent goes on after its answer failed; with one failure more the run ends with status `error`, and its last answer is kept. At most 20.",
+        ),
+      timeout: z
+        .int()
+        .min(1_000)
+        .default(600_000)
+        .describe(
+          "Milliseconds that the command may take; after that it is ended, and counts as failed. At least 1000.",
+        ),
+    })
+    .prefault({}),
   attention: z
     .strictObject({
       timeout: z

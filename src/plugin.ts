@@ -18,6 +18,7 @@ import { dataFolder } from "./services/platform/data-folder.ts";
 import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
 import { errorMessage, type Log } from "./services/platform/log.ts";
+import { runShellCommand } from "./services/platform/shell-command.ts";
 import type { DirectoryOpening } from "./services/recovery/reopened-directories.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
@@ -75,6 +76,7 @@ export const startPlugin = ({ input, given, opening, configuredAgents, showError
     clock,
     ids: createIds(clock),
     log,
+    runCommand: runShellCommand,
     options: engineOptions(options, isHeadless),
     inspect: recording?.inspect,
   });
@@ -171,6 +173,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   recovery: options.recovery,
   wake: options.wake,
   fallback: options.fallback,
+  gate: options.gate,
   retention: options.retention,
   isHeadless,
   notice: {

@@ -31,6 +31,18 @@ export type RanCommand = z.infer<typeof RanCommand>;
 export const ToolCount = z.object({ tool: z.string(), calls: z.int().positive(), failed: z.int().nonnegative() });
 export type ToolCount = z.infer<typeof ToolCount>;
 
+/** How the command ended that checks a run's answers. */
+export const GateResult = z.object({
+  command: z.string(),
+  /** How often it was run, for one answer after the other. */
+  runs: z.int().positive(),
+  /** Of its newest run. */
+  exit: z.int().optional(),
+  /** `exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started. */
+  end: z.enum(["exited", "timedOut", "notRun"]),
+});
+export type GateResult = z.infer<typeof GateResult>;
+
 /**
  * What was observed of a run, whatever its agent says of it: from what the host reported while the run was under way. Sessions
  * below the task's own that are no tasks count as its own.
@@ -53,6 +65,8 @@ export const Receipt = z.object({
   otherFiles: z.array(z.string()),
   /** Oldest first. */
   commands: z.array(RanCommand),
+  /** Absent where the task has no gate, or no answer came to it. */
+  gate: GateResult.optional(),
   /** How many more there are of each list than it shows. */
   omitted: z.object({
     files: z.int().nonnegative(),

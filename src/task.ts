@@ -22,6 +22,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - fork: a task that begins with a copy of its parent's conversation.
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
+ * - gate: a command of the options that an answer must pass before it counts.
  * - receipt: what was observed of a run that has ended: its tool calls, files, commands, usage and times.
  * - usage: the tokens and the cost of runs, as the host counts them.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
@@ -107,6 +108,7 @@ export type Fallback = z.infer<typeof Fallback>;
  * - `host`: the host refused or could not be reached
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
  * - `budget`, `loop`, `timeout`: the run went beyond a limit of the options, and was stopped; `message` says which
+ * - `gate`: its answer did not pass the gate, as often as it may be tried
  * - `internal`: a fault in this plugin
  */
 export const TaskError = z.object({
@@ -121,6 +123,7 @@ export const TaskError = z.object({
     "budget",
     "loop",
     "timeout",
+    "gate",
   ]),
   message: z.string(),
   /** Of kind `provider`: why the model was refused; absent for another failure. */
@@ -147,6 +150,7 @@ export type Attention = z.infer<typeof Attention>;
  * - `agent`: its agent, which is at work
  * - `provider`: the provider of its model, which refuses for now
  * - `check`: the host, to say how the run stands
+ * - `gate`: the command that checks its answer, to end
  * - `session`: the host, to find the session again
  * - `model`: the turn of its refused model to end, so that the next model can go on
  * - `abort`: a moment that shows who aborted it
@@ -162,6 +166,7 @@ export const WaitsFor = z.enum([
   "agent",
   "provider",
   "check",
+  "gate",
   "session",
   "model",
   "abort",
@@ -271,6 +276,17 @@ export const shortDescription = (text: string): string => truncateLine(text, DES
 export const Wake = z.enum(["each", "all"]);
 export type Wake = z.infer<typeof Wake>;
 
+/** A command that an answer must pass before it counts. */
+export const Gate = z.object({
+  /** As a shell takes it. */
+  command: z.string(),
+  /** How often the agent is given what the command said, and goes on, before the run fails. */
+  tries: z.int().nonnegative(),
+  /** Milliseconds that the command may take. */
+  timeout: z.int().positive(),
+});
+export type Gate = z.infer<typeof Gate>;
+
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
   /** Id of the child session that the task runs in, and the task's own id. */
@@ -291,6 +307,8 @@ export const TaskFacts = z.object({
   model: ModelRef.optional(),
   /** Absent where a refused model ends the run. */
   fallback: Fallback.optional(),
+  /** Absent where an answer counts as it is. */
+  gate: Gate.optional(),
   startedAt: z.iso.datetime(),
   /** Unique only within the parent session. */
   batchId: z.string(),

@@ -687,6 +687,11 @@ export const task = createMachine({
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
               },
               {
+                "guard": "isCurrentCheck and hasGate",
+                "target": "gating",
+                "description": "The check shows that the run is answered. The answer must pass the gate."
+              },
+              {
                 "guard": "isCurrentCheck",
                 "target": "#idle",
                 "actions": [
@@ -806,6 +811,80 @@ export const task = createMachine({
             ]
           }
         },
+        "gating": {
+          "id": "gating",
+          "description": "The child has answered, and the gate's command checks what it did.",
+          "meta": {
+            "waitsFor": "gate"
+          },
+          "entry": [
+            "beginWait",
+            "assign nextDeadline, gate",
+            {
+              "type": "emitEffect"
+            }
+          ],
+          "exit": {
+            "type": "emitEffect"
+          },
+          "on": {
+            "GATE_ENDED": [
+              {
+                "guard": "isCurrentGate and isSteered",
+                "target": "working",
+                "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
+                "actions": [
+                  "assign gate",
+                  "assign sendAttempts, failedChecks, missingSince, hostError"
+                ]
+              },
+              {
+                "guard": "isCurrentGate and hasPassed",
+                "target": "#idle",
+                "description": "The gate's command has ended. The answer counts.",
+                "actions": [
+                  "assign gate",
+                  "recordEnd",
+                  "assign result, resultRetrievedAt",
+                  "raise RUN_ENDED (completed)"
+                ]
+              },
+              {
+                "guard": "isCurrentGate and mayTryGateAgain",
+                "target": "sending",
+                "description": "The gate's command has ended. The child is given what the command said, and goes on.",
+                "actions": [
+                  "assign gate",
+                  "assign sendAttempts, failedChecks, storedInstruction"
+                ]
+              },
+              {
+                "guard": "isCurrentGate",
+                "target": "#idle",
+                "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
+                "actions": [
+                  "assign",
+                  "assign gate",
+                  "recordEnd",
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
+            "STEERING_STORED": {
+              "guard": "isOldestInstruction",
+              "target": "verifying",
+              "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+            },
+            "STEERING_REFUSED": {
+              "guard": "isOldestInstruction and maySteerAgain",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "actions": {
+                "type": "setDeadline"
+              },
+              "target": "working"
+            }
+          }
+        },
         "missing": {
           "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
           "meta": {
@@ -895,6 +974,11 @@ export const task = createMachine({
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck and hasGate",
+                "target": "gating",
+                "description": "The check shows that the run is answered. The answer must pass the gate."
               },
               {
                 "guard": "isCurrentCheck",
@@ -1442,7 +1526,7 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "in #working or in #retrying or in #awaitingTasks",
+                "guard": "in #working or in #retrying or in #awaitingTasks or in #gating",
                 "target": "sending",
                 "actions": "addInstruction",
                 "description": "The agent or a person gives the running task a further instruction."

@@ -17,6 +17,7 @@ test("without options every one has its default", () => {
     loop: { repeat: 20 },
     concurrency: { default: 10, providers: {}, models: {}, agents: {} },
     fallback: { agents: {}, after: 60_000 },
+    gate: { agents: {}, tries: 2, timeout: 600_000 },
     notice: { maxResultChars: 10_000 },
     api: { allowedOrigins: [], reads: "user" },
     attention: {},

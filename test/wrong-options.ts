@@ -50,6 +50,13 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
     [[], /expected record/],
   ],
   "fallback.after": wholeFrom(0),
+  "gate.agents": [
+    [{ name: "" }, /\.name": must be a command/],
+    [{ name: "  " }, /\.name": must be a command/],
+    [{ name: ["npm", "test"] }, /\.name": .*expected string/],
+  ],
+  "gate.tries": [...wholeFrom(0), [21, /expected number to be <=20/]],
+  "gate.timeout": wholeFrom(1_000),
   "concurrency.default": wholeFrom(1),
   "concurrency.providers": slotsByName,
   "concurrency.models": [

@@ -63,6 +63,10 @@ const describeEffect = (effect: TaskEffect): string => {
       return `go on with ${effect.model.providerID}/${effect.model.modelID}`;
     case "completeReceipt":
       return `complete the receipt of run ${effect.run}`;
+    case "runGate":
+      return `run the gate for the ${effect.gateRun}. time`;
+    case "stopGate":
+      return "end the gate";
     case "writeReceipt":
       return `write the receipt of run ${effect.run}`;
     case "stopSession":

@@ -124,6 +124,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
         launches.stop,
         userRequests.stop,
         budgets.stop,
+        services.gates.stopAll,
         services.stopTellingOfStaleTasks,
         notes.stop,
         cancellation.stop,

@@ -10,6 +10,7 @@ import { createAgents } from "./agents.ts";
 import { createCalls } from "./calls.ts";
 import { type CountedProcess, createCountedProcess } from "./counted-process.ts";
 import { createEventStream } from "./event-stream.ts";
+import { createGateCommands, GATE_TRIES } from "./gates.ts";
 import { watchOutboxes } from "./histories.ts";
 import { callLabel, eventLabel, isRoutine } from "./labels.ts";
 import { createLimitWatch } from "./limit-watch.ts";
@@ -126,6 +127,7 @@ export const createSimulation = (
     const noted = { ...swept, adopt };
     return ownership ? ownership.watch(noted) : noted;
   };
+  const gateCommands = createGateCommands(limits.gate, lifeClock);
   let { isHeadless } = limits;
   const stage = createStage({
     openStore,
@@ -147,6 +149,8 @@ export const createSimulation = (
     loop: { repeat: limits.repeat },
     concurrency: { default: slots, ...limits.concurrency },
     fallback: limits.fallback,
+    gate: { agents: limits.gate.length > 0 ? { general: "npm test" } : {}, tries: GATE_TRIES, timeout: 60_000 },
+    runCommand: gateCommands.run,
     ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
     isHeadless: () => isHeadless,
     retention: limits.retention,
@@ -234,6 +238,7 @@ export const createSimulation = (
       await world.reboot(0);
     },
     liveOn: () => {
+      gateCommands.pass();
       longest = Number.POSITIVE_INFINITY;
       life.dieAfter(longest);
     },

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
 import type { Retention } from "../../src/services/store/store.ts";
 import type { Limits as SlotLimits } from "../model/capacity-reference.ts";
+import type { GateEnding } from "./gates.ts";
 
 /** What the options of a schedule allow. Times are milliseconds; undefined: no limit. */
 export interface Limits {
@@ -17,6 +18,8 @@ export interface Limits {
   runTime: number | undefined;
   stale: number;
   fallback: EngineOptions["fallback"];
+  /** How the commands end that check the answers of the agent `general`; none: its answers count as they are. */
+  gate: readonly GateEnding[];
   /** Which ended tasks are kept. */
   retention: Retention;
   /** How long a request may wait for a person. */
@@ -42,6 +45,7 @@ export const USUAL_LIMITS: Limits = {
   runTime: undefined,
   stale: 600_000,
   fallback: { agents: { general: [small, claude] }, after: 10_000 },
+  gate: [],
   retention: {},
   attention: undefined,
   isHeadless: false,
@@ -54,6 +58,8 @@ const seldom = <Value>(usual: Value, ...others: Value[]) => fc.constantFrom(...o
 
 const limitsBy = <Name extends string>(...names: Name[]) =>
   fc.dictionary(fc.constantFrom(...names), few, { maxKeys: 2, noNullPrototype: true });
+
+const ending = (how: GateEnding["how"], after: number): GateEnding => ({ how, after });
 
 /** Draws limits that short schedules come to. */
 export const limits: fc.Arbitrary<Limits> = fc.record({
@@ -73,6 +79,13 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     agents: fc.constantFrom({}, { general: [small, claude] }, { general: [claude], explore: [claude, small] }),
     after: seldom(10_000, 2_000),
   }),
+  gate: seldom<readonly GateEnding[]>(
+    [],
+    [ending("fails", 0), ending("passes", 300)],
+    [ending("passes", 3_000)],
+    [ending("fails", 600)],
+    [ending("cannotRun", 0), ending("fails", 40_000)],
+  ),
   retention: seldom<Retention>({}, { count: 0 }, { count: 1 }, { days: 0 }),
   attention: seldom(undefined, 3_000, 20_000),
   isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),

@@ -410,4 +410,28 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: 'if (onParentCancel === "cancel") engine',
     mistake: "if (onParentCancel) engine",
   },
+  {
+    name: "a gate that failed counts as passed",
+    file: "src/machines/task/setup.ts",
+    code: "return event.end.exit === 0;",
+    mistake: "return true;",
+  },
+  {
+    name: "a gate that failed is not tried again",
+    file: "src/machines/task/setup.ts",
+    code: "(gate?.failures ?? 0) < (facts.gate?.tries ?? 0)",
+    mistake: "(gate?.failures ?? 0) + 1 < (facts.gate?.tries ?? 0)",
+  },
+  {
+    name: "an answer counts though its gate has not run",
+    file: "src/machines/task/run-transitions.ts",
+    code: 'guard: and(["isCurrentCheck", "hasGate"]),',
+    mistake: 'guard: and(["isCurrentCheck", "hasGate", "isSteered"]),',
+  },
+  {
+    name: "a receipt is never completed when the process dies that was to do it",
+    file: "src/machines/task/machine.ts",
+    code: "  !context.isReceiptIncomplete;",
+    mistake: "  true;",
+  },
 ];

@@ -1,3 +1,4 @@
+import { createIds } from "../../src/services/platform/ids.ts";
 import { createEventBus } from "../../src/services/platform/listeners.ts";
 import type { Charts } from "../../src/services/runtime/effects/effect-handler.ts";
 import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
@@ -17,6 +18,8 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     clock,
     log,
     bus: createEventBus<EngineEvents>(log),
+    ids: createIds(clock),
+    gates: { run: async () => undefined, stop: () => undefined },
     receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
     observedAnswers: { answerOf: () => undefined },
     reads: host,

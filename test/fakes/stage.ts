@@ -6,6 +6,7 @@ import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
+import type { RunCommand } from "../../src/services/platform/shell-command.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
@@ -77,6 +78,10 @@ export interface StageOptions {
   recovery?: "continue" | "fail";
   wake?: Wake;
   fallback?: EngineOptions["fallback"];
+  /** Default: no agent has a gate. */
+  gate?: EngineOptions["gate"];
+  /** Runs the commands of gates. Default: each exits with 0 at once. */
+  runCommand?: RunCommand;
   retention?: Retention;
   timeouts?: { run?: number | undefined; stale?: number };
   budget?: Partial<EngineOptions["budget"]>;
@@ -108,6 +113,8 @@ export const createStage = ({
   recovery = "continue",
   wake = "each",
   fallback = { agents: {}, after: 60_000 },
+  gate = { agents: {}, tries: 2, timeout: 60_000 },
+  runCommand = async () => ({ end: "exited", exit: 0, output: "" }),
   retention = {},
   timeouts = {},
   budget = {},
@@ -136,6 +143,11 @@ export const createStage = ({
       clock: now.clock(clock),
       ids,
       log,
+      // What a command says to a process that is gone is heard by nobody.
+      runCommand: async (command) => {
+        const end = await runCommand(command);
+        return now.isOver() ? new Promise(() => undefined) : end;
+      },
       options: {
         maxDepth,
         timeouts: { stale: timeouts.stale ?? 600_000, run: timeouts.run },
@@ -148,6 +160,7 @@ export const createStage = ({
         recovery,
         wake,
         fallback,
+        gate,
         retention,
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },

@@ -9,7 +9,7 @@ import { createGates, type Gates } from "./gates.ts";
 /**
  * A host that does nothing by itself: every call that a chart waits for stands at a gate until the test says how it ends,
  * and nothing is told that the test does not emit. The gates are `prompt <session>`, `steer <session>`, `stop <session>`,
- * `receipt <session>`, `look`, `read`, `send`, and `toolCall <id>`.
+ * `receipt <session>`, `command`, `look`, `read`, `send`, and `toolCall <id>`.
  */
 export interface ScriptedHost extends FakeHost {
   gates: Gates;

@@ -2,6 +2,7 @@ import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
+import type { Gate } from "../../src/task.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -68,7 +69,7 @@ const neverSent = () => {
 /** So that no deadline of a chart falls together with one of the engine's own rounds. */
 const ODD = 137;
 
-export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> => {
+export const createTaskDriver = async (recovery: Recovery, gate?: Gate): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
   const host: ScriptedHost = createScriptedHost(clock, (taskId) => stage.task(taskId).completedAt !== undefined);
@@ -76,7 +77,15 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
   const rigging: Rigging = { losesPrompts: false, hasSlot: false };
   const openStore = () => recording(disk.boot(clock), recorded, rigging);
   const { after, models } = FALLBACK;
-  const stage = createStage({ clock, host, recovery, openStore, fallback: { after, agents: { general: models } } });
+  const stage = createStage({
+    clock,
+    host,
+    recovery,
+    openStore,
+    fallback: { after, agents: { general: models } },
+    gate: { agents: gate ? { general: gate.command } : {}, tries: gate?.tries ?? 0, timeout: gate?.timeout ?? 0 },
+    runCommand: () => host.gates.wait("command"),
+  });
   await clock.advance(ODD);
   let toolCalls = 0;
   const id = await stage.launch();
@@ -213,6 +222,7 @@ export const createTaskDriver = async (recovery: Recovery): Promise<TaskDriver> 
     },
     // The engine itself says so with the end.
     RECEIPT_INCOMPLETE: () => undefined,
+    GATE_ENDED: ({ end }) => host.gates.open("command", end),
     RECEIPT_WRITTEN: () => host.gates.open(`receipt ${id}`, ok([])),
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
@@ -289,6 +299,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     retry,
     model,
     refusedModels,
+    gate,
     completedAt,
     error,
   } = context;
@@ -305,6 +316,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     requests: requests.map(({ id }) => id),
     waiters,
     blockedCalls: blockedCalls.map(({ call }) => call),
+    gate: gate && { runs: gate.runs, failures: gate.failures, end: gate.last?.end },
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

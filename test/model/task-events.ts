@@ -11,7 +11,14 @@ const TOLD_TO_WAIT = 10_000_000;
 export const FALLBACK = { models: [{ providerID: "fake", modelID: "small" }], after: 2 * TOLD_TO_WAIT };
 
 /** What the task of every path begins with. */
-export const input = taskInput("ses_0001", { fallback: FALLBACK, model: { providerID: "fake", modelID: "m1" } });
+const facts = { fallback: FALLBACK, model: { providerID: "fake", modelID: "m1" } };
+export const input = taskInput("ses_0001", facts);
+
+/** What the answers of a task with a gate must pass. */
+export const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
+
+/** What the task of a path with a gate begins with. */
+export const gatedInput = taskInput("ses_0001", { ...facts, gate: GATE });
 
 const error = { name: "APIError", message: "the model's provider says no" };
 const fault = { ...error, kind: "host" } as const;
@@ -91,6 +98,18 @@ const waitsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   ];
 };
 
+/** How the gate's command can end. */
+const gateEndsIn = ({ context: { gate } }: TaskSnapshot): TaskEvent[] =>
+  ([{ end: "exited", exit: 0 }, { end: "exited", exit: 1 }, { end: "notRun" }] as const).map((end) => ({
+    type: "GATE_ENDED",
+    at,
+    gateRun: gate?.runs ?? 0,
+    end: { ...end, output: "" },
+    messageID: `msg_gate_${gate?.runs}`,
+    partID: `prt_gate_${gate?.runs}`,
+    prompt: "It failed.",
+  }));
+
 /** What may come in a state: what the host says or does, a person or an agent asks for, or time does. Not all of it is taken. */
 export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
@@ -144,6 +163,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]
       : []),
     ...steeringIn(snapshot),
+    ...(snapshot.matches({ run: "gating" }) ? gateEndsIn(snapshot) : []),
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
     { type: "RESULT_READ", at },
     // To be taken over again and again while it is being stopped would go on for ever.
@@ -164,6 +184,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {
   if ("checkId" in event) return { ...event, checkId: context.checkId };
+  if (event.type === "GATE_ENDED") return { ...event, gateRun: context.gate?.runs ?? 0 };
   if (event.type === "TICK") return { ...event, at: context.nextDeadline ?? event.at };
   return event;
 };

@@ -1,5 +1,5 @@
 import type { Run, TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
-import type { TaskStatus } from "../../src/task.ts";
+import type { Gate, TaskStatus } from "../../src/task.ts";
 
 /** How often something may be tried in a row, as the specifications and `docs/tasks.md` say. */
 const SENDS = 7;
@@ -101,6 +101,11 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   /** What the host reported first of its failure, since it was last seen at work. */
   firstError: undefined as string | undefined,
   receipt: "none" as "none" | "incomplete" | "written",
+  /** Number of the gate's command that runs. */
+  openGate: undefined as number | undefined,
+  gateFailures: 0,
+  /** The answer that the gate checks. */
+  answer: undefined as string | undefined,
   /** Ids of what a person has not answered. */
   requests: new Set<string>(),
   /** All that went wrong in it. */
@@ -112,7 +117,7 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
  * delivered, and once; nothing is tried more often than promised, nor given up earlier; an old error, check or count says
  * nothing of a new run. It knows nothing of the chart: its expectations are written down here.
  */
-export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = []) => {
+export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [], gate?: Gate) => {
   const notices = createNotices();
   let status: TaskStatus = "running";
   let run = newRun(first);
@@ -241,6 +246,13 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
       case "changeModel":
         Object.assign(run, { isChangingModel: true, openCheck: undefined });
         break;
+      case "runGate":
+        demand(gate !== undefined, "a gate is run that the task does not have");
+        run.openGate = effect.gateRun;
+        break;
+      case "stopGate":
+        run.openGate = undefined;
+        break;
       case "stopSession":
         if (!isStillLive) break;
         Object.assign(run, { isStopping: true, isRecovering: false, isChangingModel: false, openCheck: undefined });
@@ -264,7 +276,8 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
       (outcome === "error") === (error !== undefined) || outcome === "cancelled",
       "the notice of a failure says why",
     );
-    if (event.type === "CHECKED_ANSWERED") demand(result === event.result, "the notice has another result");
+    if (event.type === "CHECKED_ANSWERED" || event.type === "GATE_ENDED")
+      demand(result === run.answer, "the notice has another result");
     if (outcome === "cancelled") demand(result === undefined, "the notice of a cancelled run has a result");
   };
 
@@ -277,9 +290,21 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
     const asks = event.type === "RECEIPT_INCOMPLETE" || (event.type === "ADOPTED" && run.receipt === "incomplete");
     return asks ? ["completeReceipt"] : [];
   };
+  /** Only the command that runs counts; a failure is tried again as often as promised, and no more. */
+  const takeGateEnd = ({ gateRun, end }: Extract<TaskEvent, { type: "GATE_ENDED" }>, now: TaskStatus) => {
+    if (gateRun !== gateOfStep) return demand(isLive(now), "the end of an old gate ends the run");
+    const hasPassed = end.exit === 0;
+    if (!hasPassed) run.gateFailures += 1;
+    if (now === "completed") return demand(hasPassed, "a run is completed though its gate failed");
+    const mayGoOn = hasPassed || (end.end !== "notRun" && run.gateFailures <= (gate?.tries ?? 0));
+    if (!isLive(now)) demand(!mayGoOn && now === "error", `the gate's end ${JSON.stringify(end)} makes the run ${now}`);
+  };
+  /** The gate that ran before the step that is taken. */
+  let gateOfStep: number | undefined;
 
   const take = ({ event, effects, status: now }: Step) => {
     const before = status;
+    gateOfStep = run.openGate;
     const hasEnded = isLive(before) && !isLive(now);
     status = now;
     if (!isLive(before)) {
@@ -297,7 +322,12 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [])
       const expected = event.type === "SUPERVISION_FAILED" ? "error" : "cancelled";
       demand(now === expected, `a cancelled run ends as ${now}`);
     }
-    if (hasEnded && event.type === "CHECKED_ANSWERED") demand(now === "completed", `an answered run ends as ${now}`);
+    if (hasEnded && event.type === "CHECKED_ANSWERED") {
+      demand(now === "completed", `an answered run ends as ${now}`);
+      demand(gate === undefined, "a run is completed without its gate");
+    }
+    if (isLive(before) && event.type === "CHECKED_ANSWERED") run.answer = event.result;
+    if (isLive(before) && event.type === "GATE_ENDED") takeGateEnd(event, now);
 
     const asked = effects.flatMap((effect) => (/Receipt$/.test(effect.type) ? effect.type : []));
     const wanted = receiptWanted(event, hasEnded);

@@ -1,15 +1,17 @@
 import { initialTransition, transition } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
-import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
+import type { Recovery, TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, input, possibleIn } from "./task-events.ts";
+import { again, gatedInput, input, possibleIn } from "./task-events.ts";
 import { takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
 export interface TaskPath {
+  /** What the task begins with: one with a gate, or one without. */
+  input: TaskInput;
   recovery: Recovery;
   events: TaskEvent[];
 }
@@ -19,6 +21,7 @@ export interface TaskPath {
  * several kinds. What no slice comes to shows in the coverage.
  */
 interface Slice {
+  input: TaskInput;
   recovery: Recovery;
   types: ReadonlySet<TaskEvent["type"]>;
 }
@@ -36,7 +39,14 @@ const LIFE: Type[] = [
   "RESUME",
 ];
 
-const slice = (recovery: Recovery, ...types: Type[]): Slice => ({ recovery, types: new Set([...LIFE, ...types]) });
+const slice = (recovery: Recovery, ...types: Type[]): Slice => ({
+  input,
+  recovery,
+  types: new Set([...LIFE, ...types]),
+});
+
+/** The same for a task whose answers must pass a gate. */
+const gated = (...types: Type[]): Slice => ({ ...slice("continue", "GATE_ENDED", ...types), input: gatedInput });
 
 const SLICES: Slice[] = [
   slice(
@@ -83,6 +93,8 @@ const SLICES: Slice[] = [
   slice("fail", "STEER", "STEERING_STORED", "CHECKED_UNSEEN", "ADOPTED"),
   slice("continue", "STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_AWAITING_TASKS", "TICK"),
   slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
+  gated("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED"),
+  gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
   slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
@@ -108,6 +120,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     retry,
     model,
     refusedModels,
+    gate,
   } = context;
   const flags = [
     limitError !== undefined,
@@ -127,12 +140,13 @@ const key = ({ value, context }: TaskSnapshot): string => {
     recovery,
     model?.modelID,
     refusedModels?.length,
+    gate?.failures,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);
 };
 
-const optionsOf = ({ recovery, types }: Slice) => ({
+const optionsOf = ({ input, recovery, types }: Slice) => ({
   input,
   // The chart is asked last: that takes much longer than all else.
   events: (snapshot: TaskSnapshot) =>
@@ -141,7 +155,7 @@ const optionsOf = ({ recovery, types }: Slice) => ({
 });
 
 /** The snapshots that a path leads through, its beginning first. */
-export const snapshotsOn = ({ events }: TaskPath): TaskSnapshot[] => {
+export const snapshotsOn = ({ input, events }: TaskPath): TaskSnapshot[] => {
   let [snapshot] = initialTransition(taskMachine, input);
   return [
     snapshot,
@@ -157,6 +171,7 @@ const shortestPaths = (): (TaskPath & { slice: Slice; end: TaskSnapshot })[] =>
   SLICES.flatMap((slice) =>
     getShortestPaths(taskMachine, optionsOf(slice)).map(({ steps, state }) => ({
       slice,
+      input: slice.input,
       recovery: slice.recovery,
       end: state,
       // The first step is XState's own: how it all began.
@@ -175,6 +190,7 @@ export const shortestWays = (): { byTransition: TaskPath[]; toNobody: TaskPath[]
 
 /** A run that was taken over ends, and its process dies before it has read what the run did. */
 const withoutReceipt: TaskPath = {
+  input,
   recovery: "continue",
   events: (
     [
@@ -208,7 +224,8 @@ const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] 
       // Only what is not found yet makes the step worth its time.
       if (ofRaised.every(isFound) && taskMachine.getTransitionData(end, event).every(isFound)) continue;
       for (const definition of takenBy(taskMachine, end, event)) {
-        if (!found.has(definition)) found.set(definition, { recovery: path.recovery, events: [...path.events, event] });
+        if (!found.has(definition))
+          found.set(definition, { input: path.input, recovery: path.recovery, events: [...path.events, event] });
       }
     }
   }
@@ -218,9 +235,9 @@ const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] 
 const pathsToNobody = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
   const event: TaskEvent = { type: "NOTICE_DROPPED", at: START };
   const ends = new Map<unknown, TaskPath>();
-  for (const { end, recovery, events } of paths) {
+  for (const { end, input, recovery, events } of paths) {
     const { notice } = end.value;
-    if (end.can(event) && !ends.has(notice)) ends.set(notice, { recovery, events: [...events, event] });
+    if (end.can(event) && !ends.has(notice)) ends.set(notice, { input, recovery, events: [...events, event] });
   }
   return [...ends.values()];
 };
@@ -228,10 +245,12 @@ const pathsToNobody = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
 /** Every way without a circle through what most tasks go through. */
 export const simplePaths = (): TaskPath[] => {
   const common = {
+    input,
     recovery: "continue",
     types: new Set<Type>([...LIFE, "CANCEL", "STOPPED", "CHECKED_FAILED", "CHECKED_BUSY"]),
   } as const;
   return getSimplePaths(taskMachine, optionsOf(common)).map(({ steps }) => ({
+    input,
     recovery: "continue",
     events: steps.map(({ event }) => event).slice(1) as TaskEvent[],
   }));

@@ -10,7 +10,7 @@ import {
 } from "../../src/machines/task/machine.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
-import { again, input } from "./task-events.ts";
+import { again } from "./task-events.ts";
 import { createTaskHistory, effectsOf } from "./task-history.ts";
 import { shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
 import { activeStates, statesOf, takenBy, transitionsOf } from "./transitions.ts";
@@ -19,7 +19,7 @@ const taken = new Set<unknown>();
 const visited = new Set<string>();
 
 /** Notes each state that a task was in, and each transition that it took, by what the engine wrote down of it. */
-const cover = (journal: TaskEvent[]) => {
+const cover = ({ input }: TaskPath, journal: TaskEvent[]) => {
   let [snapshot] = initialTransition(taskMachine, input);
   const visit = () => {
     for (const state of activeStates(snapshot)) visited.add(state);
@@ -32,8 +32,8 @@ const cover = (journal: TaskEvent[]) => {
   }
 };
 
-const nameOf = ({ events, recovery }: TaskPath): string =>
-  `${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
+const nameOf = ({ events, input, recovery }: TaskPath): string =>
+  `${input.facts.gate ? "(with a gate) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
 
 /** What the tools refuse, and why, is what the chart refuses. */
 const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {
@@ -49,9 +49,9 @@ const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: T
 };
 
 /** The chart's steps on the way are what is promised of every history: that expectation does not come from the chart. */
-const expectPromised = ({ events }: TaskPath, snapshots: TaskSnapshot[]) => {
+const expectPromised = ({ input, events }: TaskPath, snapshots: TaskSnapshot[]) => {
   const [, begin] = initialTransition(taskMachine, input);
-  const history = createTaskHistory(input.run, effectsOf(begin));
+  const history = createTaskHistory(input.run, effectsOf(begin), input.facts.gate);
   for (const [index, event] of events.entries()) {
     const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
     const given = again(event, before);
@@ -63,7 +63,7 @@ const expectPromised = ({ events }: TaskPath, snapshots: TaskSnapshot[]) => {
 const walk = async (path: TaskPath) => {
   const snapshots = snapshotsOn(path);
   expectPromised(path, snapshots);
-  const driver = await createTaskDriver(path.recovery);
+  const driver = await createTaskDriver(path.recovery, path.input.facts.gate);
   try {
     for (const [index, event] of path.events.entries()) {
       const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
@@ -76,7 +76,7 @@ const walk = async (path: TaskPath) => {
       expect(task, step).toMatchObject({ status: statusOf(after), state: lifecyclePath(after) });
       if (task && index === path.events.length - 1) await expectRefusals(driver, task.sessionID, after);
     }
-    cover(driver.recorded.journal);
+    cover(path, driver.recorded.journal);
   } finally {
     driver.end();
   }

@@ -1,5 +1,5 @@
-import type { Receipt } from "../../receipt.ts";
-import type { ModelRef, ModelRefusal, RefusedModel, TaskError, TaskFacts, Wake } from "../../task.ts";
+import type { GateResult, Receipt } from "../../receipt.ts";
+import type { Gate, ModelRef, ModelRefusal, RefusedModel, TaskError, TaskFacts, Wake } from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
@@ -27,6 +27,22 @@ export interface HostError {
   message: string;
   /** Why the model was refused; absent for another failure. */
   refusal?: ModelRefusal;
+}
+
+/** How a gate's command ended. */
+export type GateEnd = Omit<GateResult, "command" | "runs"> & {
+  /** The end of what it wrote, or why it could not be started. */
+  output: string;
+};
+
+/** The gate of the run under way: how often its command was started, how often it failed, and what it checks. */
+export interface GateState {
+  runs: number;
+  failures: number;
+  /** The answer that is checked, or was. */
+  answer: string;
+  /** How it ended last; undefined while it has not ended yet. */
+  last: GateEnd | undefined;
 }
 
 /** A request of the child's model that the provider refused for now. The host makes it again by itself. */
@@ -125,6 +141,8 @@ export interface EndedRun {
   directory: string;
   startedAt: number;
   endedAt: number;
+  /** How its gate ended, if it did. */
+  gate: GateResult | undefined;
 }
 
 /** What a task wants done outside, as data. A service performs it and reports back with an event. */
@@ -159,6 +177,13 @@ export type TaskEffect =
    * or by `NOT_STOPPED`.
    */
   | { type: "changeModel"; sessionID: string; model: ModelRef }
+  /**
+   * Run the gate's command for the newest answer. Reported by `GATE_ENDED` with the same number. `prompt` of that event is
+   * what the child is given if it failed.
+   */
+  | { type: "runGate"; sessionID: string; gateRun: number; directory: string; gate: Gate }
+  /** The gate's command is of no use any more: end it. */
+  | { type: "stopGate"; sessionID: string }
   /**
    * Abort the child session and all sessions below it, and reject the open `requests`. The session has stopped once the
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
@@ -212,6 +237,16 @@ export type TaskEvent =
   | ({ type: "CHECKED_UNSEEN" } & CheckResult & LastStep)
   | ({ type: "CHECKED_NOT_FOUND" } & CheckResult)
   | ({ type: "CHECK_FAILED"; error: TaskError } & CheckResult)
+  /** `prompt` is what the child is given if the command failed; its ids are those of the message. */
+  | {
+      type: "GATE_ENDED";
+      at: number;
+      gateRun: number;
+      end: GateEnd;
+      messageID: string;
+      partID: string;
+      prompt: string;
+    }
   | { type: "CALL_BLOCKED"; at: number; call: string; taskIds: string[] }
   | { type: "CALL_RETURNED"; at: number; call: string }
   | { type: "OWN_TASK_ENDED"; at: number; taskId: string }
@@ -267,6 +302,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CHECKED_UNSEEN: "The check shows that the run was answered before its model saw the newest instruction.",
   CHECKED_NOT_FOUND: "The host was asked, and did not find the child session.",
   CHECK_FAILED: "The host was asked, and did not answer.",
+  GATE_ENDED: "The gate's command has ended.",
   CALL_BLOCKED: "A tool call of the child's agent waits for tasks that the child launched.",
   CALL_RETURNED: "That tool call waits no longer.",
   OWN_TASK_ENDED: "A run of a task that the child launched has ended.",
@@ -350,6 +386,8 @@ export interface TaskContext {
   resultRetrievedAt: number | undefined;
   result: string | undefined;
   error: TaskError | undefined;
+  /** Undefined until an answer of the run comes to its gate. */
+  gate?: GateState | undefined;
   /** What was observed of the newest run, once it has ended. */
   receipt?: Receipt | undefined;
   /** True while the host is asked for what a receipt lacks: until then the task is not at rest. */

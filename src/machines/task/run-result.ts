@@ -14,7 +14,7 @@ export const runResult = (
   outcome,
   startedAt: run.startedAt,
   endedAt: completedAt ?? run.startedAt,
-  ...((outcome === "completed" || limitError) && result !== undefined ? { result } : {}),
+  ...((outcome === "completed" || limitError || error?.kind === "gate") && result !== undefined ? { result } : {}),
   ...(error ? { error } : {}),
   ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
 });

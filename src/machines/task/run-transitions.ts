@@ -1,4 +1,5 @@
 import { and, assertEvent } from "xstate";
+import type { GateResult } from "../../receipt.ts";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { EndedRun, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
@@ -60,13 +61,19 @@ export const requestSlot = {
   }),
 } as const;
 
-const endedRun = ({ facts, run, completedAt }: TaskContext): EndedRun => ({
-  sessionID: facts.sessionID,
-  messageID: run.messageID,
-  run: run.index,
-  directory: facts.directory,
-  startedAt: run.startedAt,
-  endedAt: completedAt ?? run.startedAt,
+/** How the gate's command ended, if it did; an answer that was given up before that has not come through it. */
+const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
+  facts.gate &&
+  gate?.last && { command: facts.gate.command, runs: gate.runs, exit: gate.last.exit, end: gate.last.end };
+
+const endedRun = (context: TaskContext): EndedRun => ({
+  sessionID: context.facts.sessionID,
+  messageID: context.run.messageID,
+  run: context.run.index,
+  directory: context.facts.directory,
+  startedAt: context.run.startedAt,
+  endedAt: context.completedAt ?? context.run.startedAt,
+  gate: gateResult(context),
 });
 
 /** Has what was observed of the run written down. */
@@ -95,8 +102,8 @@ export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
 const endRun = (outcome: RunResult["outcome"]) =>
   taskSetup.raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome }));
 
-const endCompleted = endRun("completed");
-const endFailed = endRun("error");
+export const endCompleted = endRun("completed");
+export const endFailed = endRun("error");
 export const endCancelled = endRun("cancelled");
 
 /** The run fails with this error. As far as the host has said it has not ended: whatever still works on it is stopped. */
@@ -107,7 +114,7 @@ export const failAndStopWith = (error: TaskError) =>
 export const recordEventError = { type: "recordError", params: endError } as const;
 
 /** The host has shown that it works on the run: what was tried in vain before counts no longer. */
-const seenAtWork = taskSetup.assign({
+export const seenAtWork = taskSetup.assign({
   sendAttempts: 1,
   failedChecks: 0,
   missingSince: undefined,
@@ -121,6 +128,11 @@ export const complete = [
     target: "working",
     description: "An instruction is on its way: the run goes on with it.",
     actions: seenAtWork,
+  },
+  {
+    guard: and(["isCurrentCheck", "hasGate"]),
+    target: "gating",
+    description: "The answer must pass the gate.",
   },
   {
     guard: "isCurrentCheck",

@@ -3,6 +3,7 @@ import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import { changingModel } from "./changing-model.ts";
 import { isRefusedTooLong } from "./fallback.ts";
+import { gating } from "./gating.ts";
 import {
   awaitTasks,
   cancelled,
@@ -278,6 +279,7 @@ export const run = taskSetup.createStateConfig({
         ],
       },
     },
+    gating,
     missing: {
       description:
         "The host does not find the child session. It is asked again after a pause: only the second answer counts.",

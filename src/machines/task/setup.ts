@@ -54,6 +54,7 @@ export const NEW_RUN = {
   model: undefined,
   refusedModels: undefined,
   modelLeftAt: undefined,
+  gate: undefined,
   receipt: undefined,
   isReceiptIncomplete: undefined,
 } satisfies Partial<TaskContext>;
@@ -266,6 +267,19 @@ export const taskSetup = setup({
     blockedByTask: ({ context: { blockedCalls = [] }, event }) => {
       assertEvent(event, "OWN_TASK_ENDED");
       return blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId));
+    },
+    hasGate: ({ context }) => context.facts.gate !== undefined,
+    isCurrentGate: ({ context, event }) => {
+      assertEvent(event, "GATE_ENDED");
+      return event.gateRun === context.gate?.runs;
+    },
+    hasPassed: ({ event }) => {
+      assertEvent(event, "GATE_ENDED");
+      return event.end.exit === 0;
+    },
+    mayTryGateAgain: ({ context: { facts, gate }, event }) => {
+      assertEvent(event, "GATE_ENDED");
+      return event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0);
     },
     isReceiptOfRun: ({ context, event }) => {
       assertEvent(event, "RECEIPT_WRITTEN");

@@ -25,7 +25,7 @@ export const steering = taskSetup.createStateConfig({
       on: {
         STEER: [
           {
-            guard: or([stateIn("#working"), stateIn("#retrying"), stateIn("#awaitingTasks")]),
+            guard: or([stateIn("#working"), stateIn("#retrying"), stateIn("#awaitingTasks"), stateIn("#gating")]),
             target: "sending",
             actions: "addInstruction",
           },

@@ -15,6 +15,7 @@ const waitsSince = (what: WaitsFor, context: TaskContext): number => {
     provider: retry?.since,
     model: waitingSince,
     check: waitingSince,
+    gate: waitingSince,
     session: missingSince,
     abort: abortedAt,
     recovery: waitingSince,

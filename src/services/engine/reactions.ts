@@ -2,6 +2,7 @@
 import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
+import type { Gates } from "../gates/gates.ts";
 import type { Launches } from "../launch/launch.ts";
 import type { Cancellation } from "../operations/cancel.ts";
 import type { Log } from "../platform/log.ts";
@@ -21,6 +22,7 @@ export interface ReactionDeps {
   noticeRepair: NoticeRepair;
   observedAnswers: ObservedAnswers;
   userRequests: UserRequests;
+  gates: Pick<Gates, "stop">;
   /** Aborts a session, as often as it takes. */
   abort(sessionID: string): Promise<void>;
 }
@@ -31,7 +33,19 @@ export interface ReactionDeps {
  * waits and the status API, which subscribe later, come after them.
  */
 export const subscribeReactions = (deps: ReactionDeps): void => {
-  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests, abort } = deps;
+  const {
+    bus,
+    runtime,
+    store,
+    log,
+    launches,
+    cancellation,
+    noticeRepair,
+    observedAnswers,
+    userRequests,
+    gates,
+    abort,
+  } = deps;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
@@ -63,6 +77,7 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
         log.error("a task was taken over by another process, or removed", { sessionID });
         running.delete(sessionID);
         observedAnswers.forget(sessionID);
+        gates.stop(sessionID);
         return abort(sessionID);
       }),
     );

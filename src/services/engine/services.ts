@@ -7,12 +7,14 @@ import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
 import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
+import { createGates } from "../gates/gates.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
 import type { FallbackRules } from "../launch/fallback-rules.ts";
 import type { ForkLimits } from "../launch/fork-plan.ts";
 import { createForkSources } from "../launch/fork-session.ts";
+import type { GateRules } from "../launch/gate-rules.ts";
 import { createLaunches } from "../launch/launch.ts";
 import { createOrphanedLaunches } from "../launch/orphaned-launches.ts";
 import { createBudgets } from "../limits/budgets.ts";
@@ -31,6 +33,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import { startAdoption } from "../recovery/adoption.ts";
 import { startHousekeeping } from "../recovery/housekeeping.ts";
@@ -65,6 +68,8 @@ export interface EngineDeps {
   clock: Clock;
   ids: Ids;
   log: Log;
+  /** Runs the commands of gates. */
+  runCommand: RunCommand;
   options: EngineOptions;
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
@@ -96,6 +101,8 @@ export interface EngineOptions {
   wake: Wake;
   /** Which models go on, by agent, when a model is refused, and after how many milliseconds of refusals for now. */
   fallback: FallbackRules;
+  /** Which commands check the answers of which agents. */
+  gate: GateRules;
   /** Which ended tasks are kept. */
   retention: Retention;
   attention: {
@@ -112,7 +119,7 @@ export interface EngineOptions {
  * Creates all services of an engine, each from those above it. Where a service has to reach one below it, it emits an
  * event on the bus. Adoption and housekeeping start their timers here.
  */
-export const createServices = ({ host, opening, store, clock, ids, log, options, inspect }: EngineDeps) => {
+export const createServices = ({ host, opening, store, clock, ids, log, runCommand, options, inspect }: EngineDeps) => {
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
   const platform = { host, store, clock, ids, log };
@@ -122,6 +129,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
 
   // What is known in addition to the charts.
   const progress = createProgressLog();
+  const gates = createGates(runCommand);
   const receipts = createReceipts({ host, clock, log, progress });
   const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
@@ -138,6 +146,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
   const effects = createEffects({
     ...platform,
     bus,
+    gates,
     receipts,
     observedAnswers,
     reads,
@@ -199,6 +208,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     batches,
     wake: options.wake,
     fallback: options.fallback,
+    gate: options.gate,
     maxDepth,
     tasksPerParent: budget.tasksPerParent,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
@@ -270,6 +280,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, options,
     notes,
     reminders,
     userRequests,
+    gates,
   };
   const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });

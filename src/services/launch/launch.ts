@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { tooManyTasks } from "../text/limits.ts";
 import type { SessionFactory } from "./create-session.ts";
 import { type FallbackRules, fallbackOf } from "./fallback-rules.ts";
+import { type GateRules, gateOf } from "./gate-rules.ts";
 import { type LaunchPlan, type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
 import type { OrphanedLaunches } from "./orphaned-launches.ts";
 
@@ -28,6 +29,7 @@ export interface LaunchDeps extends LaunchRules {
   progress: ProgressLog;
   batches: Pick<Batches, "beginLaunch">;
   fallback: FallbackRules;
+  gate: GateRules;
   /** When ends wake the parent's agent, where a request does not say it. */
   wake: Wake;
   clock: Clock;
@@ -129,6 +131,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           priority,
           ...(wake === "all" ? { wake } : {}),
           ...fallbackOf(agent, deps.fallback),
+          ...gateOf(agent, deps.gate),
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
       },

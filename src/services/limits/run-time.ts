@@ -20,7 +20,8 @@ export interface RunTimeDeps {
 /**
  * Creates the function that ends the runs that have taken longer than `limit`. Time in the queue does not count, nor does
  * what was before it: a run that waited for another model's slot is timed from then on. A run is never ended while a tool
- * visibly runs in its session or below it, or while a person is waited for there: not even if that began while its last words
+ * visibly runs in its session or below it, while a person is waited for there, or while its gate runs, which has a limit of
+ * its own: not even if that began while its last words
  * were read.
  */
 export const createRunTimeCheck = ({ runtime, clock, toolCalls, endRun, limit }: RunTimeDeps): (() => void) => {
@@ -46,7 +47,8 @@ export const createRunTimeCheck = ({ runtime, clock, toolCalls, endRun, limit }:
     const tasks = runtime.liveTasks();
     const spared = sparedTasks(tasks);
     return tasks.flatMap((task) => {
-      const isAtWork = task.context.completedAt === undefined && slotOf(task) !== "waiting";
+      const isAtWork =
+        task.context.completedAt === undefined && slotOf(task) !== "waiting" && !task.matches({ run: "gating" });
       const taken = clock.now() - beginOf(task);
       return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
     });

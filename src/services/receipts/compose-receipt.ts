@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from "node:path";
 import type { FileWrite, ToolCallEffect, ToolCallStage } from "../../machines/host-events.ts";
-import type { RanCommand, Receipt, ToolCount, WrittenFile } from "../../receipt.ts";
+import type { GateResult, RanCommand, Receipt, ToolCount, WrittenFile } from "../../receipt.ts";
 import { addUp } from "../../task.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import { testsOf } from "./test-commands.ts";
@@ -21,6 +21,8 @@ export interface ObservedRun {
   /** Where the task works. */
   directory: string;
   isWhole: boolean;
+  /** How the gate ended, if one did. */
+  gate: GateResult | undefined;
   /** In the order in which they began. */
   calls: readonly ObservedCall[];
   steps: readonly { tokens: number; cost: number }[];
@@ -126,6 +128,7 @@ export const composeReceipt = (run: ObservedRun): Receipt => {
     files: files.slice(0, MOST),
     otherFiles: otherFiles.slice(0, MOST).map((path) => shownPath(directory, path)),
     commands: shownCommands,
+    ...(run.gate ? { gate: run.gate } : {}),
     omitted: {
       files: Math.max(0, files.length - MOST),
       otherFiles: Math.max(0, otherFiles.length - MOST),

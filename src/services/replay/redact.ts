@@ -1,5 +1,7 @@
 // ADR-087 in docs/decisions.md
 import type {
+  GateEnd,
+  GateState,
   Instruction,
   ProviderRetry,
   Run,
@@ -12,9 +14,10 @@ import type {
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
+import { GateResult, RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
 import {
   type Fallback,
+  type Gate,
   type ModelRef,
   ModelRefusal,
   type RefusedModel,
@@ -53,6 +56,10 @@ type Field = FieldOf<
   | ToolCount
   | WrittenFile
   | RanCommand
+  | GateResult
+  | GateState
+  | GateEnd
+  | Gate
   | Fallback
 >;
 
@@ -106,7 +113,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
   wake: oneOf(...Wake.options),
   change: oneOf(...WrittenFile.shape.change.options),
-  end: oneOf(...RanCommand.shape.end.options),
+  end: oneOf(...RanCommand.shape.end.options, ...GateResult.shape.end.options),
   tests: oneOf(...RanCommand.shape.tests.unwrap().options),
   startedAt: TIME,
 
@@ -123,6 +130,8 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   options: PRIVATE,
   path: PRIVATE,
   command: PRIVATE,
+  output: PRIVATE,
+  answer: PRIVATE,
   otherFiles: PRIVATE,
 
   // Numbers, booleans, and objects whose fields are listed themselves.
@@ -195,6 +204,13 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   cost: PRIVATE,
   workedMs: PRIVATE,
   waitedMs: PRIVATE,
+  gate: PRIVATE,
+  gateRun: PRIVATE,
+  runs: PRIVATE,
+  failures: PRIVATE,
+  last: PRIVATE,
+  tries: PRIVATE,
+  timeout: PRIVATE,
 };
 
 const isField = (name: string): name is Field => Object.hasOwn(KEPT, name);

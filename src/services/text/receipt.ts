@@ -59,17 +59,30 @@ const testsText = ({ commands }: Receipt): OwnText => {
   return own`tests ${newest.tests}: ${command}`;
 };
 
+/** How the gate ended, which the plugin ran itself. */
+const gateText = ({ gate }: Receipt): OwnText | undefined => {
+  if (!gate) return undefined;
+  const times = gate.runs > 1 ? own` at its ${gate.runs}. run` : own``;
+  const how = gate.end === "exited" ? own`with exit code ${gate.exit ?? 0}` : own`${GATE_ENDS[gate.end]}`;
+  return gate.exit === 0
+    ? own`gate passed${times}: ${quoteLine(gate.command, COMMAND_CHARS)}`
+    : own`gate failed${times}, ${how}: ${quoteLine(gate.command, COMMAND_CHARS)}`;
+};
+
+const GATE_ENDS = { timedOut: "at its time limit", notRun: "since it could not be run" } as const;
+
 const partOf = ({ isWhole }: Receipt): OwnText => (isWhole ? own`` : own` (only part of the run could be observed)`);
 
 /** Writes in one line what was observed of a run. */
 export const receiptSummary = (receipt: Receipt): OwnText => {
   const calls = callsIn(receipt);
-  if (calls === 0) return own`Observed: no tool was called${partOf(receipt)}.`;
+  if (calls === 0) return own`Observed: ${join([own`no tool was called`, gateText(receipt)], "; ")}${partOf(receipt)}.`;
   const facts = [
     own`${plural(calls, "tool call")}: ${toolsText(receipt)}`,
     filesText(receipt),
     commandsText(receipt),
     testsText(receipt),
+    gateText(receipt),
   ];
   return own`Observed: ${join(facts, "; ")}${partOf(receipt)}.`;
 };
@@ -90,8 +103,10 @@ export const receiptLines = (receipt: Receipt): OwnText[] => {
   const { files, otherFiles, commands, omitted, filesRead, workedMs, waitedMs } = receipt;
   const calls = callsIn(receipt);
   const times = own`Time: worked for ${duration(workedMs)}, waited for ${duration(waitedMs)}`;
+  const gate = gateText(receipt);
+  const gated = gate ? [own`Checked by us: ${gate}`] : [];
   const whole = receipt.isWhole ? [] : [own`Only part of the run could be observed.`];
-  if (calls === 0) return [own`No tool was called.`, times, ...whole];
+  if (calls === 0) return [own`No tool was called.`, ...gated, times, ...whole];
   const omittedCommands = omitted.commands > 0 ? [own`- ${omitted.commands} older ones`] : [];
   return [
     own`Tool calls: ${toolsText(receipt)}`,
@@ -106,6 +121,7 @@ export const receiptLines = (receipt: Receipt): OwnText[] => {
       ? [own`Commands:`, ...omittedCommands, ...commands.map((command) => own`- ${commandText(command)}`)]
       : []),
     ...(commands.some(({ tests }) => tests !== undefined) ? [] : [own`No tests were seen to run.`]),
+    ...gated,
     times,
     ...whole,
   ];

@@ -39,6 +39,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     return own`${who}, which refuses for now: ${quoteLine(message, SHORT_CHARS)}; OpenCode asks again ${nextTry} (attempt ${attempt + 1})`;
   },
   model: () => own`the turn of its refused model to end; then it goes on with the next model`,
+  gate: () => own`the gate, a command that checks its answer`,
   check: () => own`OpenCode to say how the run stands`,
   session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
   abort: () => own`a moment that shows who aborted it`,

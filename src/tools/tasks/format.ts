@@ -168,6 +168,7 @@ const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(
 /** Says what the result is where it is not the answer of the newest run. */
 const resultHeading = (task: Task): OwnText | "" => {
   if (task.result === undefined || task.status === "completed") return "";
+  if (task.error?.kind === "gate") return own`Its last answer, which did not pass the gate:`;
   return hasPartialResult(task)
     ? own`Partial result, written before the run was stopped:`
     : own`Result of the previous run:`;

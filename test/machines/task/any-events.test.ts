@@ -106,6 +106,14 @@ const taskEvents: Events<TaskEvent> = {
   CHECKED_UNSEEN: fc.record(looked),
   CHECKED_NOT_FOUND: fc.record(looked),
   CHECK_FAILED: fc.record({ ...looked, error }),
+  GATE_ENDED: fc.record({
+    at,
+    gateRun: count,
+    end: fc.record({ end: fc.constantFrom("exited", "timedOut", "notRun"), exit: fc.constantFrom(0, 1), output: text }),
+    messageID: id,
+    partID: id,
+    prompt: text,
+  }),
   CALL_BLOCKED: fc.record({ at, call: id, taskIds: fc.array(id, { minLength: 1, maxLength: 2 }) }),
   CALL_RETURNED: call,
   OWN_TASK_ENDED: fc.record({ at, taskId: id }),
@@ -189,6 +197,7 @@ const input: Arbitrary<TaskInput> = fc.record({
     isForked: fc.boolean(),
     priority: count,
     wake,
+    gate: fc.option(fc.record({ command: text, tries: count, timeout: at }), { nil: undefined }),
     fallback: fc.option(fc.record({ models: fc.array(model, { minLength: 1, maxLength: 3 }), after: at }), {
       nil: undefined,
     }),
@@ -200,9 +209,19 @@ type Snapshot = ReturnType<AnyStateMachine["transition"]>;
 
 /** What an event of the outside would carry: the numbers and ids that the machine knows. */
 const fitted = (event: { type: string }, { context }: Snapshot): { type: string } => {
-  const { checkId, nextDeadline, parentReadyAt, waiters = [], blockedCalls = [], userRequests = [], prompt } = context;
+  const {
+    checkId,
+    gate,
+    nextDeadline,
+    parentReadyAt,
+    waiters = [],
+    blockedCalls = [],
+    userRequests = [],
+    prompt,
+  } = context;
   const known = {
     checkId,
+    gateRun: gate?.runs,
     call: event.type === "CALL_RETURNED" ? blockedCalls[0]?.call : waiters[0],
     id: userRequests[0]?.id,
     messageID: prompt?.messageID,

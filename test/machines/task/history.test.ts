@@ -82,7 +82,7 @@ const distinct = (event: TaskEvent, place: number): TaskEvent => {
 /** A task that is watched from outside. */
 const watched = (machine: Machine, given: TaskInput) => {
   let [snapshot, actions] = initialTransition(machine, given);
-  const history = createTaskHistory(given.run, effectsOf(actions));
+  const history = createTaskHistory(given.run, effectsOf(actions), given.facts.gate);
   const events: TaskEvent[] = [];
   return {
     get snapshot() {

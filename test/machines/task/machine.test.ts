@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AnyStateNode, initialTransition, transition } from "xstate";
-import type { TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
+import type { TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import {
   isAtRest,
   lifecyclePath,
@@ -18,7 +18,14 @@ const input = taskInput("ses_child", {
   fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 1_000 },
 });
 
+const gatedInput: TaskInput = {
+  ...input,
+  facts: { ...input.facts, gate: { command: "npm test", tries: 2, timeout: 60_000 } },
+};
+
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;
+
+const gateFollowUp = { messageID: "msg_gate", partID: "prt_gate", prompt: "It failed." };
 
 const CHECK_IDS = [1, 2, 3, 4];
 
@@ -49,6 +56,10 @@ const POOL: TaskEvent[] = [
   { type: "HOST_RETRYING", at: 0, attempt: 1, message: "slow down", until: 60_000 },
   { type: "HOST_RETRYING", at: 0, attempt: 2, message: "come back tomorrow", until: 2 * START },
   { type: "MODEL_CHANGED", at: 0, model: { providerID: "fake", modelID: "m2" } },
+  ...[1, 2].flatMap((gateRun): TaskEvent[] => [
+    { type: "GATE_ENDED", at: 0, gateRun, end: { end: "exited", exit: 0, output: "" }, ...gateFollowUp },
+    { type: "GATE_ENDED", at: 0, gateRun, end: { end: "exited", exit: 1, output: "no" }, ...gateFollowUp },
+  ]),
   { type: "CALL_BLOCKED", at: 0, call: "call_1", taskIds: ["ses_own"] },
   { type: "CALL_RETURNED", at: 0, call: "call_1" },
   { type: "OWN_TASK_ENDED", at: 0, taskId: "ses_own" },
@@ -102,8 +113,8 @@ interface Step {
 type Choose = (snapshot: TaskSnapshot, step: number) => TaskEvent;
 
 /** Walks the machine through events that come 700 ms apart. */
-const walk = (length: number, choose: Choose): Step[] => {
-  let [snapshot] = initialTransition(taskMachine, input);
+const walk = (length: number, choose: Choose, begin = input): Step[] => {
+  let [snapshot] = initialTransition(taskMachine, begin);
   return Array.from({ length }, (_, step) => {
     const before = snapshot;
     const event = { ...choose(before, step), at: START + step * 700 };
@@ -141,6 +152,8 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "CHECKED_AWAITING_TASKS",
   "CHECKED_ABORTED",
   "CHECKED_UNANSWERED",
+  "MODEL_CHANGED",
+  "NOT_STOPPED",
   "TICK",
 ]);
 
@@ -191,7 +204,9 @@ const walked = new Map<string, Step[]>();
 /** All properties are asked of the same walks, as one seed makes them: each is taken once. */
 const walkBy = (chosen: number[]): Step[] => {
   const key = chosen.join();
-  const steps = walked.get(key) ?? walk(chosen.length, byPicks(chosen));
+  // Of five tasks one has a gate.
+  const begin = (chosen[1] ?? 0) % 5 === 0 ? gatedInput : input;
+  const steps = walked.get(key) ?? walk(chosen.length, byPicks(chosen), begin);
   walked.set(key, steps);
   return steps;
 };
@@ -210,7 +225,7 @@ test("the walks of these properties come to every state", LIMIT, () => {
     typeof value === "string"
       ? [`${path}${value}`]
       : Object.entries(value as object).flatMap(([name, inner]) => leaves(inner, `${path}${name}.`));
-  // Of one seed in 25 they miss one: this is shown for the usual seed.
+  // Of six seeds one misses a state (seen): this is shown for the usual seed.
   for (const chosen of fc.sample(picks, { numRuns: WALKS, seed: 1 })) {
     for (const { after } of walkBy(chosen)) for (const leaf of leaves(after.value)) seen.add(leaf);
   }
@@ -314,7 +329,7 @@ always("a run that is given up is stopped", (steps) => {
 always("a run beyond a limit ends in that limit's error, after it was stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     if (event.type === "LIMIT_EXCEEDED" && before !== after) {
-      expect(effects.map(({ type }) => type)).toEqual(["stopSession"]);
+      expect(effects.map(({ type }) => type).filter((type) => type !== "stopGate")).toEqual(["stopSession"]);
     }
     const { limitError } = before.context;
     if (limitError && after.context.completedAt !== undefined) {
@@ -326,7 +341,8 @@ always("a run beyond a limit ends in that limit's error, after it was stopped", 
 
 always("the journal replays to the same state, through JSON", (steps) => {
   const accepted = steps.filter(({ before, after }) => before !== after).map(({ event }) => event);
-  let [replayed] = initialTransition(taskMachine, input);
+  const { facts, run } = steps[0]?.before.context ?? input;
+  let [replayed] = initialTransition(taskMachine, { facts, run });
   for (const event of accepted) {
     const stored: unknown = JSON.parse(JSON.stringify({ value: replayed.value, context: replayed.context }));
     replayed = transition(taskMachine, taskMachine.resolveState(stored as TaskSnapshot), event)[0];

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { RanCommand, Receipt, ToolCount, WrittenFile } from "../../../receipt.ts";
+import { GateResult, RanCommand, Receipt, ToolCount, WrittenFile } from "../../../receipt.ts";
 import {
   Attention,
   Fallback,
+  Gate,
   ModelRef,
   Progress,
   QueuePlace,
@@ -32,7 +33,7 @@ const Model = describeFields(ModelRef, {
 
 const Failure = describeFields(TaskError, {
   name: "The error's name; that of OpenCode where it reported one.",
-  kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `internal` (a fault in this plugin).",
+  kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `gate` (its answer did not pass the gate), `internal` (a fault in this plugin).",
   message: "What happened, in words.",
   refusal:
     "Of kind `provider`, why the model was refused: `auth` (its key is not accepted), `quota` (nothing is left of it), `unknownModel` (there is no such model), `overloaded` (a rate limit, or too much load). Absent for another failure.",
@@ -140,11 +141,25 @@ const MoreThanListed = describeFields(Receipt.shape.omitted, {
   commands: "Commands.",
 });
 
+const GateEnd = describeFields(GateResult, {
+  command: "The command.",
+  runs: "How often it was run, for one answer after the other.",
+  exit: "The exit code of its newest run; absent where it had none.",
+  end: "`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started.",
+});
+
+const AnswerGate = describeFields(Gate, {
+  command: "The command, as a shell takes it.",
+  tries: "How often the agent is given what it said, and goes on, before the run fails.",
+  timeout: "Milliseconds that it may take.",
+});
+
 const WrittenReceipt = describeFields(
   Receipt.extend({
     tools: z.array(Calls),
     files: z.array(File),
     commands: z.array(Command),
+    gate: GateEnd.optional(),
     omitted: MoreThanListed,
   }),
   {
@@ -156,6 +171,7 @@ const WrittenReceipt = describeFields(
     otherFiles:
       "Files that changed in the folder while it was under way, though none of its tools says that it wrote them: a command did, or somebody else.",
     commands: "The commands that its agent ran in a shell, oldest first.",
+    gate: "How the command ended that checks its answers; absent where it has none, or no answer came to it.",
     omitted: "How many more there are of each than the lists show.",
     tokens: "Input, output and reasoning tokens of its steps.",
     cost: "US dollars.",
@@ -167,6 +183,7 @@ const WrittenReceipt = describeFields(
 const shape = TaskWithUsage.extend({
   model: Model.optional(),
   fallback: OtherModels.optional(),
+  gate: AnswerGate.optional(),
   refusedModels: z.array(Refused).optional(),
   error: Failure.optional(),
   receipt: WrittenReceipt.optional(),
@@ -192,6 +209,7 @@ export const DescribedTask = describeFields(shape, {
   model:
     "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
   fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
+  gate: "The command that an answer must pass before it counts; absent where there is none.",
   refusedModels:
     "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. One that a person asked in the task's session may be among them. The last is `model` where all refused it.",
   startedAt: "When it was launched.",

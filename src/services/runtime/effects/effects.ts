@@ -1,12 +1,13 @@
 // ADR-123 in docs/decisions.md
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
+import { createGateEffects, type GateEffectDeps } from "./gate-effects.ts";
 import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";
 import { createReceiptEffects, type ReceiptEffectDeps } from "./receipt-effects.ts";
 import { createTaskEffects, type TaskEffectDeps } from "./task-effects.ts";
 
 /** What effects are carried out with. */
-export type EffectDeps = TaskEffectDeps & ReceiptEffectDeps & OutboxEffectDeps;
+export type EffectDeps = TaskEffectDeps & ReceiptEffectDeps & GateEffectDeps & OutboxEffectDeps;
 
 /** Carries out what the charts ask for. */
 export interface Effects {
@@ -25,6 +26,7 @@ export const createEffects = (deps: EffectDeps): Effects => {
   const handlers: EffectHandlers = {
     ...createTaskEffects(deps),
     ...createReceiptEffects(deps),
+    ...createGateEffects(deps),
     ...createOutboxEffects(deps),
     actorFailed: {
       perform: ({ id, message }, charts) => void charts.restartActor(id, message),

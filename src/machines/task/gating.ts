@@ -1,0 +1,123 @@
+// ADR-238 in docs/decisions.md
+import { and, assertEvent, assign } from "xstate";
+import type { TaskError } from "../../task.ts";
+import type { GateEnd, TaskContext } from "./events.ts";
+import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
+import { taskSetup } from "./setup.ts";
+
+/** Characters of the command's output that the error of a run quotes. */
+const OUTPUT_CHARS = 500;
+
+const endText = ({ exit, end, output }: GateEnd): string => {
+  if (end === "notRun") return `could not be run: ${output}`;
+  return end === "timedOut" ? "did not end within its time" : `ended with exit code ${exit}`;
+};
+
+/** Why a run ends whose answer did not pass. */
+const gateError = ({ facts, gate }: TaskContext, end: GateEnd): TaskError => {
+  const times = (gate?.failures ?? 0) + 1;
+  const output = end.end === "notRun" ? "" : end.output.trim().slice(-OUTPUT_CHARS);
+  return {
+    name: "GateFailed",
+    kind: "gate",
+    message: `The answer did not pass the gate "${facts.gate?.command}", which ${endText(end)}${times > 1 ? ` (failure ${times})` : ""}.${output === "" ? "" : ` The end of its output: ${output}`}`,
+  };
+};
+
+/** Records how the command ended. */
+const recordGateEnd = taskSetup.assign({
+  gate: ({ context: { gate }, event }) => {
+    assertEvent(event, "GATE_ENDED");
+    return gate && { ...gate, failures: gate.failures + (event.end.exit === 0 ? 0 : 1), last: event.end };
+  },
+});
+
+/** State of the region `run`: the child has answered, and a command of the options checks what it did. */
+export const gating = taskSetup.createStateConfig({
+  id: "gating",
+  description: "The child has answered, and the gate's command checks what it did.",
+  meta: { waitsFor: "gate" },
+  entry: [
+    "beginWait",
+    assign({
+      nextDeadline: undefined,
+      gate: ({ context: { gate }, event }) => {
+        assertEvent(event, "CHECKED_ANSWERED");
+        return { runs: (gate?.runs ?? 0) + 1, failures: gate?.failures ?? 0, answer: event.result, last: undefined };
+      },
+    }),
+    {
+      type: "emitEffect",
+      params: ({ context: { facts, gate } }) => ({
+        type: "runGate",
+        sessionID: facts.sessionID,
+        gateRun: gate?.runs ?? 0,
+        directory: facts.directory,
+        // Without one, nothing leads here.
+        gate: facts.gate ?? { command: "", tries: 0, timeout: 1 },
+      }),
+    },
+  ],
+  exit: {
+    type: "emitEffect",
+    params: ({ context: { facts } }) => ({ type: "stopGate", sessionID: facts.sessionID }),
+  },
+  on: {
+    GATE_ENDED: [
+      {
+        guard: and(["isCurrentGate", "isSteered"]),
+        target: "working",
+        description: "An instruction is on its way: the run goes on with it.",
+        actions: [recordGateEnd, seenAtWork],
+      },
+      {
+        guard: and(["isCurrentGate", "hasPassed"]),
+        target: "#idle",
+        description: "The answer counts.",
+        actions: [
+          recordGateEnd,
+          "recordEnd",
+          assign({ result: ({ context }) => context.gate?.answer, resultRetrievedAt: undefined }),
+          endCompleted,
+        ],
+      },
+      {
+        guard: and(["isCurrentGate", "mayTryGateAgain"]),
+        target: "sending",
+        description: "The child is given what the command said, and goes on.",
+        actions: [
+          recordGateEnd,
+          assign({
+            sendAttempts: 0,
+            failedChecks: 0,
+            storedInstruction: ({ event }) => {
+              assertEvent(event, "GATE_ENDED");
+              const { messageID, partID, prompt } = event;
+              return { messageID, partID, prompt };
+            },
+          }),
+        ],
+      },
+      {
+        guard: "isCurrentGate",
+        target: "#idle",
+        description: "It failed as often as it may be tried. The answer is kept.",
+        actions: [
+          assign(({ context, event }) => {
+            assertEvent(event, "GATE_ENDED");
+            return { error: gateError(context, event.end), result: context.gate?.answer, resultRetrievedAt: undefined };
+          }),
+          recordGateEnd,
+          "recordEnd",
+          endFailed,
+        ],
+      },
+    ],
+    STEERING_STORED: {
+      guard: "isOldestInstruction",
+      target: "verifying",
+      description: "The child has not seen it: the host is asked, and then the child is woken.",
+    },
+    STEERING_REFUSED: { ...steerAgainLater, target: "working" },
+  },
+});

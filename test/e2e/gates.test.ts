@@ -1,0 +1,98 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { calls, hang, text } from "./lab/reply.ts";
+import { served, statusApi } from "./status-api.ts";
+import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
+
+const built = new URL("../../", import.meta.url).href;
+
+/** Passes once there is a file `done` in the folder that the task's prompt names. */
+const COMMAND = 'echo ran >> runs; echo "no file done"; test -e done';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ plugin: [built, { gate: { agents: { general: COMMAND }, tries: 1 } }] });
+});
+
+afterAll(() => lab.stop());
+
+const inProject = (name: string) => join(lab.options.home, "project", name);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const taskOf = async (id: string) => {
+  await served(lab);
+  return (await statusApi(lab).get(`/v1/tasks/${id}`)).body;
+};
+
+/** The request of a child that was given the gate's output. */
+const afterGate = (id: string) => (request: { sessionID: string; messages: unknown }) =>
+  request.sessionID === id &&
+  JSON.stringify(request.messages).includes("A command of the project's configuration checked");
+
+const untilEnded = (id: string) =>
+  lab.until(async () => (await taskOf(id)).completedAt, { what: `${id} has ended`, timeoutMs: 40_000 });
+
+test("a gate that fails once gives the agent its output, and then passes: one notice, of the second answer", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("make the file"), text("I made it."));
+  lab.model.when(
+    (request) => afterGate(request.sessionID)(request) && request.parentSessionID === parent,
+    [calls([{ name: "bash", args: { command: "touch done", description: "make it" } }]), text("Now I did.")],
+  );
+  const [id = ""] = await launchFrom(lab, parent, ["make the file"]);
+  const notices = await notified(lab, parent, [id]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("> Now I did.");
+  expect(notices[0]?.hidden).toContain("gate passed at its 2. run");
+  const task = await taskOf(id);
+  expect(task).toMatchObject({ status: "completed", result: "Now I did.", receipt: { gate: { runs: 2, exit: 0 } } });
+  expect(await readFile(inProject("runs"), "utf8")).toBe("ran\nran\n");
+  const given = (await lab.messages(id)).filter(({ info }) => info.role === "user");
+  expect(JSON.stringify(given.at(-1))).toContain("> no file done");
+});
+
+test("after a crash while the gate runs the answer is checked again, and the end delivered once", async () => {
+  const parent = await lab.session();
+  await writeFile(inProject("slow.sh"), "echo $$ > gate.pid; test -e release || sleep 300\n");
+  const slow = { gate: { agents: { general: "sh slow.sh" } } };
+  await lab.restart({ plugin: [built, slow] });
+  lab.model.when(inChild("work slowly"), text("It works."));
+  const [id = ""] = await launchFrom(lab, parent, ["work slowly"]);
+  await lab.until(() => existsSync(inProject("gate.pid")), { what: "the gate runs" });
+  await served(lab);
+  expect(await taskOf(id)).toMatchObject({ state: "running.gating", waiting: { for: "gate" } });
+  const pid = Number(await readFile(inProject("gate.pid"), "utf8"));
+  await writeFile(inProject("release"), "");
+  await lab.opencode.kill();
+  await lab.until(() => !isAlive(pid), { what: "the command has ended with OpenCode" });
+  await lab.restart({ plugin: [built, slow] });
+  const notices = await notified(lab, parent, [id]);
+  expect(notices).toHaveLength(1);
+  expect(await taskOf(id)).toMatchObject({ status: "completed", result: "It works.", receipt: { gate: { exit: 0 } } });
+});
+
+test("a cancelled task ends its gate's command", async () => {
+  const parent = await lab.session();
+  await lab.restart({ plugin: [built, { gate: { agents: { general: "echo $$ > cancelled.pid; sleep 300" } } }] });
+  lab.model.when(inChild("be cancelled"), [text("It works."), hang()]);
+  const [id = ""] = await launchFrom(lab, parent, ["be cancelled"]);
+  await lab.until(() => existsSync(inProject("cancelled.pid")), { what: "the gate runs" });
+  const pid = Number(await readFile(inProject("cancelled.pid"), "utf8"));
+  await served(lab);
+  await statusApi(lab).post(`/v1/tasks/${id}/cancel`);
+  await untilEnded(id);
+  await lab.until(() => !isAlive(pid), { what: "the command has ended" });
+  expect((await taskOf(id)).status).toBe("cancelled");
+});
