@@ -1,0 +1,112 @@
+import { chmodSync, lstatSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { GitError } from "../../../../src/services/worktrees/git/git.ts";
+import { takeSnapshot, topOf } from "../../../../src/services/worktrees/git/snapshot.ts";
+import { addWorktree, removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
+import { newRepository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
+
+/** Makes a worktree of a snapshot of the repository as it stands. */
+const copyOf = async (top: string) => {
+  const { commit } = await takeSnapshot(top);
+  const path = join(temporaryFolder(), "tree");
+  await addWorktree(top, path, commit);
+  return repositoryAt(path);
+};
+
+test("a snapshot has what is staged, what is not, new and deleted files, modes, links and bytes; and changes nothing", async () => {
+  const home = newRepository({
+    "kept.txt": "kept",
+    "staged.txt": "1",
+    "changed.txt": "1",
+    "gone.txt": "1",
+    "run.sh": "",
+  });
+  home.write({ "staged.txt": "2", ".gitignore": "secret" });
+  home.git("add", "staged.txt");
+  home.write({ "changed.txt": "2", "new/file ä.txt": "new", secret: "s" });
+  rmSync(home.path("gone.txt"));
+  chmodSync(home.path("run.sh"), 0o755);
+  symlinkSync("kept.txt", home.path("link"));
+  writeFileSync(home.path("bytes"), Buffer.from([0, 255, 0, 10]));
+  const before = home.standing();
+
+  const copy = await copyOf(home.top);
+
+  expect(home.standing()).toBe(before);
+  expect(copy.read("staged.txt") + copy.read("changed.txt") + copy.read("new/file ä.txt")).toBe("22new");
+  expect(() => copy.read("gone.txt")).toThrow("ENOENT");
+  expect(() => copy.read("secret")).toThrow("ENOENT");
+  expect(lstatSync(copy.path("run.sh")).mode & 0o111).not.toBe(0);
+  expect(readlinkSync(copy.path("link"))).toBe("kept.txt");
+  expect(copy.read("bytes")).toBe(home.read("bytes"));
+  expect(copy.git("status", "--porcelain", "-uall")).toBe("");
+  expect(home.git("branch", "--all").trim()).toBe("* main");
+});
+
+test("a repository without a commit is carried, and stays without one", async () => {
+  const home = newRepository();
+  home.write({ "first.txt": "1" });
+  const copy = await copyOf(home.top);
+  expect(copy.read("first.txt")).toBe("1");
+  expect(() => home.git("rev-parse", "--verify", "HEAD")).toThrow();
+});
+
+test("a directory below the top belongs to the top's tree", async () => {
+  const home = newRepository({ "a/b.txt": "1" });
+  await expect(topOf(home.path("a"))).resolves.toBe(home.top);
+});
+
+test("a folder that is no repository is refused in git's own words", async () => {
+  await expect(topOf(temporaryFolder())).rejects.toThrow(/^not a git repository/);
+});
+
+test("repositories in the tree are named, and one without a commit is refused", async () => {
+  const home = newRepository({ "a.txt": "1" });
+  newRepository({ "b.txt": "1" }, home.path("inner"));
+  await expect(takeSnapshot(home.top)).resolves.toMatchObject({ repositories: ["inner"] });
+  newRepository(undefined, home.path("empty"));
+  const before = home.standing();
+  const refused = takeSnapshot(home.top);
+  await expect(refused).rejects.toThrow(GitError);
+  await expect(refused).rejects.toThrow(/empty/);
+  expect(home.standing()).toBe(before);
+});
+
+test("hooks do not run, and variables that name another repository have no effect", async () => {
+  const home = newRepository({ "a.txt": "1" });
+  const mark = join(temporaryFolder(), "mark");
+  home.write({ ".git/hooks/post-checkout": `#!/bin/sh\ntouch ${mark}\n` });
+  chmodSync(home.path(".git/hooks/post-checkout"), 0o755);
+  process.env.GIT_DIR = "/nowhere";
+  try {
+    await copyOf(home.top);
+  } finally {
+    delete process.env.GIT_DIR;
+  }
+  expect(() => lstatSync(mark)).toThrow("ENOENT");
+});
+
+test("a worktree that cannot be written leaves nothing behind", async () => {
+  const home = newRepository({ "a.txt": "1", ".gitattributes": "*.txt filter=broken" });
+  home.git("config", "filter.broken.clean", "cat");
+  home.git("config", "filter.broken.smudge", "false");
+  home.git("config", "filter.broken.required", "true");
+  const { commit } = await takeSnapshot(home.top);
+  const path = join(temporaryFolder(), "tree");
+  await expect(addWorktree(home.top, path, commit)).rejects.toThrow(GitError);
+  expect(() => lstatSync(path)).toThrow("ENOENT");
+  expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+});
+
+test("a worktree whose folder somebody removed is forgotten by git as well, and one whose repository is gone is removed", async () => {
+  const home = newRepository({ "a.txt": "1" });
+  const copy = await copyOf(home.top);
+  rmSync(copy.top, { recursive: true });
+  await removeWorktree(home.top, copy.top);
+  expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+  const other = await copyOf(home.top);
+  rmSync(home.top, { recursive: true });
+  await removeWorktree(home.top, other.top);
+  expect(() => lstatSync(other.top)).toThrow("ENOENT");
+});
