@@ -1,13 +1,17 @@
-// ADR-138 in docs/decisions.md
+// ADR-138, ADR-243 in docs/decisions.md
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Plugin } from "@opencode-ai/plugin";
 import { createErrorToasts } from "./error-toasts.ts";
 import type { PluginHooks } from "./plugin.ts";
+import { type SatelliteDeps, startSatellite } from "./satellite.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
+import { dataFolder } from "./services/platform/data-folder.ts";
 import { errorMessage } from "./services/platform/log.ts";
 import { createDirectoryOpenings } from "./services/recovery/reopened-directories.ts";
+import { homeOf, worktreesFolder } from "./services/worktrees/folders.ts";
+import { createHomes } from "./services/worktrees/homes.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -27,12 +31,21 @@ const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.ur
 
 // One for the process. It outlives the plugin, which OpenCode disposes of and starts again in the same process.
 const openings = createDirectoryOpenings(clock);
+const homes = createHomes<PluginHooks, Parameters<PluginHooks["event"]>[0]>();
+
+/** Starts the plugin for one directory: a task's worktree, or any other. */
+const server: Plugin = async (input, given) => {
+  const home = homeOf(worktreesFolder(dataFolder()), input.directory);
+  if (home === undefined) return startHome(input, given);
+  const createTools: SatelliteDeps["createTools"] = (wanted) => loadPlugin().createSatelliteTools(wanted);
+  return startSatellite({ input, given, home, homes, createTools });
+};
 
 /**
- * Starts the plugin for one directory. OpenCode waits for that before it opens the directory, so only the hooks are given
- * to it here. The code behind them takes longer to load than all else: it is loaded when the first hook needs it.
+ * Starts the plugin for a directory of a person. OpenCode waits for that before it opens the directory, so only the hooks
+ * are given to it here. The code behind them takes longer to load than all else: it is loaded when the first hook needs it.
  */
-const server: Plugin = async (input, given) => {
+const startHome: Plugin = async (input, given) => {
   const opening = openings.open(input.directory);
   let config: Config | undefined;
   let plugin: PluginHooks | undefined;
@@ -62,6 +75,7 @@ const server: Plugin = async (input, given) => {
         given,
         opening,
         configuredAgents: () => config?.agent,
+        isServed: homes.isServed,
         showError: errorToasts.show,
       });
       for (const missed of missedEvents.splice(0)) void plugin.event(missed);
@@ -72,6 +86,13 @@ const server: Plugin = async (input, given) => {
   };
   const cancelTimer = clock.after(LOAD_AFTER_MS, started);
 
+  const take: PluginHooks["event"] = async (event) => {
+    errorToasts.onEvent(event.event.type);
+    if (plugin) await plugin.event(event);
+    else if (!isClosed) missedEvents.push(event);
+  };
+  const leave = homes.open(input.directory, { started, event: take });
+
   return {
     // OpenCode reads this with its first prompt: after the `config` hooks of all plugins, which may add agents.
     get tool() {
@@ -80,15 +101,12 @@ const server: Plugin = async (input, given) => {
     config: async (configured) => {
       config = configured;
     },
-    event: async (event) => {
-      errorToasts.onEvent(event.event.type);
-      if (plugin) await plugin.event(event);
-      else if (!isClosed) missedEvents.push(event);
-    },
+    event: take,
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>
       started()?.["experimental.chat.messages.transform"](...args),
     dispose: async () => {
+      leave();
       cancelTimer();
       isClosed = true;
       if (plugin) await plugin.dispose();

@@ -204,6 +204,30 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
+  worktree: z
+    .strictObject({
+      agents: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Agents whose tasks each work in a git worktree of their own, such as `["build"]`: it begins with the project\'s files as they stand, and what the task changes there is applied by you (`opencode-taskchart apply`). A launch may ask for one, too.',
+        ),
+      setup: z
+        .string()
+        .min(1, "must be a command")
+        .optional()
+        .describe(
+          'A shell command that prepares each new worktree before its task starts, run in it, such as `npm ci` or `ln -s "$TASKCHART_SOURCE/node_modules" .`: a worktree has no files that git ignores. `TASKCHART_SOURCE` is the folder that it was made from. What the command leaves behind does not count as changed. At most ten minutes. Not set: nothing is prepared.',
+        ),
+      keep: z
+        .number()
+        .positive()
+        .default(7)
+        .describe(
+          "Days for which a worktree with changes is kept after its task's end, unless they are applied or discarded before. Their patch is kept as long as the task.",
+        ),
+    })
+    .prefault({}),
   attention: z
     .strictObject({
       timeout: z

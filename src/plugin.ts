@@ -5,10 +5,11 @@ import type { Hooks, PluginInput } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
 import { type Options, optionsError, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
-import { createEngine } from "./services/engine.ts";
+import { createEngine, type Engine } from "./services/engine.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
+import { createWorkplaces } from "./services/host/workplaces.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
 import { createLiveCharts } from "./services/http/live-charts.ts";
 import { createOpenDirectories } from "./services/http/open-directories.ts";
@@ -23,10 +24,13 @@ import type { DirectoryOpening } from "./services/recovery/reopened-directories.
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
 import { shellCommand } from "./services/text/user-request.ts";
-import { afterReady } from "./tools/define-tool.ts";
+import { worktreesFolder } from "./services/worktrees/folders.ts";
+import { afterReady, inDirectory } from "./tools/define-tool.ts";
 import { createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
+
+const DAY_MS = 86_400_000;
 
 /** A built file. The path holds for this file and for the bundle, which is in `dist` too. */
 const built = (name: string) => new URL(`../dist/${name}`, import.meta.url);
@@ -44,24 +48,79 @@ export interface PluginDeps {
   opening: DirectoryOpening;
   /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
   configuredAgents(): unknown;
+  /** True where OpenCode has started this plugin in that directory of a worktree. */
+  isServed(directory: string): boolean;
   /** Shows an error to the person who uses OpenCode. */
   showError(message: string): void;
 }
 
-/** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
-export type PluginHooks = Required<
+type CalledHooks = Required<
   Pick<Hooks, "tool" | "event" | "dispose" | "experimental.session.compacting" | "experimental.chat.messages.transform">
 >;
+
+/** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
+export interface PluginHooks extends CalledHooks {
+  /** For the tools of satellites. */
+  engine: Engine;
+  /** Resolves when tools may be called. */
+  ready(): Promise<void>;
+}
+
+/** What the tools in a task's worktree are created with. */
+export interface SatelliteTools {
+  given: unknown;
+  /** The directory whose engine supervises the worktree's tasks. */
+  home: string;
+  /** Resolves to the plugin in that directory once OpenCode has opened it; to undefined where it cannot be started. */
+  plugin(): Promise<PluginHooks | undefined>;
+  /** Returns the agents of the worktree's configuration as they are now; unread, so of any shape. */
+  configuredAgents(): unknown;
+}
+
+const noLog: Log = { info: () => undefined, error: () => undefined };
+
+/** Creates the tools that agents in a task's worktree get: those of the home directory, which each call waits for. */
+export const createSatelliteTools = ({
+  given,
+  home,
+  plugin,
+  configuredAgents,
+}: SatelliteTools): PluginHooks["tool"] => {
+  const { options } = readOptions(given);
+  let found: PluginHooks | undefined;
+  const engine = new Proxy({} as Engine, {
+    get: (_, name) => {
+      if (!found) throw new Error(`A tool was called before the engine of ${home} was there.`);
+      return Reflect.get(found.engine, name);
+    },
+  });
+  const ready = async () => {
+    found = await plugin();
+    if (!found) throw new Error(`${SERVICE} could not be started in ${home}, which this worktree belongs to.`);
+    await found.ready();
+  };
+  const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
+  // What is wrong with the configuration is logged in the home directory, which has the same one.
+  return inDirectory(home, afterReady(ready, createPluginTools(options, deps, configuredAgents, noLog)()));
+};
 
 /**
  * Starts the plugin for one directory.
  * @throws Error when the runtime has no SQLite
  */
-export const startPlugin = ({ input, given, opening, configuredAgents, showError }: PluginDeps): PluginHooks => {
+export const startPlugin = ({
+  input,
+  given,
+  opening,
+  configuredAgents,
+  isServed,
+  showError,
+}: PluginDeps): PluginHooks => {
   const { options, problems } = readOptions(given);
   const isHeadless = isOpencodeRun();
 
-  const host = createClosableHost(createOpencodeHost(input));
+  const workplaces = createWorkplaces();
+  const host = createClosableHost(createOpencodeHost(input, workplaces));
   const log = createOpencodeLog(SERVICE, input.client, host);
   const owner = thisProcess(randomUUID(), input.directory);
   const visibleLog = showingErrors(log, showError);
@@ -77,6 +136,9 @@ export const startPlugin = ({ input, given, opening, configuredAgents, showError
     ids: createIds(clock),
     log,
     runCommand: runShellCommand,
+    directory: input.directory,
+    workplaces,
+    isServed,
     options: engineOptions(options, isHeadless),
     inspect: recording?.inspect,
   });
@@ -122,6 +184,8 @@ export const startPlugin = ({ input, given, opening, configuredAgents, showError
     };
 
   return {
+    engine,
+    ready: statusApi.ready,
     get tool() {
       return afterReady(statusApi.ready, tools());
     },
@@ -175,6 +239,12 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   fallback: options.fallback,
   gate: options.gate,
   retention: options.retention,
+  worktree: {
+    root: worktreesFolder(dataFolder()),
+    agents: options.worktree.agents,
+    setup: options.worktree.setup,
+    keep: options.worktree.keep * DAY_MS,
+  },
   isHeadless,
   notice: {
     tools: toolNames(options.toolsets, options.prefix),

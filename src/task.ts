@@ -57,6 +57,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - status API: the HTTP server of the plugin, by which other programs see all tasks and change them.
  * - board: the page of all tasks that the status API serves at `/`.
  * - live view: the page that shows each step of the charts, where the option `inspect` is on.
+ * - worktree: a git worktree in which a task's agent works instead of its directory. Its changes are applied by a person.
  * - panel: what the plugin shows in the terminal interface of the host: the sidebar, a line beside the prompt, a list.
  * - command: the program `opencode-taskchart`, which shows tasks and changes them from a terminal.
  */
@@ -286,6 +287,43 @@ export const Gate = z.object({
   timeout: z.int().positive(),
 });
 export type Gate = z.infer<typeof Gate>;
+/** Where a task's agent works that does not work in the task's directory. */
+export const Worktree = z.object({
+  /** Names the worktree, and its folder in the plugin's data folder. */
+  id: z.string(),
+  /** The folder in it that stands for the task's directory. */
+  directory: z.string(),
+  /** True where it was made for a task above this one, or for one that a person works with. */
+  isShared: z.boolean(),
+});
+export type Worktree = z.infer<typeof Worktree>;
+
+/** A file that differs between two trees. */
+export const ChangedFile = z.object({
+  /** From the top of the tree, with slashes. */
+  path: z.string(),
+  change: z.enum(["added", "modified", "deleted"]),
+  /** Lines that were added; absent for a file that is not text. */
+  added: z.int().nonnegative().optional(),
+  /** Lines that were removed; absent for a file that is not text. */
+  removed: z.int().nonnegative().optional(),
+});
+export type ChangedFile = z.infer<typeof ChangedFile>;
+
+/** What a task changed in its worktree, at the end of a run. */
+export const WorktreeChanges = z.object({
+  /** The newest run that it has the changes of. */
+  run: z.int().nonnegative(),
+  /** When they were counted, in epoch milliseconds. */
+  at: z.number(),
+  /** By path; none where nothing was changed. */
+  files: z.array(ChangedFile),
+  /** Why they could not be counted, in git's words; absent where they were. */
+  problem: z.string().optional(),
+  /** What became of them: taken by a person, removed by one, or kept for as long as the options say. Absent until then. */
+  became: z.enum(["applied", "discarded", "expired"]).optional(),
+});
+export type WorktreeChanges = z.infer<typeof WorktreeChanges>;
 
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
@@ -317,8 +355,14 @@ export const TaskFacts = z.object({
   priority: z.int(),
   /** Absent: `each`. */
   wake: Wake.optional(),
+  /** Absent where its agent works in the task's directory. */
+  worktree: Worktree.optional(),
 });
 export type TaskFacts = z.infer<typeof TaskFacts>;
+
+/** Returns the folder in which a task's agent works. */
+export const workDirectory = ({ directory, worktree }: Pick<TaskFacts, "directory" | "worktree">): string =>
+  worktree?.directory ?? directory;
 
 /** A background task as tools, store and API show it. Times are ISO 8601, durations milliseconds. */
 export const Task = TaskFacts.extend({

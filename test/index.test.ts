@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -125,4 +125,26 @@ test("a start that fails is reported once, and leaves OpenCode without the tools
   expect(logged).toEqual([expect.objectContaining(failure)]);
   expect(toasts).toEqual([expect.objectContaining(failure)]);
   await hooks.dispose?.();
+});
+
+test("in a worktree of a task it hands events and calls of tools to the plugin in the home directory, and has no engine", async () => {
+  const root = join(data, "worktrees");
+  mkdirSync(join(root, "1a2b3c4d", "tree"), { recursive: true });
+  writeFileSync(join(root, "1a2b3c4d", "worktree.json"), JSON.stringify({ home: "/project" }));
+  const directory = join(realpathSync(root), "1a2b3c4d", "tree");
+  const opened: unknown[] = [];
+  const project = { current: async (of: unknown) => void opened.push(of) };
+  const hooks = await entry.server({ client: { project }, directory } as never);
+  expect(opened).toEqual([{ query: { directory: "/project" } }]);
+  const event = { type: "session.idle", properties: { sessionID: "ses_1" } };
+  await hooks.event?.({ event: event as never });
+  await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+  const list = hooks.tool?.asyncagents_list;
+  const called = list?.execute({}, { sessionID: "ses_1", directory } as never);
+
+  const home = await start();
+  expect(await called).toBe("No background tasks found");
+  await home.hooks.dispose?.();
+  await hooks.dispose?.();
+  rmSync(data, { recursive: true });
 });

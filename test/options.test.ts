@@ -16,6 +16,7 @@ test("without options every one has its default", () => {
     budget: { tasksPerParent: 200 },
     loop: { repeat: 20 },
     concurrency: { default: 10, providers: {}, models: {}, agents: {} },
+    worktree: { agents: [], keep: 7 },
     fallback: { agents: {}, after: 60_000 },
     gate: { agents: {}, tries: 2, timeout: 600_000 },
     notice: { maxResultChars: 10_000 },

@@ -45,6 +45,7 @@ const start = (
     given,
     opening,
     configuredAgents: () => agents,
+    isServed: () => true,
     showError: (message) => shown.push(message),
   });
   return { hooks, requests, shown, logged };

@@ -57,6 +57,12 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   ],
   "gate.tries": [...wholeFrom(0), [21, /expected number to be <=20/]],
   "gate.timeout": wholeFrom(1_000),
+  "worktree.agents": [["build", /expected array, received string/]],
+  "worktree.setup": [
+    ["", /must be a command/],
+    [true, /expected string, received boolean/],
+  ],
+  "worktree.keep": above0,
   "concurrency.default": wholeFrom(1),
   "concurrency.providers": slotsByName,
   "concurrency.models": [

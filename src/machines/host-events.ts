@@ -19,6 +19,8 @@ export interface HostSession {
   model: ModelRef | undefined;
   permission: PermissionRule[];
   title: string;
+  /** The directory that it works in; absent where the host does not say it. */
+  directory?: string;
 }
 
 /** The part of a message that tells how a run stands. */

@@ -1,5 +1,5 @@
 import type { HostEvent } from "../machines/host-events.ts";
-import type { ListedTask, Task, TaskWithUsage, Usage } from "../task.ts";
+import type { ListedTask, Task, TaskWithUsage, Usage, WorktreeChanges } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
 import type { ModelMessage } from "./host/messages.ts";
@@ -40,6 +40,8 @@ export interface Engine {
   transcript(taskId: string, wanted: TranscriptOptions): Promise<Outcome<string>>;
   /** The last text of the task's agent, finished or not; undefined where there is none, or the host does not give it. */
   lastWords(taskId: string): Promise<string | undefined>;
+  /** What an ended task left changed in its worktree; undefined where it has none of its own. */
+  changesOf(task: Task): Promise<WorktreeChanges | undefined>;
   /** Waits until tasks have ended. The output of the waiting tool call delivers their results, so no notice follows. */
   wait(request: WaitRequest): Promise<WaitOutcome>;
   /** Records that the result of an ended task was read, the first time that it is. */
@@ -95,6 +97,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     find: services.find,
     transcript: createTranscriptReader(host),
     lastWords: createLastWords(host, clock),
+    changesOf: services.worktrees.latestChanges,
     wait: waits.wait,
     markRetrieved: ({ sessionID, resultRetrievedAt }) => {
       // Each event of a task at rest is two commits.

@@ -75,6 +75,18 @@ export const afterReady = (
     ]),
   );
 
+/** Returns the tools with each call made for another directory than the session's own. */
+export const inDirectory = (directory: string, tools: Record<string, ToolDefinition>): Record<string, ToolDefinition> =>
+  Object.fromEntries(
+    Object.entries(tools).map(([name, definition]) => [
+      name,
+      {
+        ...definition,
+        execute: (args, context) => definition.execute(args, { ...context, directory }),
+      } satisfies ToolDefinition,
+    ]),
+  );
+
 /**
  * Returns the value of an outcome.
  * @throws Error with the reason of a failure, which the host shows to the agent as the tool's error.

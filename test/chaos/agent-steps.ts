@@ -22,6 +22,7 @@ const launchUrgently = (
     description: "find it at once",
     batchId: undefined,
     fork: false,
+    worktree: undefined,
     parentAgent: "build",
     directory: "/project",
     permit: async () => undefined,

@@ -73,7 +73,7 @@ export const describeHost = (subject: () => Subject): void => {
   test("a session keeps its parent, agent, model and permissions", async () => {
     const { host, parent, model } = subject();
     const id = await child();
-    expect(orThrow(await host.session(id))).toEqual({
+    expect(orThrow(await host.session(id))).toMatchObject({
       id,
       parentID: parent,
       agent: "general",

@@ -22,6 +22,8 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     gates: { run: async () => undefined, stop: () => undefined },
     receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
     observedAnswers: { answerOf: () => undefined },
+    obstacleTo: () => undefined,
+    untilTellable: () => undefined,
     reads: host,
     takeSlot: () => true,
     endedBatches: () => [],

@@ -127,7 +127,8 @@ export const refused: HostFailure = { kind: "refused", name: "BadRequest", messa
 /** A 404. The host also answers with it for other reasons than a deletion. */
 export const missing: HostFailure = { kind: "notFound", name: "NotFoundError", message: "session not found" };
 
-const publicPart = ({ id, parentID, agent, model, permission, title }: HostSession): HostSession => ({
+const publicPart = ({ id, parentID, agent, model, permission, title, directory }: HostSession): HostSession => ({
+  ...(directory === undefined ? {} : { directory }),
   title,
   id,
   parentID,
@@ -576,7 +577,9 @@ export const createFakeHost = (
     createSession: (given) =>
       call("createSession", () => {
         const id = createSessionID();
-        add(id, { ...given, habits: [...childHabits], created: given });
+        const { directory, ...rest } = given;
+        const place = directory === undefined ? {} : { directory };
+        add(id, { ...rest, ...place, habits: [...childHabits], created: given });
         emitSession(id, true);
         return ok({ id });
       }),
@@ -672,6 +675,14 @@ export const createFakeHost = (
         return ok(undefined);
       });
     },
+    moveSession: (id, directory) =>
+      call("moveSession", () => {
+        const found = sessions.get(id);
+        if (!found) return notFound("session");
+        found.directory = directory;
+        return ok(undefined);
+      }),
+    closeDirectory: () => call("closeDirectory", () => ok(undefined)),
     abort: (id) =>
       call("abort", () => {
         const found = sessions.get(id);

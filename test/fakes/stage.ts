@@ -3,6 +3,7 @@ import type { Toolset } from "../../src/options.ts";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
+import { createWorkplaces, type Workplaces } from "../../src/services/host/workplaces.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
@@ -45,7 +46,15 @@ export interface Stage {
   ): Promise<{ title?: string; output: string; metadata?: Record<string, unknown> }>;
   /** Launches a task. Resolves to its id once it is working. */
   launch(
-    args?: Partial<{ description: string; prompt: string; agent: string; batch_id: string; wake: Wake; fork: boolean }>,
+    args?: Partial<{
+      description: string;
+      prompt: string;
+      agent: string;
+      batch_id: string;
+      wake: Wake;
+      fork: boolean;
+      worktree: boolean;
+    }>,
     caller?: Caller,
   ): Promise<string>;
   /** Launches a task that completes at once and whose notice is delivered. Resolves to its id. */
@@ -91,6 +100,13 @@ export interface StageOptions {
   life?: FakeProcess;
   clock?: VirtualClock;
   host?: FakeHost;
+  /** Default: nobody has one, and they are nowhere. */
+  worktree?: Partial<EngineOptions["worktree"]>;
+  /** The directory of the calling session. */
+  directory?: string;
+  /** Default: everywhere. */
+  isServed?: (directory: string) => boolean;
+  workplaces?: Workplaces;
   /** Observes everything that the machines do. */
   inspect?: Inspect;
   /** Creates the ids of all processes and of the host: two generators could order what one millisecond brings either way. */
@@ -122,6 +138,10 @@ export const createStage = ({
   openStore = createMemory().boot,
   life = createFakeProcess(),
   clock = createVirtualClock(),
+  worktree = {},
+  directory = "/project",
+  isServed = () => true,
+  workplaces = createWorkplaces(),
   inspect,
   ids = createIds(clock),
   host = createFakeHost(clock, ids),
@@ -138,7 +158,10 @@ export const createStage = ({
     const isHeadless = typeof headless === "function" ? headless() : headless;
     const engine = createEngine({
       host: createClosableHost(now.host(host)),
-      opening: openings.open("/project"),
+      opening: openings.open(directory),
+      directory,
+      workplaces,
+      isServed,
       store: now.store(store),
       clock: now.clock(clock),
       ids,
@@ -162,6 +185,7 @@ export const createStage = ({
         fallback,
         gate,
         retention,
+        worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },
       inspect,
@@ -193,8 +217,8 @@ export const createStage = ({
       sessionID: PARENT,
       messageID: "msg_turn",
       agent: "build",
-      directory: "/project",
-      worktree: "/project",
+      directory,
+      worktree: directory,
       abort: new AbortController().signal,
       metadata: () => undefined,
       ask: async () => undefined,

@@ -1,6 +1,6 @@
 // ADR-238 in docs/decisions.md
 import { and, assertEvent, assign } from "xstate";
-import type { TaskError } from "../../task.ts";
+import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
 import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
 import { taskSetup } from "./setup.ts";
@@ -52,7 +52,7 @@ export const gating = taskSetup.createStateConfig({
         type: "runGate",
         sessionID: facts.sessionID,
         gateRun: gate?.runs ?? 0,
-        directory: facts.directory,
+        directory: workDirectory(facts),
         // Without one, nothing leads here.
         gate: facts.gate ?? { command: "", tries: 0, timeout: 1 },
       }),

@@ -1,6 +1,6 @@
 import { and, assertEvent } from "xstate";
 import type { GateResult } from "../../receipt.ts";
-import type { TaskError } from "../../task.ts";
+import { type TaskError, workDirectory } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { EndedRun, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
@@ -70,7 +70,7 @@ const endedRun = (context: TaskContext): EndedRun => ({
   sessionID: context.facts.sessionID,
   messageID: context.run.messageID,
   run: context.run.index,
-  directory: context.facts.directory,
+  directory: workDirectory(context.facts),
   startedAt: context.run.startedAt,
   endedAt: context.completedAt ?? context.run.startedAt,
   gate: gateResult(context),

@@ -11,7 +11,7 @@ import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
-import { type NoticeStyle, noticeOf, toastOf, worstOutcome } from "../text/notice.ts";
+import { type EndedRun, type NoticeStyle, noticeOf, toastOf, worstOutcome } from "../text/notice.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
@@ -23,6 +23,7 @@ const MAX_PROMPT_CHARS = 100_000;
  * one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
  * @param receiptOf what was observed of a task's newest run
+ * @param worktreeOf what is said of a task's worktree
  */
 export const composeNotice = (
   queue: RunResult[],
@@ -31,6 +32,7 @@ export const composeNotice = (
   style: NoticeStyle,
   usageReader: UsageReader,
   receiptOf: (taskId: string) => Receipt | undefined,
+  worktreeOf: (taskId: string) => EndedRun["worktree"] = () => undefined,
 ): NoticePrompt => {
   const results = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   // Without a tool to read the rest of a result, the notice carries as much of it as fits.
@@ -42,6 +44,7 @@ export const composeNotice = (
     end,
     batch: countTasks(batches.get(end.batchId) ?? []),
     receipt: receiptOf(end.taskId),
+    worktree: worktreeOf(end.taskId),
   }));
   const usageOf = usageReader.usageOf(siblings);
   const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));

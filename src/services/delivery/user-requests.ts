@@ -135,8 +135,10 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: forAncestors });
     }
-    // `opencode run` itself rejects permissions, but not questions, of child sessions that it saw being created.
-    const runRejects = request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere);
+    // `opencode run` itself rejects permissions, but not questions, of child sessions that it saw being created; it hears
+    // of none in a worktree.
+    const runRejects =
+      request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere) && nearest.worktree === undefined;
     if (isHeadless && !runRejects) return inBackground(requests.reject(open));
     if (timeout !== undefined) open.cancelTimeout = clock.after(timeout, () => inBackground(requests.reject(open)));
     inBackground(toast(open, nearest));

@@ -3,6 +3,7 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
 import type { Gates } from "../gates/gates.ts";
+import type { Workplaces } from "../host/workplaces.ts";
 import type { Launches } from "../launch/launch.ts";
 import type { Cancellation } from "../operations/cancel.ts";
 import type { Log } from "../platform/log.ts";
@@ -10,6 +11,7 @@ import type { EngineBus } from "../runtime/engine-events.ts";
 import type { ObservedAnswers } from "../runtime/observed-answers.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
 
 /** What the reactions need. */
 export interface ReactionDeps {
@@ -23,6 +25,8 @@ export interface ReactionDeps {
   observedAnswers: ObservedAnswers;
   userRequests: UserRequests;
   gates: Pick<Gates, "stop">;
+  worktrees: Pick<Worktrees, "onRunEnded">;
+  workplaces: Workplaces;
   /** Aborts a session, as often as it takes. */
   abort(sessionID: string): Promise<void>;
 }
@@ -33,23 +37,14 @@ export interface ReactionDeps {
  * waits and the status API, which subscribe later, come after them.
  */
 export const subscribeReactions = (deps: ReactionDeps): void => {
-  const {
-    bus,
-    runtime,
-    store,
-    log,
-    launches,
-    cancellation,
-    noticeRepair,
-    observedAnswers,
-    userRequests,
-    gates,
-    abort,
-  } = deps;
+  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests, abort } = deps;
+  const { worktrees, workplaces, gates } = deps;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
-  const onRunEnded = ({ sessionID, status }: Task): void | Promise<void> => {
+  const onRunEnded = (task: Task): void | Promise<void> => {
+    const { sessionID, status } = task;
+    worktrees.onRunEnded(task);
     observedAnswers.forget(sessionID);
     if (status === "completed") return;
     launches.cancelPending(sessionID);
@@ -59,12 +54,14 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
   };
 
   bus.on("taskChanged", (task) => {
-    const { sessionID } = task;
+    const { sessionID, worktree } = task;
     if (!hasEnded(task)) {
       running.add(sessionID);
+      if (worktree) workplaces.enter(sessionID, worktree.directory);
       if (runtime.snapshotOf(sessionID)?.hasTag("stopping")) launches.cancelPending(sessionID);
       return;
     }
+    workplaces.leave(sessionID);
     // Only if the run was under way: what a person begins later in the session of an ended task is theirs.
     if (running.delete(sessionID)) return onRunEnded(task);
   });
@@ -76,6 +73,7 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
       lost.map(({ sessionID }) => {
         log.error("a task was taken over by another process, or removed", { sessionID });
         running.delete(sessionID);
+        workplaces.leave(sessionID);
         observedAnswers.forget(sessionID);
         gates.stop(sessionID);
         return abort(sessionID);

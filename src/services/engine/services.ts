@@ -1,7 +1,9 @@
 // ADR-122 in docs/decisions.md
+
+import { randomUUID } from "node:crypto";
 import type { Recovery } from "../../machines/task/events.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
-import type { Wake } from "../../task.ts";
+import { hasEnded, type Wake } from "../../task.ts";
 import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
@@ -10,6 +12,7 @@ import { createUserRequests } from "../delivery/user-requests.ts";
 import { createGates } from "../gates/gates.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
+import type { Workplaces } from "../host/workplaces.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
 import type { FallbackRules } from "../launch/fallback-rules.ts";
 import type { ForkLimits } from "../launch/fork-plan.ts";
@@ -54,6 +57,9 @@ import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { taskReminder } from "../text/task-reminder.ts";
+import { worktreeLine, worktreeReport } from "../text/worktree.ts";
+import { sweepWorktrees } from "../worktrees/sweep.ts";
+import { createWorktrees, type WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createHostEventRouter } from "./host-event-router.ts";
 import { subscribeReactions } from "./reactions.ts";
 
@@ -70,6 +76,12 @@ export interface EngineDeps {
   log: Log;
   /** Runs the commands of gates. */
   runCommand: RunCommand;
+  /** The directory whose tasks the engine supervises. */
+  directory: string;
+  /** The host port's own: the engine says where else its tasks work. */
+  workplaces: Workplaces;
+  /** True where OpenCode has started this plugin in that directory of a worktree. */
+  isServed(directory: string): boolean;
   options: EngineOptions;
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
@@ -105,6 +117,7 @@ export interface EngineOptions {
   gate: GateRules;
   /** Which ended tasks are kept. */
   retention: Retention;
+  worktree: WorktreeOptions;
   attention: {
     /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
     timeout: number | undefined;
@@ -119,7 +132,8 @@ export interface EngineOptions {
  * Creates all services of an engine, each from those above it. Where a service has to reach one below it, it emits an
  * event on the bus. Adoption and housekeeping start their timers here.
  */
-export const createServices = ({ host, opening, store, clock, ids, log, runCommand, options, inspect }: EngineDeps) => {
+export const createServices = (deps: EngineDeps) => {
+  const { host, opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
   const platform = { host, store, clock, ids, log };
@@ -140,9 +154,18 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
   const sessionTree = createSessionTree(store, host);
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
 
+  // Where tasks work.
+  const worktrees = createWorktrees({ ...platform, options: options.worktree, newId: () => randomUUID().slice(0, 8) });
+
   // The charts, and what they ask for.
   const slots = createSlots({ ...platform, concurrency: options.concurrency });
   const batches = createBatches(store, isHeadless);
+  const worktreeOf = (taskId: string) => {
+    const task = taskOf(taskId);
+    if (!task?.worktree || task.worktree.isShared) return undefined;
+    const changes = worktrees.changesOf(task);
+    return { visible: worktreeLine(taskId, changes), hidden: worktreeReport(task, changes) };
+  };
   const effects = createEffects({
     ...platform,
     bus,
@@ -151,9 +174,14 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     observedAnswers,
     reads,
     takeSlot: slots.take,
+    obstacleTo: (sessionID) => {
+      const task = taskOf(sessionID);
+      return task && worktrees.obstacleTo(task);
+    },
+    untilTellable: worktrees.untilCounted,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }, receiptOf) => {
-      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, receiptOf);
+      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, receiptOf, worktreeOf);
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },
@@ -173,7 +201,7 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     const answer = await effects.perform({ type: "stopSession", sessionID, messageID, requests: [] }, runtime);
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
-  const cancellation = createCancellation({ ...charts, waitForEnd, stopSession });
+  const cancellation = createCancellation({ ...charts, waitForEnd, stopSession, onCleared: worktrees.forget });
   const toolCalls = createToolCallLog(options.loop.readingTools);
   const endRun = createEndRun({
     ...charts,
@@ -189,6 +217,8 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     ...charts,
     tools,
     find,
+    workplaces,
+    prepareWorktree: worktrees.prepare,
     loadAncestors: (sessionID) => {
       loadAncestors(sessionID).catch((error) =>
         log.error("the sessions above a task could not be read", { sessionID, reason: errorMessage(error) }),
@@ -216,6 +246,9 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     turnOf: turns.turnOf,
     createSession: sessions.create,
     orphanedLaunches,
+    worktrees,
+    workplaces,
+    isServed,
   });
 
   // What agents and people are shown.
@@ -246,6 +279,11 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     noticeRepair,
     recovery,
     isHeadless,
+    onAdopted: (task) => {
+      if (!task.worktree) return;
+      if (!hasEnded(task)) workplaces.enter(task.sessionID, task.worktree.directory);
+      if (worktrees.changesOf(task) === undefined) worktrees.expect(task);
+    },
     loadAncestors,
     waitForEnd: cancellation.untilEnded,
     cancelChildren: cancellation.cancelChildren,
@@ -265,6 +303,8 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     checkRunTime,
     retention,
     runRemoteCommands,
+    sweepWorktrees: () =>
+      void sweepWorktrees({ options: options.worktree, home: directory, worktrees, clock, log, taskOf }),
   });
 
   // What connects them.
@@ -281,6 +321,8 @@ export const createServices = ({ host, opening, store, clock, ids, log, runComma
     reminders,
     userRequests,
     gates,
+    worktrees,
+    workplaces,
   };
   const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });

@@ -59,6 +59,8 @@ export interface NewSession {
   permission: PermissionRule[];
   /** Stored by the host and returned in lists; identifies the plugin's own sessions after a crash. */
   metadata: Record<string, unknown>;
+  /** The directory that it works in. Absent: the plugin's own. */
+  directory?: string | undefined;
 }
 
 /** A short message that the interface shows for a few seconds. */
@@ -77,6 +79,10 @@ export interface Host {
   session(sessionID: string): Promise<HostResult<HostSession>>;
   /** Creates a session. */
   createSession(session: NewSession): Promise<HostResult<{ id: string }>>;
+  /** Has a session that does not work now go on in another directory, from its next prompt on. */
+  moveSession(sessionID: string, directory: string): Promise<HostResult<void>>;
+  /** Gives up what the host has in memory for a directory. It comes back with the next call about a session of it. */
+  closeDirectory(directory: string): Promise<HostResult<void>>;
   /** Deletes a session with its messages. */
   deleteSession(sessionID: string): Promise<HostResult<void>>;
   /** Returns the ids of a session's direct children. */
@@ -93,7 +99,7 @@ export interface Host {
   storeMessage(message: Omit<Prompt, "noReply">): Promise<HostResult<void>>;
   /** Aborts whatever a session is doing. */
   abort(sessionID: string): Promise<HostResult<void>>;
-  /** Returns the ids of all sessions that are working or waiting to retry. */
+  /** Returns the ids of all sessions that are working or waiting to retry, in this directory and in tasks' worktrees. */
   busy(): Promise<HostResult<Set<string>>>;
   /** Reads the newest `limit` messages of a session, oldest first. */
   messages(sessionID: string, limit: number): Promise<HostResult<HostMessage[]>>;
@@ -117,9 +123,9 @@ export interface Host {
   runEvents(sessionID: string, messageID: string): Promise<HostResult<HostEvent[]>>;
   /** Reads the whole conversation of a session as a transcript, oldest first. */
   conversation(sessionID: string): Promise<HostResult<SpokenMessage[]>>;
-  /** Lists this directory's sessions that were created or used at or after `at`, in epoch milliseconds. */
+  /** Lists this project's sessions that were created or used at or after `at`, in epoch milliseconds. */
   sessionsSince(at: number): Promise<HostResult<ListedSession[]>>;
-  /** Returns the ids of all sessions of this directory. */
+  /** Returns the ids of all sessions of this project, those in worktrees included. */
   allSessions(): Promise<HostResult<Set<string>>>;
   /**
    * Returns how far a tool call of a session has come: `stored` once its output is in the conversation. Only recent calls

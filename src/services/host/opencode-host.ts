@@ -1,5 +1,5 @@
 import type { PluginInput } from "@opencode-ai/plugin";
-import type { Host } from "./host.ts";
+import type { Host, HostResult } from "./host.ts";
 import { storedEvents } from "./opencode-events.ts";
 import {
   readMessageWithText,
@@ -13,6 +13,7 @@ import {
   withText,
 } from "./opencode-messages.ts";
 import { CREATE_TIMEOUT_MS, callSdk, connect, FORK_TIMEOUT_MS, mapResult, withoutValue } from "./sdk-client.ts";
+import { createWorkplaces, type Workplaces } from "./workplaces.ts";
 
 /** Number of newest messages searched for a tool call. A blocking call is in the newest, unless prompts arrived since. */
 const RECENT_MESSAGES = 20;
@@ -20,15 +21,47 @@ const RECENT_MESSAGES = 20;
 /** Most sessions that one list of recent sessions returns. */
 const LIST_LIMIT = 1_000;
 
+/** Returns a call's parameter that names a directory; without one, the client names the plugin's own. */
+const inDirectory = (directory: string | undefined): { directory?: string } =>
+  directory === undefined ? {} : { directory };
+
 /** More sessions than any directory has: without a limit, the host lists only a hundred. */
 const NO_LIMIT = 1_000_000;
 
 /**
  * Creates the host port over OpenCode. Only the files of this folder know its SDK.
+ * @param workplaces the directories, beside the plugin's own, in which sessions of tasks work
  * @throws Error when the plugin's client cannot be taken over.
  */
-export const createOpencodeHost = (input: Pick<PluginInput, "client" | "directory">): Host => {
+export const createOpencodeHost = (
+  input: Pick<PluginInput, "client" | "directory">,
+  workplaces: Workplaces = createWorkplaces(),
+): Host => {
   const client = connect(input);
+
+  const busyIn = async (directory: string | undefined): Promise<HostResult<string[]>> =>
+    mapResult(await callSdk((signal) => client.session.status(inDirectory(directory), { signal })), (statuses) =>
+      Object.entries(statuses).flatMap(([id, status]) => (status.type === "idle" ? [] : [id])),
+    );
+
+  /** Where a worktree does not answer, its sessions count as busy, and the others are not held up by it. */
+  const busyThere = async (directory: string): Promise<string[]> => {
+    const busy = await busyIn(directory);
+    return busy.ok ? busy.value : workplaces.sessionsIn(directory);
+  };
+
+  /** Settles a request in the directory of the session that made it, which the request does not say. */
+  const whereOpen = async (
+    settle: (place: { directory?: string }) => Promise<HostResult<unknown>>,
+  ): Promise<HostResult<void>> => {
+    let settled = await settle({});
+    for (const directory of workplaces.all()) {
+      if (settled.ok || settled.failure.kind !== "notFound") break;
+      settled = await settle({ directory });
+    }
+    return withoutValue(settled);
+  };
+
   return {
     agents: async () =>
       mapResult(await callSdk((signal) => client.app.agents({}, { signal })), (agents) =>
@@ -50,13 +83,14 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     session: async (sessionID) =>
       mapResult(await callSdk((signal) => client.session.get({ sessionID }, { signal })), toHostSession),
-    createSession: async ({ model, ...session }) =>
+    createSession: async ({ model, directory, ...session }) =>
       mapResult(
         await callSdk(
           (signal) =>
             client.session.create(
               {
                 ...session,
+                ...inDirectory(directory),
                 ...(model
                   ? { model: { id: model.modelID, providerID: model.providerID, ...variantField(model.variant) } }
                   : {}),
@@ -67,6 +101,14 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         ),
         ({ id }) => ({ id }),
       ),
+    moveSession: async (sessionID, directory) =>
+      withoutValue(
+        await callSdk((signal) =>
+          client.experimental.controlPlane.moveSession({ sessionID, destination: { directory } }, { signal }),
+        ),
+      ),
+    closeDirectory: async (directory) =>
+      withoutValue(await callSdk((signal) => client.instance.dispose({ directory }, { signal }))),
     deleteSession: async (sessionID) =>
       withoutValue(await callSdk((signal) => client.session.delete({ sessionID }, { signal }))),
     children: async (sessionID) =>
@@ -101,12 +143,16 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
         await callSdk((signal) => client.session.prompt({ ...toPromptBody(message), noReply: true }, { signal })),
       ),
     abort: async (sessionID) =>
-      withoutValue(await callSdk((signal) => client.session.abort({ sessionID }, { signal }))),
-    busy: async () =>
-      mapResult(
-        await callSdk((signal) => client.session.status({}, { signal })),
-        (statuses) => new Set(Object.entries(statuses).flatMap(([id, status]) => (status.type === "idle" ? [] : [id]))),
+      // A deleted session works on, and is aborted only where its directory is named.
+      withoutValue(
+        await callSdk((signal) =>
+          client.session.abort({ sessionID, ...inDirectory(workplaces.of(sessionID)) }, { signal }),
+        ),
       ),
+    busy: async () => {
+      const [here, ...there] = await Promise.all([busyIn(undefined), ...workplaces.all().map(busyThere)]);
+      return here.ok ? { ok: true, value: new Set([...here.value, ...there.flat()]) } : here;
+    },
     messages: async (sessionID, limit) =>
       mapResult(await callSdk((signal) => client.session.messages({ sessionID, limit }, { signal })), (messages) =>
         messages.map(readMessageWithText),
@@ -121,7 +167,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     sessionsSince: async (at) =>
       mapResult(
-        await callSdk((signal) => client.session.list({ start: at, limit: LIST_LIMIT }, { signal })),
+        await callSdk((signal) => client.session.list({ start: at, limit: LIST_LIMIT, scope: "project" }, { signal })),
         (sessions) =>
           sessions.map(({ id, parentID, title, metadata, time }) => ({
             createdAt: time.created,
@@ -133,7 +179,7 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       ),
     allSessions: async () =>
       mapResult(
-        await callSdk((signal) => client.session.list({ limit: NO_LIMIT }, { signal })),
+        await callSdk((signal) => client.session.list({ limit: NO_LIMIT, scope: "project" }, { signal })),
         (sessions) => new Set(sessions.map(({ id }) => id)),
       ),
     toolCall: async (sessionID, callID) => {
@@ -158,19 +204,23 @@ export const createOpencodeHost = (input: Pick<PluginInput, "client" | "director
       })),
     answerUserRequest: async ({ id }, { reply, message, answers }) => {
       if (answers) {
-        return withoutValue(await callSdk((signal) => client.question.reply({ requestID: id, answers }, { signal })));
+        return whereOpen((place) =>
+          callSdk((signal) => client.question.reply({ requestID: id, answers, ...place }, { signal })),
+        );
       }
       if (!reply) throw new Error(`Request ${id} got neither a reply nor answers.`);
       const reason = message === undefined ? {} : { message };
-      return withoutValue(
-        await callSdk((signal) => client.permission.reply({ requestID: id, reply, ...reason }, { signal })),
+      return whereOpen((place) =>
+        callSdk((signal) => client.permission.reply({ requestID: id, reply, ...reason, ...place }, { signal })),
       );
     },
     rejectUserRequest: async ({ id, kind }, message) =>
-      withoutValue(
-        await (kind === "permission"
-          ? callSdk((signal) => client.permission.reply({ requestID: id, reply: "reject", message }, { signal }))
-          : callSdk((signal) => client.question.reject({ requestID: id }, { signal }))),
+      whereOpen((place) =>
+        kind === "permission"
+          ? callSdk((signal) =>
+              client.permission.reply({ requestID: id, reply: "reject", message, ...place }, { signal }),
+            )
+          : callSdk((signal) => client.question.reject({ requestID: id, ...place }, { signal })),
       ),
     toast: async (toast) => withoutValue(await callSdk((signal) => client.tui.showToast(toast, { signal }))),
   };

@@ -20,13 +20,14 @@ export const toModelRef = (providerID: string, modelID: string, variant: string 
 });
 
 /** Reads a session of the host. */
-export const toHostSession = ({ id, parentID, agent, model, permission, title }: Session): HostSession => ({
+export const toHostSession = ({ id, parentID, agent, model, permission, title, directory }: Session): HostSession => ({
   id,
   parentID: parentID ?? undefined,
   agent: agent ?? undefined,
   model: model ? toModelRef(model.providerID, model.id, model.variant) : undefined,
   permission: permission ?? [],
   title,
+  directory,
 });
 
 const assistantFields = (info: AssistantMessage) => ({

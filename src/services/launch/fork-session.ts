@@ -83,6 +83,8 @@ export const createForkSources = (host: Host, ids: Ids, clock: Clock, limits: Fo
         // belongs to, and OpenCode stores title and metadata one after the other (a kill in between was seen).
         orThrow(await host.updateSession(id, { metadata }));
         orThrow(await host.updateSession(id, { title, permission }));
+        // A copy stays where the conversation was, whatever directory is named.
+        if (session.directory !== undefined) orThrow(await host.moveSession(id, session.directory));
         const plan = planFork(orThrow(await host.forkedMessages(id)), limits);
         await changeAll(plan.cuts, (cut) => host.rewritePart(id, cut.messageID, cut.part));
         await changeAll(plan.drops, (dropped) => host.deleteMessage(id, dropped));

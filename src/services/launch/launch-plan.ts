@@ -24,6 +24,8 @@ export interface LaunchRequest {
   directory: string;
   /** Tasks with a higher priority are to get a slot first. */
   priority: number;
+  /** True for a worktree of its own. Default: as the options say of the agent. */
+  worktree: boolean | undefined;
   /** True to begin with the caller's conversation, up to but not including the message that launches the task. */
   fork: boolean;
   /** Checks whether the caller may use the agent, which may involve asking the user. Rejects with the reason if not. */
@@ -38,6 +40,8 @@ export interface LaunchPlan {
   batchId: string;
   model: ModelRef | undefined;
   permission: PermissionRule[];
+  /** The directory that the calling session works in. */
+  callerDirectory: string;
   /** The task in whose session, or below it, the new task is launched; undefined for a session that belongs to no task. */
   parentTask: Task | undefined;
 }
@@ -149,6 +153,7 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
       batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
       permission: inheritedRules(parent.value),
+      callerDirectory: parent.value.directory ?? request.directory,
       parentTask: ancestors[0],
     },
   };

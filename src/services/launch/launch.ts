@@ -1,4 +1,5 @@
-import type { Task, Wake } from "../../task.ts";
+import type { Task, Wake, Worktree } from "../../task.ts";
+import type { Workplaces } from "../host/workplaces.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -7,7 +8,8 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { tooManyTasks } from "../text/limits.ts";
-import type { SessionFactory } from "./create-session.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
+import type { CreatedSession, SessionFactory } from "./create-session.ts";
 import { type FallbackRules, fallbackOf } from "./fallback-rules.ts";
 import { type GateRules, gateOf } from "./gate-rules.ts";
 import { type LaunchPlan, type LaunchRequest, type LaunchRules, planLaunch } from "./launch-plan.ts";
@@ -36,8 +38,16 @@ export interface LaunchDeps extends LaunchRules {
   ids: Ids;
   createSession: SessionFactory["create"];
   orphanedLaunches: Pick<OrphanedLaunches, "abandon">;
+  worktrees: Pick<Worktrees, "isFor" | "around" | "make" | "assign" | "remove">;
+  workplaces: Pick<Workplaces, "enter">;
+  /** True where OpenCode has started this plugin in that worktree, so that its events come here. */
+  isServed(directory: string): boolean;
   get(taskId: string): Task | undefined;
 }
+
+/** Why a task cannot work in a worktree in which OpenCode starts no plugin of ours. */
+const NOT_SERVED =
+  "OpenCode starts no opencode-taskchart in a worktree of this project, so nobody would hear of the task's end; nothing was launched. Name the plugin in a configuration that git does not ignore, or in the user's own.";
 
 /** The author of a task that no agent launched. */
 const USER = "user";
@@ -54,9 +64,9 @@ export interface Launches {
 
 /** Creates the registry of pending launches. */
 export const createLaunches = (deps: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, orphanedLaunches, tasksPerParent } = deps;
-  /** Launches whose session is being created. */
-  const pendingLaunches = new Set<{ parentSessionID: string; isCancelled: boolean }>();
+  const { store, runtime, progress, clock, ids, orphanedLaunches, tasksPerParent, worktrees, workplaces } = deps;
+  /** Launches whose worktree is being made, or whose session is being created. */
+  const pendingLaunches = new Set<{ parentSessionID: string; abort: AbortController }>();
 
   /** How many launches of each session are under way: an agent may begin many at once. */
   const launching = new Map<string, number>();
@@ -83,30 +93,77 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     return carryOut(request, plan.value).finally(endLaunch);
   };
 
+  /** The worktree that a new task works in: that of its caller, one of its own, or none. */
+  const worktreeFor = async (
+    { agent, directory: home, worktree: isWanted }: LaunchRequest,
+    { callerDirectory }: LaunchPlan,
+    signal: AbortSignal,
+  ): Promise<Outcome<Worktree | undefined>> => {
+    const shared = worktrees.around(callerDirectory);
+    if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
+    if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
+    return worktrees.make({ directory: callerDirectory, home, signal });
+  };
+
   const carryOut = async (request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<Launched>> => {
-    const { description, batchId, model, permission, parentTask } = plan;
-    const { wake = deps.wake } = request;
-    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
-    const pending = { parentSessionID, isCancelled: false };
-    const isWanted = () => !pending.isCancelled && !request.signal.aborted;
+    const pending = { parentSessionID: request.parentSessionID, abort: new AbortController() };
+    const signal = AbortSignal.any([request.signal, pending.abort.signal]);
     pendingLaunches.add(pending);
+    const placed = await worktreeFor(request, plan, signal);
+    if (!placed.ok) {
+      pendingLaunches.delete(pending);
+      return placed;
+    }
+    const worktree = placed.value;
+    const created = await createSession(request, plan, worktree, signal);
+    pendingLaunches.delete(pending);
+    const launched = created.ok ? begin(request, plan, worktree, created.value) : created;
+    if (!launched.ok && worktree && !worktree.isShared) await worktrees.remove(worktree.id);
+    return launched;
+  };
+
+  /** Creates the session of a task, as long as the launch is wanted. */
+  const createSession = async (
+    request: LaunchRequest,
+    { description, model, permission }: LaunchPlan,
+    worktree: Worktree | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome<CreatedSession>> => {
+    const { agent, parentSessionID } = request;
     const session = {
       parentID: parentSessionID,
       title: `${description} (@${agent} subagent)`,
       agent,
       model,
       permission,
+      ...(worktree ? { directory: worktree.directory } : {}),
     };
-    const created = await deps.createSession(request, session, isWanted);
-    pendingLaunches.delete(pending);
-    if (!isWanted()) {
-      if (created.ok) await orphanedLaunches.abandon(created.value.launch, created.value.id);
-      return fail("The calling session or OpenCode was stopped in the meantime; nothing was launched.");
+    const created = await deps.createSession(request, session, () => !signal.aborted);
+    const isServed = worktree === undefined || deps.isServed(worktree.directory);
+    if (!signal.aborted && (isServed || !created.ok)) return created;
+    if (created.ok) await orphanedLaunches.abandon(created.value.launch, created.value.id);
+    return signal.aborted
+      ? fail("The calling session or OpenCode was stopped in the meantime; nothing was launched.")
+      : fail(NOT_SERVED);
+  };
+
+  /** Starts the task in its session. */
+  const begin = (
+    request: LaunchRequest,
+    plan: LaunchPlan,
+    worktree: Worktree | undefined,
+    created: CreatedSession,
+  ): Outcome<Launched> => {
+    const { description, batchId, model, parentTask } = plan;
+    const { wake = deps.wake } = request;
+    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
+    const { id: sessionID, forkRefusal } = created;
+    if (worktree) {
+      workplaces.enter(sessionID, worktree.directory);
+      worktrees.assign({ sessionID, parentSessionID, worktree });
     }
-    if (!created.ok) return created;
-    const { id: sessionID, forkRefusal } = created.value;
-    const { messageID } = created.value.launch;
+    const { messageID } = created.launch;
     const at = clock.now();
     progress.begin(sessionID, at);
     runtime.dispatch({
@@ -130,6 +187,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           isForked: fork,
           priority,
           ...(wake === "all" ? { wake } : {}),
+          ...(worktree ? { worktree } : {}),
           ...fallbackOf(agent, deps.fallback),
           ...gateOf(agent, deps.gate),
         },
@@ -146,11 +204,10 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
   return {
     launch,
     cancelPending: (parentSessionID) => {
-      for (const pending of pendingLaunches)
-        if (pending.parentSessionID === parentSessionID) pending.isCancelled = true;
+      for (const pending of pendingLaunches) if (pending.parentSessionID === parentSessionID) pending.abort.abort();
     },
     stop: () => {
-      for (const pending of pendingLaunches) pending.isCancelled = true;
+      for (const pending of pendingLaunches) pending.abort.abort();
     },
   };
 };

@@ -53,6 +53,8 @@ export interface CancellationDeps {
   store: Store;
   clock: Clock;
   waitForEnd: Waits["waitForEnd"];
+  /** Is given tasks that were removed for good. */
+  onCleared(tasks: Task[]): void;
   /** Returns a task as people see it. */
   get(taskId: string): Task | undefined;
   /** Aborts a session. Resolves to true once it has stopped and the message with that id has arrived. */
@@ -67,6 +69,7 @@ export const createCancellation = ({
   waitForEnd,
   get,
   stopSession,
+  onCleared,
 }: CancellationDeps): Cancellation => {
   const sendToWaitedTasks = createWaitEvents(runtime, clock);
   let stopped = false;
@@ -168,6 +171,7 @@ export const createCancellation = ({
       const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
       store.remove(taskIds);
       runtime.forget(ended);
+      onCleared(ended);
       return "known";
     });
     return removed;

@@ -1,6 +1,7 @@
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { ModelRef, Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
+import type { Workplaces } from "../host/workplaces.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -9,6 +10,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { modelName } from "../text/model-name.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
 
 /** A follow-up prompt for a completed task. */
 export interface ResumeRequest {
@@ -39,6 +41,9 @@ export interface ResumeDeps {
   tools: ToolNames;
   find(parentSessionID: string, id: string): Outcome<Task>;
   get(taskId: string): Task | undefined;
+  /** Sees to it that the task has the directory that it works in. */
+  prepareWorktree: Worktrees["prepare"];
+  workplaces: Pick<Workplaces, "enter">;
   /** Starts reading all ancestors of a session, so that its requests reach the session that the user looks at. */
   loadAncestors(sessionID: string): void;
 }
@@ -48,7 +53,8 @@ const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | un
   first === undefined ? model : first.model;
 
 /** Creates a function that sends a follow-up prompt to a completed task's own session. A failure says why it cannot. */
-export const createResume = ({ host, runtime, progress, clock, ids, tools, find, get, loadAncestors }: ResumeDeps) => {
+export const createResume = (deps: ResumeDeps) => {
+  const { host, runtime, progress, clock, ids, tools, find, get, prepareWorktree, workplaces, loadAncestors } = deps;
   const resumeEvent = (prompt: string): TaskEvent => {
     const messageID = ids.message();
     return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt };
@@ -85,12 +91,15 @@ export const createResume = ({ host, runtime, progress, clock, ids, tools, find,
       const message = quoteLine(session.failure.message);
       return fail(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
     }
+    const prepared = await prepareWorktree(found.value, request.signal);
+    if (!prepared.ok) return prepared;
     loadAncestors(sessionID);
     if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
     // Another resume may have started while the host or the user was being asked.
     const refusedNow = refusal();
     if (refusedNow) return refusedNow;
     progress.begin(sessionID, clock.now(), found.value.progress);
+    if (found.value.worktree) workplaces.enter(sessionID, found.value.worktree.directory);
     runtime.send(sessionID, resumeEvent(request.prompt));
     const task = get(sessionID);
     return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);

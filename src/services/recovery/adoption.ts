@@ -1,7 +1,7 @@
 // ADR-045 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
 import { isStopping } from "../../machines/task/machine.ts";
-import { hasEnded } from "../../task.ts";
+import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { Host } from "../host/host.ts";
 import { ABORT_WAITER, CLEAR_WAITER, isKnownAfterAbort } from "../operations/cancel.ts";
@@ -41,6 +41,8 @@ export interface AdoptionDeps {
   isHeadless: boolean;
   /** A process that ends adopts nothing: it would send prompts that are paid for and thrown away. */
   opening: Pick<DirectoryOpening, "isProcessStaying" | "whenProcessStays">;
+  /** Is given each task that is taken over, before it goes on. */
+  onAdopted(task: Task): void;
   /** Resolves when the task has ended. */
   waitForEnd(taskId: string): Promise<unknown>;
   /** Reads from the host which sessions are above this one. */
@@ -78,6 +80,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
       progress.begin(record.task.sessionID, at, record.task.progress);
       const { run, isReceiptIncomplete } = record.snapshot.context;
       if (isReceiptIncomplete || !hasEnded(record.task)) void receipts.takeOver(record.task.sessionID, run.messageID);
+      deps.onAdopted(record.task);
       return runtime.restore(record);
     });
     for (const { parentSessionID, prompts: adopted } of prompts) {

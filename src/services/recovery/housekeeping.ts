@@ -41,6 +41,8 @@ export interface HousekeepingDeps {
   /** Which ended tasks are kept. */
   retention: Retention;
   runRemoteCommands(): void;
+  /** Removes worktrees that are kept no more. */
+  sweepWorktrees(): void;
 }
 
 /**
@@ -128,7 +130,11 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     {
       first: HEARTBEAT_MS,
       every: SWEEP_INTERVAL_MS,
-      work: () => (store.sweep(retention, clock.now()) > 0 ? SWEEP_PAUSE_MS : SWEEP_INTERVAL_MS),
+      work: () => {
+        if (store.sweep(retention, clock.now()) > 0) return SWEEP_PAUSE_MS;
+        deps.sweepWorktrees();
+        return SWEEP_INTERVAL_MS;
+      },
       fault: "outdated tasks could not be removed",
     },
   ];

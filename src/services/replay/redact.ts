@@ -24,6 +24,7 @@ import {
   TaskError,
   type TaskFacts,
   Wake,
+  type Worktree,
 } from "../../task.ts";
 import { OpenUserRequest, type Question } from "../../user-request.ts";
 import { toJson } from "./differences.ts";
@@ -61,6 +62,7 @@ type Field = FieldOf<
   | GateEnd
   | Gate
   | Fallback
+  | Worktree
 >;
 
 const oneOf = <Name extends string>(...names: Name[]): RegExp => new RegExp(`^(?:${names.join("|")})$`);
@@ -119,6 +121,8 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
 
   // Texts.
   directory: PRIVATE,
+  worktree: PRIVATE,
+  isShared: PRIVATE,
   description: PRIVATE,
   prompt: PRIVATE,
   result: PRIVATE,

@@ -37,6 +37,8 @@ export interface EndedRun {
   batch: TaskCounts;
   /** What was observed of it; absent where that is not known. */
   receipt?: Receipt | undefined;
+  /** What is said of the task's worktree, to a person and to the model; absent where it has none of its own. */
+  worktree?: { visible: OwnText | undefined; hidden: OwnText | undefined } | undefined;
 }
 
 /** What tasks have used when a notice is written, each with the tasks below it. */
@@ -140,7 +142,7 @@ const result = (
 
 const OUTCOMES = { completed: "completed", error: "failed", cancelled: "was cancelled" } as const;
 
-const outcomeOf = ({ end, receipt }: EndedRun): OwnText => {
+const outcomeOf = ({ end, receipt, worktree }: EndedRun): OwnText => {
   const { taskId, outcome, error, result: text } = end;
   const otherModel = wentOn(end);
   return lines(
@@ -149,6 +151,7 @@ const outcomeOf = ({ end, receipt }: EndedRun): OwnText => {
     error ? own`Error: ${quoteError(error)}` : "",
     text === "" ? "The agent finished without writing any text." : "",
     receipt && receiptSummary(receipt),
+    worktree?.hidden,
   );
 };
 
@@ -175,11 +178,12 @@ const beginning = ({ outcome, result: text = "" }: RunResult): OwnText | undefin
   return outcome === "completed" && text !== "" ? own`Result: ${quoteLine(firstLine, GIST_CHARS)}` : undefined;
 };
 
-const visibleText = ({ end, batch }: EndedRun, { development }: NoticeStyle): OwnText => {
+const visibleText = ({ end, batch, worktree }: EndedRun, { development }: NoticeStyle): OwnText => {
   const text = lines(
     own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**`,
     own`Task Progress: ${batch.ended}/${batch.total}`,
     join([resumed(end), reason(end) ?? beginning(end)], " "),
+    worktree?.visible,
   );
   return development ? own`${text} [hint attached]` : text;
 };

@@ -8,6 +8,7 @@ import { wentOn } from "../../services/text/refused-models.ts";
 import { formatUsage, formatUsageWithin } from "../../services/text/usage.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
+import { worktreeReport } from "../../services/text/worktree.ts";
 import {
   addUp,
   countTasks,
@@ -21,6 +22,7 @@ import {
   type TaskEntry,
   type TaskWithUsage,
   type Usage,
+  type WorktreeChanges,
 } from "../../task.ts";
 
 /** Writes a task's id, marked as `(resumed)` or `(forked)` where it is. */
@@ -174,8 +176,11 @@ const resultHeading = (task: Task): OwnText | "" => {
     : own`Result of the previous run:`;
 };
 
-/** Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds. */
-export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
+/**
+ * Writes a task's status, progress and, if it has one, its result. `now` is epoch milliseconds, `changes` what it left
+ * changed in its worktree.
+ */
+export const formatReport = (task: TaskWithUsage, now: number, changes?: WorktreeChanges): OwnText => {
   const ended = hasEnded(task);
   const status = own`Status: ${task.status} ${ended ? "after" : "for"} ${runDuration(entryOf(task), now)}`;
   const attention = formatAttention(task);
@@ -190,6 +195,7 @@ export const formatReport = (task: TaskWithUsage, now: number): OwnText => {
     ended ? "" : formatProgress(task, now),
     formatTaskUsage(task),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,
+    worktreeReport(task, changes),
     task.error && own`Error: ${quoteError(task.error)}`,
     task.receipt && receiptReport(task.receipt),
     resultHeading(task),

@@ -87,6 +87,8 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
       const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
       if (outcome === "stopped") throw shutdownError(taskIds);
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+      const [only] = tasks;
+      const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
       const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
       if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
       const task = tasks[0];
@@ -100,7 +102,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
       /** Writes the report, and records that the result of an ended task has been read. */
       function report(read: TaskWithUsage): OwnText {
         if (hasEnded(read)) engine.markRetrieved(read);
-        return formatReport(read, clock.now());
+        return formatReport(read, clock.now(), changes);
       }
     },
   });

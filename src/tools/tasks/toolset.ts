@@ -50,10 +50,11 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
       steer: z.string().trim().optional().describe("Id of a running task to instruct"),
       fork: z.boolean().optional().describe("Let the agent see this conversation"),
+      worktree: z.boolean().optional().describe("In its own git worktree"),
     },
     ignoresUnknown: true,
     execute: async (
-      { description, prompt, agent, batch_id, wake, resume: taskId, steer, model, fork = false },
+      { description, prompt, agent, batch_id, wake, resume: taskId, steer, model, fork = false, worktree },
       context,
     ) => {
       if (steer !== undefined) {
@@ -83,6 +84,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
         wake,
         model,
         fork,
+        worktree,
       };
       const launched = await launchForCaller(context, deps, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
@@ -94,7 +96,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}).${queueNote(task)}${asText}\n${nextStep(deps, task)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}${task.worktree ? ", in a git worktree" : ""}).${queueNote(task)}${asText}\n${nextStep(deps, task)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -52,6 +52,7 @@ test("a higher priority comes first, then the older", async () => {
     parentAgent: "build",
     directory: "/project",
     fork: false,
+    worktree: undefined,
     permit: async () => undefined,
     signal: new AbortController().signal,
   };

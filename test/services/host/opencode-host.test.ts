@@ -2,6 +2,7 @@ import { createOpencodeClient } from "@opencode-ai/sdk";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Host } from "../../../src/services/host/host.ts";
 import { createOpencodeHost } from "../../../src/services/host/opencode-host.ts";
+import { createWorkplaces } from "../../../src/services/host/workplaces.ts";
 import { planFork } from "../../../src/services/launch/fork-plan.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 
@@ -33,6 +34,8 @@ const CALLS: Record<keyof Host, (host: Host) => Promise<{ ok: boolean }>> = {
   forkedMessages: (host) => host.forkedMessages("ses_1"),
   rewritePart: (host) => host.rewritePart("ses_1", "msg_1", part),
   deleteMessage: (host) => host.deleteMessage("ses_1", "msg_1"),
+  moveSession: (host) => host.moveSession("ses_1", "/worktree"),
+  closeDirectory: (host) => host.closeDirectory("/worktree"),
   updateSession: (host) => host.updateSession("ses_1", { title: "t", permission: [], metadata: {} }),
   children: (host) => host.children("ses_1"),
   prompt: (host) => host.prompt(prompt),
@@ -218,4 +221,61 @@ test("a conversation has the calls of its agent, each with what it gave", async 
 
 test("a client without a configuration is refused with a reason", () => {
   expect(() => createOpencodeHost({ client: {} as never, directory: "/project" })).toThrow(/Is this version supported/);
+});
+
+describe("where tasks work in other directories too", () => {
+  const workplaces = createWorkplaces();
+  workplaces.enter("ses_there", "/tree");
+  const requests: string[] = [];
+  const host = (answer: (directory: string, path: string) => Response) =>
+    createOpencodeHost(
+      {
+        client: createOpencodeClient({
+          baseUrl: "http://127.0.0.1:1",
+          fetch: (async (request: Request) => {
+            const url = new URL(request.url);
+            const directory = url.searchParams.get("directory") ?? "";
+            requests.push(`${request.method} ${url.pathname} ${directory}`);
+            return answer(directory, url.pathname);
+          }) as typeof globalThis.fetch,
+        }),
+        directory: "/project",
+      },
+      workplaces,
+    );
+  afterEach(() => {
+    requests.length = 0;
+  });
+
+  test("what is busy is asked of each; in a worktree that does not answer all count as busy", async () => {
+    const busy = host((directory) => Response.json(directory === "/tree" ? { ses_there: { type: "busy" } } : {}));
+    expect(await busy.busy()).toEqual({ ok: true, value: new Set(["ses_there"]) });
+    const mute = host((directory) => Response.json({}, { status: directory === "/tree" ? 503 : 200 }));
+    expect(await mute.busy()).toEqual({ ok: true, value: new Set(["ses_there"]) });
+    const failing = host((directory) => Response.json({}, { status: directory === "/tree" ? 200 : 503 }));
+    expect(await failing.busy()).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+  });
+
+  test("a request that is not open here is settled where it is", async () => {
+    const open = host((directory) => Response.json(true, { status: directory === "/tree" ? 200 : 404 }));
+    expect(await open.answerUserRequest(request, { reply: "once" })).toEqual({ ok: true, value: undefined });
+    expect(await open.rejectUserRequest({ ...request, kind: "question" }, "no")).toEqual({
+      ok: true,
+      value: undefined,
+    });
+    const nowhere = host(() => Response.json({}, { status: 404 }));
+    expect(await nowhere.rejectUserRequest(request, "no")).toMatchObject({ failure: { kind: "notFound" } });
+  });
+
+  test("one that is settled here is asked of nobody else", async () => {
+    await host(() => Response.json(true)).answerUserRequest(request, { reply: "once" });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("an abort names the session's directory, and a session is created in the one that is wanted", async () => {
+    const any = host(() => Response.json({ id: "ses_new" }));
+    await any.abort("ses_there");
+    await any.createSession({ ...session, directory: "/tree" });
+    expect(requests).toEqual(["POST /session/ses_there/abort /tree", "POST /session /tree"]);
+  });
 });

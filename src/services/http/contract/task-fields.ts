@@ -15,6 +15,7 @@ import {
   Usage,
   UsedUpLimit,
   Waiting,
+  Worktree,
 } from "../../../task.ts";
 import { OpenUserRequest, Question } from "../../../user-request.ts";
 import { describeFields } from "./described.ts";
@@ -180,8 +181,15 @@ const WrittenReceipt = describeFields(
   },
 );
 
+const Tree = describeFields(Worktree, {
+  id: "Names the worktree, and its folder in the plugin's data folder.",
+  directory: "The folder in it that stands for the task's directory.",
+  isShared: "True where it was made for a task above this one, or for one that a person works with.",
+});
+
 const shape = TaskWithUsage.extend({
   model: Model.optional(),
+  worktree: Tree.optional(),
   fallback: OtherModels.optional(),
   gate: AnswerGate.optional(),
   refusedModels: z.array(Refused).optional(),
@@ -208,6 +216,7 @@ export const DescribedTask = describeFields(shape, {
   agent: "The agent that works on it.",
   model:
     "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
+  worktree: "The git worktree in which its agent works; absent where it works in the task's directory.",
   fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
   gate: "The command that an answer must pass before it counts; absent where there is none.",
   refusedModels:

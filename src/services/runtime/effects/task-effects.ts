@@ -69,6 +69,8 @@ export interface TaskEffectDeps {
   receipts: Pick<Receipts, "ready">;
   /** Takes a slot for a run. False when none is free: then the run gets `SLOT_GRANTED` when it has one. */
   takeSlot(request: SlotRequest): boolean;
+  /** Says why a session cannot be prompted, whatever the host answers; undefined where it can. */
+  obstacleTo(sessionID: string): string | undefined;
   /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
   expectInstruction(instruction: Prompt): void;
 }
@@ -83,6 +85,7 @@ export const createTaskEffects = ({
   log,
   observedAnswers,
   receipts,
+  obstacleTo,
   expectInstruction,
   takeSlot,
 }: TaskEffectDeps): EffectHandlers<
@@ -100,6 +103,11 @@ export const createTaskEffects = ({
   };
 
   const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
+    const obstacle = obstacleTo(prompt.sessionID);
+    if (obstacle !== undefined) {
+      const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
+      return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
+    }
     const sent = await host.prompt(prompt);
     await stopIfLost(prompt.sessionID, charts);
     const at = clock.now();

@@ -1,6 +1,7 @@
 // ADR-245 in docs/decisions.md
 import { join } from "node:path";
-import { type ChangedFile, changesBetween, writePatch } from "./changes.ts";
+import type { ChangedFile } from "../../../task.ts";
+import { changesBetween, writePatch } from "./changes.ts";
 import { GitError, git, items } from "./git.ts";
 import { commitTree, takeSnapshot, withTemporaryFolder } from "./snapshot.ts";
 

@@ -1,15 +1,5 @@
+import type { ChangedFile } from "../../../task.ts";
 import { git, items } from "./git.ts";
-
-/** A file that differs between two trees. */
-export interface ChangedFile {
-  /** From the top of the tree, with slashes. */
-  path: string;
-  change: "added" | "modified" | "deleted";
-  /** Lines that were added; absent for a file that is not text. */
-  added?: number;
-  /** Lines that were removed; absent for a file that is not text. */
-  removed?: number;
-}
 
 /** A file that was moved is deleted in one place and added in another, and no filter of the user's changes what is read. */
 const PLAIN = ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];

@@ -33,6 +33,9 @@ const TIME_LIMIT_MS = 120_000;
 /** How git begins a line that says what is wrong. */
 const FAULT = /^(fatal|error): /;
 
+/** Faults that an error names: there may be one for each file. */
+const NAMED = 3;
+
 /** Characters of git's own words that an error carries. */
 const ERROR_CHARS = 500;
 
@@ -69,7 +72,9 @@ export const withoutLocations = (env: NodeJS.ProcessEnv = process.env): NodeJS.P
 const sentenceOf = (stderr: string): string => {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
   const faults = lines.filter((line) => FAULT.test(line)).map((line) => line.replace(FAULT, ""));
-  return (faults.length > 0 ? faults.join("; ") : (lines.at(-1) ?? "it gave no reason")).slice(0, ERROR_CHARS);
+  const more = faults.length > NAMED ? `; and ${faults.length - NAMED} more` : "";
+  const sentence = faults.length > 0 ? faults.slice(0, NAMED).join("; ") + more : (lines.at(-1) ?? "it gave no reason");
+  return sentence.slice(0, ERROR_CHARS);
 };
 
 /**

@@ -1,5 +1,6 @@
 // ADR-244 in docs/decisions.md
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { copyFile, mkdtemp, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { git, items, line } from "./git.ts";
@@ -24,12 +25,17 @@ const headOf = async (top: string): Promise<string | undefined> => {
   return code === 0 ? stdout.trimEnd() : undefined;
 };
 
-/** Copies the index, if there is one: with it git need not read files that have not changed. */
+/**
+ * Copies the index, if there is one: with it git need not read files that have not changed. The copy is no younger than the
+ * index, for git reads again what has changed in the moment in which that was written.
+ */
 const copyIndex = async (top: string, to: string): Promise<void> => {
   const index = await line(top, ["rev-parse", "--path-format=absolute", "--git-path", "index"]);
-  await copyFile(index, to).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
+  if (!existsSync(index)) return;
+  const { mtimeMs } = await stat(index);
+  await copyFile(index, to);
+  const writtenAt = new Date(Math.floor(mtimeMs));
+  await utimes(to, writtenAt, writtenAt);
 };
 
 /** Gives `work` a folder that is removed afterwards. */

@@ -28,6 +28,7 @@ const setUp = () => {
     log,
     receipts: { ready: async () => undefined },
     observedAnswers: { answerOf: () => undefined },
+    obstacleTo: () => undefined,
     takeSlot: () => hasSlot,
     expectInstruction: ({ messageID }) => void expected.push(messageID),
   });

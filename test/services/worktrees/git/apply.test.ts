@@ -193,3 +193,18 @@ test("a folder of the caller that is not in the tree is left alone", async () =>
   await apply(home, tree);
   expect(lstatSync(home.path("empty")).isDirectory()).toBe(true);
 });
+
+test("files that a filter stores in another form, as git LFS does, are carried and applied as they stand", async () => {
+  const home = newRepository();
+  home.git("config", "filter.loud.clean", "tr a-z A-Z");
+  home.git("config", "filter.loud.smudge", "tr A-Z a-z");
+  home.git("config", "filter.loud.required", "true");
+  home.write({ ".gitattributes": "*.low filter=loud\n", "a.low": text() });
+  home.commit();
+  home.write({ "a.low": text({ 2: "ours" }) });
+  const tree = await branchOff(home);
+  expect(tree.read("a.low")).toBe(text({ 2: "ours" }));
+  tree.write({ "a.low": text({ 2: "ours", 15: "theirs" }), "b.low": "new\n" });
+  await apply(home, tree);
+  expect(home.read("a.low") + home.read("b.low")).toBe(`${text({ 2: "ours", 15: "theirs" })}new\n`);
+});

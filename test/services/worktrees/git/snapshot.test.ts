@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GitError } from "../../../../src/services/worktrees/git/git.ts";
@@ -109,4 +109,26 @@ test("a worktree whose folder somebody removed is forgotten by git as well, and 
   rmSync(home.top, { recursive: true });
   await removeWorktree(home.top, other.top);
   expect(() => lstatSync(other.top)).toThrow("ENOENT");
+});
+
+test("a file of the same size that changes in the moment in which the index was written is seen", async () => {
+  const home = newRepository({ "a.txt": "0" });
+  home.git("config", "core.trustctime", "false");
+  const moment = new Date(Date.UTC(2026, 0, 1));
+  utimesSync(home.path("a.txt"), moment, moment);
+  home.git("add", "a.txt");
+  utimesSync(home.path(".git/index"), moment, moment);
+  home.write({ "a.txt": "1" });
+  utimesSync(home.path("a.txt"), moment, moment);
+  const { commit } = await takeSnapshot(home.top);
+  expect(home.git("show", `${commit}:a.txt`)).toBe("1");
+});
+
+test("a worktree for which a disk has no room is refused with the sizes", async () => {
+  const home = newRepository({ "big.bin": "x".repeat(4_000_000) });
+  const { commit } = await takeSnapshot(home.top);
+  const path = join(temporaryFolder(), "tree");
+  const added = addWorktree(home.top, path, commit, async () => 2_100_000);
+  await expect(added).rejects.toThrow("the disk has 3 MB left, and the files take 4 MB");
+  expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });

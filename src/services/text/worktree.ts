@@ -1,0 +1,61 @@
+import { type ChangedFile, hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
+import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+
+/** Files that are listed: an agent pays for each line. */
+const LISTED = 20;
+
+const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((all, one = 0) => all + one, 0);
+
+const linesOf = (files: readonly ChangedFile[]): OwnText =>
+  own`+${sum(files.map(({ added }) => added))} −${sum(files.map(({ removed }) => removed))}`;
+
+const count = (files: readonly ChangedFile[]): OwnText => own`${files.length} ${files.length === 1 ? "file" : "files"}`;
+
+/** Says how much was changed, such as `3 files changed (+20 −4)`. */
+export const changesSummary = (files: readonly ChangedFile[]): OwnText =>
+  files.length === 0 ? own`no file changed` : own`${count(files)} changed (${linesOf(files)})`;
+
+/** Writes a changed file with its counts, such as `"src/a.ts" +3 −1`, or `"logo.png" added`. */
+export const changedFile = (file: ChangedFile): OwnText => {
+  const isText = file.added !== undefined;
+  const how = file.change === "modified" ? undefined : own`${file.change}`;
+  return join([quoteLine(file.path), how, isText ? linesOf([file]) : how ? undefined : own`modified`], " ");
+};
+
+/** What became of changes, after how much they are. */
+const BECAME = {
+  applied: "which the user has applied to the user's tree",
+  discarded: "which the user has discarded",
+  expired: "which the user has not applied in time",
+} as const;
+
+/**
+ * Tells an agent what a task changed in its worktree, and who decides what becomes of it. Undefined for a task that has none
+ * of its own.
+ * @param changes undefined where they have not been counted
+ */
+export const worktreeReport = (
+  { worktree, status }: Pick<Task, "worktree" | "status">,
+  changes: WorktreeChanges | undefined,
+): OwnText | undefined => {
+  if (!worktree) return undefined;
+  const place = own`Worktree: ${quoteLine(worktree.directory)}`;
+  if (worktree.isShared) return own`${place}, in which the task above works too.`;
+  if (!hasEnded({ status })) return own`${place}.`;
+  if (!changes) return own`${place}. What was changed there was not counted.`;
+  const { files, problem } = changes;
+  if (problem !== undefined) return own`${place}. What was changed there could not be counted: ${quoteLine(problem)}.`;
+  if (files.length === 0) return own`Worktree: no file changed in it.`;
+  if (changes.became !== undefined) return own`Worktree: ${changesSummary(files)}, ${BECAME[changes.became]}.`;
+  const more = files.length > LISTED ? own`\n- and ${files.length - LISTED} more` : own``;
+  return lines(
+    own`${place}: ${changesSummary(files)}. None of it is in the user's tree until the user applies it; do not copy it there.`,
+    own`${lines(...files.slice(0, LISTED).map((file) => own`- ${changedFile(file)}`))}${more}`,
+  );
+};
+
+/** Tells a person what a task changed, and how to apply it; undefined where nothing was. */
+export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefined): OwnText | undefined =>
+  changes && changes.files.length > 0
+    ? own`In its worktree: ${changesSummary(changes.files)}. To take it: opencode-taskchart apply ${nameOf(taskId)}`
+    : undefined;

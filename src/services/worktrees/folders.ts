@@ -1,0 +1,53 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+
+/** The files of one worktree, below the plugin's data folder. */
+export interface WorktreePaths {
+  /** The folder that has all of them. */
+  folder: string;
+  /** The worktree itself. */
+  tree: string;
+  /** What is known of it, see `WorktreeRecord`. */
+  record: string;
+  /** What its task changed, see `WorktreeChanges`. */
+  changes: string;
+  /** The same as a patch that `git apply` takes. */
+  patch: string;
+}
+
+/** The folder of all worktrees, in the plugin's data folder. */
+export const worktreesFolder = (data: string): string => join(data, "worktrees");
+
+/** Returns where the files of a worktree are. */
+export const pathsOf = (root: string, id: string): WorktreePaths => {
+  const folder = join(root, id);
+  return {
+    folder,
+    tree: join(folder, "tree"),
+    record: join(folder, "worktree.json"),
+    changes: join(folder, "changes.json"),
+    patch: join(folder, "changes.patch"),
+  };
+};
+
+/** True where the worktree's folder is there. */
+export const isThere = ({ tree }: WorktreePaths): boolean => existsSync(tree);
+
+/** Returns the id of the worktree that a directory lies in; undefined where it lies in none. */
+export const worktreeIdOf = (root: string, directory: string): string | undefined => {
+  if (!existsSync(root)) return undefined;
+  const [id, tree] = relative(realpathSync(root), directory).split(sep);
+  return id && id !== ".." && tree === "tree" ? id : undefined;
+};
+
+/**
+ * Returns the home of a directory that lies in a worktree: the directory whose engine supervises the worktree's tasks.
+ * Undefined for any other directory. Reads as little as possible, for OpenCode waits.
+ */
+export const homeOf = (root: string, directory: string): string | undefined => {
+  const id = worktreeIdOf(root, directory);
+  const { record } = pathsOf(root, id ?? "");
+  if (id === undefined || !existsSync(record)) return undefined;
+  const { home }: { home?: unknown } = JSON.parse(readFileSync(record, "utf8"));
+  return typeof home === "string" ? home : undefined;
+};

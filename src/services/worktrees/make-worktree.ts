@@ -1,0 +1,80 @@
+// ADR-244, ADR-246 in docs/decisions.md
+import { mkdir } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { WorktreePaths } from "./folders.ts";
+import { takeSnapshot, topOf } from "./git/snapshot.ts";
+import { addWorktree, keepBase, removeWorktree } from "./git/worktree.ts";
+import { type WorktreeRecord, writeRecord } from "./record.ts";
+import { runSetup } from "./setup.ts";
+import { sharePackages } from "./share-packages.ts";
+
+/** What a worktree is made of. */
+export interface WorktreePlan {
+  paths: WorktreePaths;
+  /** The directory that it is to stand for, in a working tree. */
+  directory: string;
+  home: string;
+  /** The task that it is made for, if there is one already. */
+  taskId: string | undefined;
+  /** Prepares it. Undefined: nothing does. */
+  setup: string | undefined;
+  /** Epoch milliseconds. */
+  now: number;
+  signal: AbortSignal;
+}
+
+/** Paths that a refusal names; a tree may have hundreds of repositories in it. */
+const NAMED = 3;
+
+/** @throws Error when the tree has repositories in it: the agent would find their folders empty */
+const refuseRepositories = (repositories: readonly string[]): void => {
+  if (repositories.length === 0) return;
+  const more = repositories.length > NAMED ? `, and ${repositories.length - NAMED} more` : "";
+  const names = repositories.slice(0, NAMED).join(", ") + more;
+  throw new Error(`there are submodules or other repositories in it (${names}), of whose files a worktree has none`);
+};
+
+/**
+ * Makes a worktree from a tree as it stands. The record is written first, so that a crash leaves nothing that nobody knows.
+ * @throws Error in git's words, or of the setup command; nothing is left of it then but the record
+ */
+export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
+  const { paths, directory, home, taskId, setup, now, signal } = plan;
+  const source = await topOf(directory);
+  const record: WorktreeRecord = { home, source, below: relative(source, directory), createdAt: now };
+  if (taskId !== undefined) record.taskId = taskId;
+  await mkdir(paths.folder, { recursive: true, mode: 0o700 });
+  writeRecord(paths, record);
+  const { commit, repositories } = await takeSnapshot(source);
+  refuseRepositories(repositories);
+  await addWorktree(source, paths.tree, commit);
+  try {
+    // The caller's directory may have nothing but what git ignores.
+    await mkdir(join(paths.tree, record.below), { recursive: true });
+    const isShared = await sharePackages(source, paths.tree);
+    if (setup !== undefined) await runSetup({ command: setup, directory: paths.tree, source, signal });
+    const made = { ...record, base: isShared || setup !== undefined ? await prepared(paths.tree) : commit };
+    writeRecord(paths, made);
+    return made;
+  } catch (error) {
+    await removeWorktree(source, paths.tree);
+    throw error;
+  }
+};
+
+/** What was added to the snapshot belongs to the beginning. */
+const prepared = async (tree: string): Promise<string> => {
+  const { commit } = await takeSnapshot(tree);
+  await keepBase(tree, commit);
+  return commit;
+};
+
+/** Removes a worktree that is there, and notes why. What is known of it stays. */
+export const dropWorktree = async (
+  paths: WorktreePaths,
+  record: WorktreeRecord,
+  gone: NonNullable<WorktreeRecord["gone"]>,
+): Promise<void> => {
+  writeRecord(paths, { ...record, gone });
+  await removeWorktree(record.source, paths.tree);
+};

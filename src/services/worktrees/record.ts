@@ -1,0 +1,57 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import { WorktreeChanges } from "../../task.ts";
+import type { WorktreePaths } from "./folders.ts";
+
+/** What is known of a worktree. It stays when the worktree is removed, for as long as there is its task. */
+export const WorktreeRecord = z.object({
+  /** The directory whose engine supervises the worktree's tasks. */
+  home: z.string(),
+  /** The top of the tree that it was made from. */
+  source: z.string(),
+  /** The folder in it where the agent works, from its top; empty for the top. */
+  below: z.string(),
+  /** Epoch milliseconds. */
+  createdAt: z.number(),
+  /** The task that it was made for; absent until that has a session. */
+  taskId: z.string().optional(),
+  /** The commit that it began with; absent while it is being made. */
+  base: z.string().optional(),
+  /** Why there is no worktree any more; absent where there is one. */
+  gone: z
+    .object({
+      why: z.enum(["clean", "applied", "discarded", "expired"]),
+      /** Epoch milliseconds. */
+      at: z.number(),
+    })
+    .optional(),
+});
+export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
+
+/** Reads a file of a worktree. Undefined where there is none, or another version of the plugin has written something else. */
+const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {
+  try {
+    return schema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (isMissing || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
+
+/** Writes a file as a whole: whoever reads it finds the old one or the new one. */
+const writeJson = (file: string, value: unknown): void => {
+  const draft = `${file}.new`;
+  writeFileSync(draft, JSON.stringify(value), { mode: 0o600 });
+  renameSync(draft, file);
+};
+
+export const readRecord = ({ record }: WorktreePaths): WorktreeRecord | undefined => readJson(record, WorktreeRecord);
+
+export const writeRecord = ({ record }: WorktreePaths, value: WorktreeRecord): void => writeJson(record, value);
+
+/** Reads what was counted at the end of the task's newest run; undefined where nothing was. */
+export const readChanges = ({ changes }: WorktreePaths): WorktreeChanges | undefined =>
+  readJson(changes, WorktreeChanges);
+
+export const writeChanges = ({ changes }: WorktreePaths, value: WorktreeChanges): void => writeJson(changes, value);

@@ -1,0 +1,154 @@
+// ADR-244, ADR-246, ADR-247 in docs/decisions.md
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { Task, Worktree } from "../../task.ts";
+import type { Host } from "../host/host.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { makePrivateFolder } from "../platform/private-files.ts";
+import { fail, type Outcome } from "../platform/result.ts";
+import type { Store } from "../store/store.ts";
+import { own, quoteLine } from "../text/own-text.ts";
+import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
+import { isThere, pathsOf, worktreeIdOf } from "./folders.ts";
+import { createOneAtATime } from "./one-at-a-time.ts";
+import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { createWorktreeRemoval } from "./remove-worktree.ts";
+
+/** Where worktrees are, and how they are made and kept. */
+export interface WorktreeOptions {
+  /** The folder of all worktrees. */
+  root: string;
+  /** Agents whose tasks each get one. */
+  agents: readonly string[];
+  /** The command that prepares each; undefined: nothing does. */
+  setup: string | undefined;
+  /** Milliseconds for which one with changes is kept after its task's end. */
+  keep: number;
+}
+
+/** The worktrees of an engine's tasks. */
+export interface Worktrees extends ChangeCounts {
+  /** True where the options give each task of that agent one. */
+  isFor(agent: string): boolean;
+  /** The worktree that a directory lies in, as one that is shared; undefined where it lies in none. */
+  around(directory: string): Worktree | undefined;
+  /** Makes one from the tree that a directory lies in, as it stands. A failure says why there is none; nothing is left then. */
+  make(request: { directory: string; home: string; signal: AbortSignal }): Promise<Outcome<Worktree>>;
+  /** Notes the task that one was made for. */
+  assign(task: TaskInWorktree): void;
+  /** Sees to it that a task which is to go on has its worktree: one that is gone is made again. */
+  prepare(task: Task, signal: AbortSignal): Promise<Outcome<void>>;
+  /** Says why a task cannot be prompted: its worktree is gone. Undefined where it can. */
+  obstacleTo(task: Pick<Task, "sessionID" | "worktree">): string | undefined;
+  /** Removes all that there is of cleared tasks. */
+  forget(tasks: readonly Task[]): void;
+  /** Removes the worktree, and keeps what is known of it. */
+  expire(id: string): Promise<void>;
+  /** Removes a worktree with all that is known of it. */
+  remove(id: string): Promise<void>;
+}
+
+/** What worktrees are made and removed with. */
+export interface WorktreesDeps {
+  options: WorktreeOptions;
+  host: Pick<Host, "closeDirectory">;
+  clock: Clock;
+  log: Log;
+  /** Returns a new id. */
+  newId(): string;
+  store: Pick<Store, "get" | "live">;
+}
+
+/** Creates the worktrees of an engine. What is done with one of them is done in turn. */
+export const createWorktrees = ({ options, host, clock, log, newId, store }: WorktreesDeps): Worktrees => {
+  const { root, agents, setup } = options;
+  const queues = createOneAtATime();
+  const removal = createWorktreeRemoval({ root, host, clock, log });
+  const counts = createChangeCounts({ root, queues, removal, clock, log, store });
+  const remove = (id: string) => queues.run(id, () => removal.remove(id));
+
+  /** Makes the worktree of that id, or says why there is none. */
+  const make = async (
+    id: string,
+    plan: { directory: string; home: string; taskId: string | undefined; signal: AbortSignal },
+  ): Promise<Outcome<WorktreeRecord>> => {
+    try {
+      makePrivateFolder(root);
+      // Loaded when a task gets a worktree: most have none.
+      const { makeWorktree } = await import("./make-worktree.ts");
+      return { ok: true, value: await makeWorktree({ ...plan, paths: pathsOf(root, id), setup, now: clock.now() }) };
+    } catch (error) {
+      return fail(own`No worktree could be made from ${quoteLine(plan.directory)}: ${quoteLine(errorMessage(error))}.`);
+    }
+  };
+
+  /** Makes the worktree of a task again, where it is gone. */
+  const makeAgain = async (id: string, sessionID: string, record: WorktreeRecord, signal: AbortSignal) => {
+    const paths = pathsOf(root, id);
+    const { dropWorktree } = await import("./make-worktree.ts");
+    // A process may have died while it removed the worktree.
+    if (isThere(paths)) await dropWorktree(paths, record, record.gone ?? { why: "clean", at: clock.now() });
+    const directory = join(record.source, record.below);
+    const made = await make(id, { directory, home: record.home, taskId: sessionID, signal });
+    if (made.ok) return { ok: true, value: undefined } as const;
+    writeRecord(paths, record);
+    return made;
+  };
+
+  return {
+    ...counts,
+    isFor: (agent) => agents.includes(agent),
+    around: (directory) => {
+      const id = worktreeIdOf(root, directory);
+      return id === undefined ? undefined : { id, directory, isShared: true };
+    },
+    make: async ({ directory, home, signal }) => {
+      const id = newId();
+      const made = await queues.run(id, () => make(id, { directory, home, signal, taskId: undefined }));
+      if (!made.ok) {
+        await remove(id);
+        return made;
+      }
+      // As OpenCode names it, which follows symbolic links.
+      const { tree } = pathsOf(realpathSync(root), id);
+      return { ok: true, value: { id, directory: join(tree, made.value.below), isShared: false } };
+    },
+    assign: (task) => {
+      counts.expect(task);
+      const { worktree, sessionID } = task;
+      const paths = worktree && !worktree.isShared ? pathsOf(root, worktree.id) : undefined;
+      const record = paths && readRecord(paths);
+      if (record) writeRecord(paths, { ...record, taskId: sessionID });
+    },
+    prepare: async (task, signal) => {
+      const { sessionID, worktree } = task;
+      if (!worktree) return { ok: true, value: undefined };
+      const { id, isShared } = worktree;
+      counts.expect(task);
+      return queues.run(id, async () => {
+        const record = readRecord(pathsOf(root, id));
+        if (isThere(pathsOf(root, id)) && !record?.gone) return { ok: true, value: undefined };
+        if (!isShared && record) return makeAgain(id, sessionID, record, signal);
+        return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);
+      });
+    },
+    obstacleTo: ({ sessionID, worktree }) =>
+      worktree && !existsSync(worktree.directory)
+        ? `The worktree of task ${sessionID} is gone: ${worktree.directory} does not exist.`
+        : undefined,
+    forget: (tasks) => {
+      for (const { worktree } of tasks) {
+        if (!worktree || worktree.isShared) continue;
+        const { id } = worktree;
+        remove(id).catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
+      }
+    },
+    expire: (id) =>
+      queues.run(id, async () => {
+        const record = readRecord(pathsOf(root, id));
+        if (record) await removal.drop(id, record, "expired");
+      }),
+    remove,
+  };
+};

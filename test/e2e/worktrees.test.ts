@@ -1,0 +1,166 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { newRepository, type Repository } from "../fakes/repository.ts";
+import { newHome, removeHome } from "./lab/home.ts";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { lastUserText, toolResults } from "./lab/model-request.ts";
+import { runOpenCode } from "./lab/opencode-run.ts";
+import { calls, hang, text } from "./lab/reply.ts";
+import { served, statusApi } from "./status-api.ts";
+import { storedTasks } from "./stored.ts";
+import { childOf, inChild, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
+
+let home: string;
+let lab: Lab;
+let project: Repository;
+
+beforeEach(async () => {
+  home = await newHome();
+  mkdirSync(join(home, "project"));
+  project = newRepository({ "a.txt": "one\ntwo\nthree\n" }, join(home, "project"));
+  project.write({ "new.txt": "not committed\n" });
+  lab = await startLab({ home });
+});
+
+afterEach(async () => {
+  await lab.stop();
+  await removeHome(home);
+});
+
+const trees = () => join(home, "data", "opencode-taskchart", "worktrees");
+
+const bash = (command: string) => ({ name: "bash", args: { command, description: "works" } });
+
+/** Has a session launch tasks in worktrees, and waits until its turn is over. */
+const launchInWorktrees = async (parent: string, prompts: string[]): Promise<string[]> => {
+  const word = `launch ${prompts.join(", ")}`;
+  lab.model.when(word, [calls(prompts.map((prompt) => launching(prompt, { worktree: true }))), text("launched")]);
+  await lab.ask(parent, word);
+  return Promise.all(prompts.map((prompt) => childOf(lab, prompt)));
+};
+
+test("a task in a worktree works on the files as they stand, its changes stay there, and its end is delivered once", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("write it"), [
+    calls([bash("pwd; cat new.txt; echo four >> a.txt; echo b > b.txt")]),
+    text("Written."),
+  ]);
+  const [task = ""] = await launchInWorktrees(parent, ["write it"]);
+  const notices = await notified(lab, parent, [task]);
+  expect(notices).toHaveLength(1);
+  const ran = toolResults(lab.model.requests.findLast(({ sessionID }) => sessionID === task) as never).at(-1)?.output;
+  expect(ran).toContain("not committed");
+  const [id = ""] = readdirSync(trees());
+  expect(ran).toContain(join(trees(), id, "tree"));
+  expect(project.read("a.txt")).toBe("one\ntwo\nthree\n");
+  expect(existsSync(project.path("b.txt"))).toBe(false);
+  expect(storedTasks(lab).every(({ owner }) => owner === null)).toBe(true);
+  expect(await noticesIn(lab, parent)).toHaveLength(1);
+});
+
+test("a task below one in a worktree works in the same, both belong to the project's directory, and each end is told once", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("delegate it"), [calls([launching("do it below")]), text("Delegated."), text("All done.")]);
+  lab.model.when(inChild("do it below"), [calls([bash("pwd; echo below > below.txt")]), text("Done below.")]);
+  const [task = ""] = await launchInWorktrees(parent, ["delegate it"]);
+  const below = await childOf(lab, "do it below");
+  await notified(lab, parent, [task]);
+  const [id = ""] = readdirSync(trees());
+  const tree = join(trees(), id, "tree");
+  expect(readdirSync(tree)).toContain("below.txt");
+  await served(lab);
+  const { body } = await statusApi(lab).get(`/v1/tasks/${below}`);
+  expect(body).toMatchObject({
+    directory: lab.opencode.project,
+    parentTaskId: task,
+    worktree: { id, directory: tree, isShared: true },
+  });
+  expect(await noticesIn(lab, task)).toHaveLength(1);
+  expect(await noticesIn(lab, parent)).toHaveLength(1);
+});
+
+test("what a task in a worktree asks is seen, and answered through the plugin", async () => {
+  await lab.restart({ config: { permission: { bash: "ask" } } });
+  await served(lab);
+  const parent = await lab.session();
+  lab.model.when(inChild("ask first"), [calls([bash("echo asked > asked.txt")]), text("Asked.")]);
+  const [task = ""] = await launchInWorktrees(parent, ["ask first"]);
+  const { get, post } = statusApi(lab);
+  const request = async () => (await get(`/v1/tasks/${task}`)).body.attention?.requests?.[0]?.id;
+  const requestId = await lab.until(request, { what: "the request is seen" });
+  expect((await post(`/v1/tasks/${task}/answers`, { requestId, reply: "once" })).status).toBe(200);
+  const notices = await notified(lab, parent, [task]);
+  expect(notices[0]?.hidden).toContain("Asked.");
+});
+
+test("a task in a worktree is cancelled, and its worktree, in which nothing was changed, goes", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("run for ever"), hang());
+  const [task = ""] = await launchInWorktrees(parent, ["run for ever"]);
+  lab.model.when("cancel it", [calls([ours("cancel", { task_id: task })]), text("cancelled")]);
+  await lab.ask(parent, "cancel it");
+  const notices = await notified(lab, parent, [task]);
+  expect(notices[0]?.visible).toContain("cancelled");
+  const [id = ""] = readdirSync(trees());
+  await lab.until(() => !existsSync(join(trees(), id, "tree")), { what: "the worktree is removed" });
+  expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+});
+
+test("a task in a worktree survives a crash of OpenCode, and its end is delivered once", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("outlive it"), hang());
+  const [task = ""] = await launchInWorktrees(parent, ["outlive it"]);
+  await lab.opencode.kill();
+  lab.model.when(inChild("outlive it"), [calls([bash("echo alive > alive.txt")]), text("Outlived.")]);
+  await lab.restart();
+  const notices = await lab.until(
+    async () => {
+      const told = await noticesIn(lab, parent);
+      return storedTasks(lab).every(({ owner }) => owner === null) && told.length > 0 && told;
+    },
+    { what: "its end is delivered", timeoutMs: 40_000 },
+  );
+  expect(notices).toMatchObject([{ taskId: task }]);
+  expect(notices[0]?.hidden).toContain("Outlived.");
+  const [id = ""] = readdirSync(trees());
+  expect(existsSync(join(trees(), id, "tree", "alive.txt"))).toBe(true);
+});
+
+test("a forked task in a worktree has the conversation and works there", async () => {
+  const parent = await lab.session();
+  await lab.ask(parent, "the word is heron");
+  const fork = launching("go on there", { worktree: true, fork: true });
+  lab.model.when(
+    (request) => request.sessionID === parent && lastUserText(request) === "fork it",
+    [calls([fork]), text("launched")],
+  );
+  lab.model.when(
+    (request) => request.sessionID !== parent && lastUserText(request).endsWith("go on there"),
+    [calls([bash("pwd; echo forked > forked.txt")]), text("Forked.")],
+  );
+  await lab.ask(parent, "fork it");
+  const task = await lab.until(() => storedTasks(lab)[0]?.id, { what: "the task is stored" });
+  const notices = await notified(lab, parent, [task]);
+  expect(notices[0]?.hidden).toContain("Forked.");
+  const [id = ""] = readdirSync(trees());
+  expect(existsSync(join(trees(), id, "tree", "forked.txt"))).toBe(true);
+  expect(await lab.texts(task)).toEqual(expect.arrayContaining(["user: the word is heron"]));
+});
+
+test("in opencode run, what a task in a worktree asks is rejected, and the run ends", async () => {
+  await lab.opencode.kill();
+  lab.model.when(inChild("ask nobody"), [calls([bash("echo no > no.txt")]), text("Nobody answered.")]);
+  lab.model.when("launch and wait", (request) => {
+    const [launched, collected] = toolResults(request);
+    if (collected) return text(`collected: ${collected.output}`);
+    const id = /Task (ses_\w+) is/.exec(String(launched?.output))?.[1];
+    return calls([
+      launched ? ours("output", { task_id: id, block: true }) : launching("ask nobody", { worktree: true }),
+    ]);
+  });
+  const options = { ...lab.options, config: { permission: { bash: "ask" } } } as const;
+  const run = await runOpenCode({ ...options, message: "launch and wait", timeoutMs: 40_000 });
+  expect(run.timedOut).toBe(false);
+  expect(JSON.stringify(run.events)).toContain("Nobody answered.");
+});
