@@ -3,7 +3,9 @@ import manifest from "../../package.json" with { type: "json" };
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
 import { answerCommand } from "./commands/answer.ts";
+import { applyCommand } from "./commands/apply.ts";
 import { cancelCommand } from "./commands/cancel.ts";
+import { discardCommand } from "./commands/discard.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { exportCommand } from "./commands/export.ts";
 import { listCommand } from "./commands/list.ts";
@@ -23,6 +25,7 @@ import type { Terminal } from "./terminal.ts";
 const COMMANDS = {
   "See what goes on:": [listCommand, watchCommand, showCommand, receiptCommand, logsCommand, whyCommand, openCommand],
   "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand],
+  "Take what a task changed in its worktree:": [applyCommand, discardCommand],
   "Understand it:": [replayCommand, exportCommand, whatIfCommand, doctorCommand],
 } as const;
 

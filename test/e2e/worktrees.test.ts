@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { opencodeTaskchart } from "../cli/command-line.ts";
 import { newRepository, type Repository } from "../fakes/repository.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
@@ -163,4 +164,104 @@ test("in opencode run, what a task in a worktree asks is rejected, and the run e
   const run = await runOpenCode({ ...options, message: "launch and wait", timeoutMs: 40_000 });
   expect(run.timedOut).toBe(false);
   expect(JSON.stringify(run.events)).toContain("Nobody answered.");
+});
+
+test("three writers of one file, each in a worktree of its own, are applied one after the other, with one conflict", async () => {
+  const parent = await lab.session();
+  const writers = {
+    "write the top": "sed -i 's/^one$/ONE/' a.txt",
+    "write the end": "sed -i 's/^three$/THREE/' a.txt; echo new > b.txt",
+    "write the top too": "sed -i 's/^one$/uno/' a.txt",
+  };
+  for (const [prompt, command] of Object.entries(writers)) {
+    lab.model.when(inChild(prompt), [calls([bash(command)]), text("Written.")]);
+  }
+  const tasks = await launchInWorktrees(parent, Object.keys(writers));
+  await notified(lab, parent, tasks);
+  expect(project.read("a.txt")).toBe("one\ntwo\nthree\n");
+  const apply = async (task = "") => {
+    const data = join(home, "data", "opencode-taskchart");
+    return opencodeTaskchart(["apply", task, "--in", project.top, "--data", data]);
+  };
+  const [top, end, topToo] = tasks;
+  expect(await apply(top)).toMatchObject({ code: 0 });
+  expect(await apply(end)).toMatchObject({ code: 0 });
+  expect(await apply(topToo)).toMatchObject({ code: 2, error: expect.stringContaining("  a.txt (content)") });
+  expect(project.read("a.txt")).toBe("ONE\ntwo\nTHREE\n");
+  expect(project.read("b.txt")).toBe("new\n");
+  expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(2);
+
+  // The command has removed the worktree behind OpenCode's back; the first writer goes on all the same.
+  lab.model.when(inChild("write the middle"), [calls([bash("sed -i 's/^two$/TWO/' a.txt; cat a.txt")]), text("More.")]);
+  lab.model.when("resume the first", [
+    calls([ours("task", { resume: top, prompt: "write the middle" })]),
+    text("resumed"),
+  ]);
+  await lab.ask(parent, "resume the first");
+  await lab.until(async () => (await noticesIn(lab, parent)).length === 4, { what: "its second end is told" });
+  expect(await apply(top)).toMatchObject({ code: 0 });
+  expect(project.read("a.txt")).toBe("ONE\nTWO\nTHREE\n");
+});
+
+test("a task whose clean worktree went is resumed in one that is made again, at the same place", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("look at it"), [calls([bash("cat a.txt")]), text("Looked.")]);
+  const [task = ""] = await launchInWorktrees(parent, ["look at it"]);
+  await notified(lab, parent, [task]);
+  const [id = ""] = readdirSync(trees());
+  const tree = join(trees(), id, "tree");
+  await lab.until(() => !existsSync(tree), { what: "the worktree is removed" });
+  project.write({ "later.txt": "written since\n" });
+  lab.model.when(inChild("now write"), [calls([bash("cat later.txt; echo w > written.txt")]), text("Wrote it.")]);
+  lab.model.when("resume it", [calls([ours("task", { resume: task, prompt: "now write" })]), text("resumed")]);
+  await lab.ask(parent, "resume it");
+  await lab.until(async () => (await noticesIn(lab, parent)).length === 2, { what: "its second end is told" });
+  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === task);
+  expect(request && toolResults(request).at(-1)?.output).toContain("written since");
+  expect(existsSync(join(tree, "written.txt"))).toBe(true);
+  const [, second] = await noticesIn(lab, parent);
+  expect(second?.hidden).toContain('"written.txt" added +1 −0');
+});
+
+test("where OpenCode opens a worktree first after a restart, its agents have the tools, and their tasks belong to the project", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("write one"), [calls([bash("echo 1 > one.txt")]), text("One.")]);
+  const [task = ""] = await launchInWorktrees(parent, ["write one"]);
+  await notified(lab, parent, [task]);
+  const [id = ""] = readdirSync(trees());
+  const directory = join(trees(), id, "tree");
+  await lab.opencode.kill();
+  await lab.restart();
+  lab.model.when("a person asks", [calls([launching("below a person")]), text("launched")]);
+  lab.model.when(inChild("below a person"), [calls([bash("pwd")]), text("Done there.")]);
+  const parts = [{ type: "text" as const, text: "a person asks" }];
+  await lab.client.session.promptAsync({ sessionID: task, directory, parts }, { throwOnError: true });
+  const below = await childOf(lab, "below a person");
+  await lab.until(async () => (await noticesIn(lab, task)).length === 1, { what: "its end is told" });
+  await served(lab);
+  const { body } = await statusApi(lab).get(`/v1/tasks/${below}`);
+  expect(body).toMatchObject({ directory: lab.opencode.project, worktree: { directory, isShared: true } });
+});
+
+test("OpenCode starts its plugins anew in the project while a task works in a worktree: it goes on, and its end is told once", async () => {
+  const parent = await lab.session();
+  const waits = hang();
+  lab.model.when(inChild("work across a reload"), waits);
+  const [task = ""] = await launchInWorktrees(parent, ["work across a reload"]);
+  const ownerOf = () => storedTasks(lab).find(({ id }) => id === task)?.owner;
+  const owner = ownerOf();
+  await lab.client.instance.dispose();
+  const works = hang();
+  lab.model.when("work on something", works);
+  await lab.prompt(parent, "work on something");
+  await lab.until(() => ownerOf() !== owner, { what: "the new instance has the task" });
+  works.release(text("worked"));
+  waits.release(text("It went on."));
+  await lab.until(async () => ownerOf() === null && (await noticesIn(lab, parent)).length > 0, {
+    what: "its end is told",
+    timeoutMs: 40_000,
+  });
+  const notices = await noticesIn(lab, parent);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("It went on.");
 });

@@ -71,7 +71,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   const { facts, run } = taskInput(task.sessionID, {}, Date.parse(task.runStartedAt));
   const kept = Object.keys(facts) as (keyof typeof facts)[];
   const given = Object.fromEntries(
-    [...kept, "parentTaskId", "model"].flatMap((name) => {
+    [...kept, "parentTaskId", "model", "worktree"].flatMap((name) => {
       const value = task[name as keyof Task];
       return value === undefined ? [] : [[name, value]];
     }),

@@ -76,6 +76,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("batch", [task.batchId]),
     ...line("below", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),
     ...line("folder", [task.directory]),
+    ...line("worktree", task.worktree ? [task.worktree.directory] : []),
     ...text("prompt", task.prompt),
     ...text("result", task.result),
   ];

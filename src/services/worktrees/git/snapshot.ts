@@ -19,6 +19,10 @@ export interface Snapshot {
 /** Returns the folder of the working tree that a directory belongs to. @throws GitError when it belongs to none */
 export const topOf = (directory: string): Promise<string> => line(directory, ["rev-parse", "--show-toplevel"]);
 
+/** Returns the folder that all worktrees of a repository share. @throws GitError outside of a repository */
+export const repositoryOf = (directory: string): Promise<string> =>
+  line(directory, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+
 /** Returns the commit that is checked out; undefined before the first one. @throws GitError outside of a repository */
 const headOf = async (top: string): Promise<string | undefined> => {
   const { code, stdout } = await git(top, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], { answers: [1] });

@@ -1,0 +1,151 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { pathsOf } from "../../../src/services/worktrees/folders.ts";
+import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
+import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
+import { serve } from "../../services/http/served.ts";
+import { commandHere } from "../command-line.ts";
+
+const TEXT = Array.from({ length: 12 }, (_, line) => `line ${line}\n`);
+const text = (line = -1, words = "") => TEXT.map((each, at) => (at === line ? `${words}\n` : each)).join("");
+
+/** Tasks that have ended in worktrees of one project. */
+const begin = async () => {
+  const served = await serve();
+  const project = newRepository({ "a.txt": text(), "sub/b.txt": "b\n" });
+  const work = async (id: string, change: (tree: ReturnType<typeof repositoryAt>) => void) => {
+    const paths = pathsOf(join(served.folder, "worktrees"), id);
+    const { signal } = new AbortController();
+    const plan = {
+      paths,
+      directory: project.top,
+      home: project.top,
+      taskId: `ses_${id}`,
+      setup: undefined,
+      now: 0,
+      signal,
+    };
+    await makeWorktree(plan);
+    change(repositoryAt(paths.tree));
+    const worktree = { id, directory: paths.tree, isShared: false };
+    served.source.end(served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree }).sessionID);
+    return paths;
+  };
+  const run = async (command: string, id: string, ...args: string[]) => {
+    const ended = await commandHere([command, id, "--data", served.folder, ...args]);
+    // Its first line is about the version of the server, which is another one here.
+    return { ...ended, error: ended.error.replace(/^OpenCode runs .*\n/, "") };
+  };
+  const apply = (id: string, ...args: string[]) => run("apply", id, "--in", project.top, ...args);
+  return { served, project, work, run, apply };
+};
+
+test("three tasks that wrote in one file are applied one after the other; the third conflicts and changes nothing", async () => {
+  const { project, work, apply } = await begin();
+  await work("first1", (tree) => tree.write({ "a.txt": text(1, "the first") }));
+  await work("second", (tree) => tree.write({ "a.txt": text(10, "the second"), "new.txt": "n\n" }));
+  const third = await work("third3", (tree) => tree.write({ "a.txt": text(1, "the third"), "other.txt": "o\n" }));
+
+  const first = await apply("first1");
+  expect(first).toMatchObject({ code: 0, error: "" });
+  expect(first.out).toBe(`Task ses_first1 "write": 1 file changed (+1 −1) in ${project.top}.\n  "a.txt" +1 −1\n`);
+  expect((await apply("second")).out).toContain('  "new.txt" added +1 −0\n');
+  const before = [project.standing(), project.read("a.txt")];
+  const conflict = await apply("third3");
+  expect(conflict).toEqual({
+    code: 2,
+    out: "",
+    error: `Nothing of task ses_third3 "write" was applied: these files were changed in another way in ${project.top}.\n  a.txt (content)\nThe worktree stays: ${third.tree}\n`,
+  });
+  expect([project.standing(), project.read("a.txt")]).toEqual(before);
+  expect(existsSync(third.tree)).toBe(true);
+  expect(JSON.parse((await apply("third3", "--json")).out)).toMatchObject({
+    conflicts: [{ path: "a.txt", kind: "content" }],
+  });
+
+  // Once the person has made way for it, it is taken too.
+  project.write({ "a.txt": project.read("a.txt").replace("the first", "line 1") });
+  expect((await apply("third3")).code).toBe(0);
+  expect(project.read("a.txt")).toBe(text(1, "the third").replace("line 10", "the second"));
+  expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+});
+
+test("what was applied is not applied again, and says when it was", async () => {
+  const { work, apply } = await begin();
+  const { tree } = await work("once11", (each) => each.write({ "n.txt": "n" }));
+  await apply("once11");
+  expect(existsSync(tree)).toBe(false);
+  expect((await apply("once11")).error).toMatch(/has no worktree any more, since .*: its changes were applied\.\n$/);
+});
+
+test("from a folder below the top, the whole tree is changed; JSON names the files", async () => {
+  const { project, work, run } = await begin();
+  await work("below1", (tree) => tree.write({ "a.txt": text(2, "changed"), "sub/b.txt": "changed\n" }));
+  const { out } = await run("apply", "below1", "--in", project.path("sub"), "--json");
+  expect(JSON.parse(out)).toMatchObject({
+    tree: project.top,
+    files: [{ path: "a.txt" }, { path: "sub/b.txt", added: 1 }],
+  });
+  expect(project.read("a.txt")).toBe(text(2, "changed"));
+});
+
+test("a folder of another repository is refused, and named is where to go", async () => {
+  const { project, work, run } = await begin();
+  await work("other1", (tree) => tree.write({ "a.txt": "x" }));
+  for (const folder of [newRepository({ "a.txt": "1" }).top, temporaryFolder()]) {
+    const { code, error } = await run("apply", "other1", "--in", folder);
+    expect(code).toBe(2);
+    expect(error).toContain(`Run this in ${project.top}, or name it with --in`);
+  }
+});
+
+test("an ignored file that would be overwritten is named by git, and nothing is changed", async () => {
+  const { project, work, apply } = await begin();
+  await work("ignore", (tree) => tree.write({ "local.txt": "theirs", "a.txt": text(1, "x") }));
+  project.write({ ".gitignore": "local.txt\n", "local.txt": "precious" });
+  expect((await apply("ignore")).error).toContain("local.txt");
+  expect(project.read("local.txt") + project.read("a.txt")).toBe(`precious${text()}`);
+});
+
+test("discard removes the worktree; its patch stays, and says where it is", async () => {
+  const { project, work, run } = await begin();
+  const { tree, patch } = await work("thrown", (each) => each.write({ "n.txt": "n\n" }));
+  const { code, out } = await run("discard", "thrown");
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: `The worktree of task ses_thrown "write" is removed. Its patch is still in ${patch}\n`,
+  });
+  expect(existsSync(tree)).toBe(false);
+  expect(readFileSync(patch, "utf8")).toContain("n.txt");
+  expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+  expect((await run("apply", "thrown")).error).toContain(`Its patch is still in ${patch}`);
+});
+
+test("in a terminal discard says what is in it, and asks first", async () => {
+  const { served, work } = await begin();
+  const { tree } = await work("asked1", (each) => each.write({ "n.txt": "n\n" }));
+  const args = ["discard", "asked1", "--data", served.folder];
+  const { code, out } = await commandHere(args, { isInteractive: true });
+  expect(code).toBe(2);
+  expect(out).toContain(
+    '1 file changed (+1 −0) in its worktree.\n  "n.txt" added +1 −0\nDiscard it? [y/N] \nNothing was removed.',
+  );
+  expect(existsSync(tree)).toBe(true);
+  await commandHere(args, { isInteractive: true, answer: true });
+  expect(existsSync(tree)).toBe(false);
+});
+
+test("a task without a worktree of its own, one that still runs, and one whose folder is gone are refused", async () => {
+  const { served, work, apply } = await begin();
+  served.source.end(served.source.launch({ sessionID: "ses_plain1", directory: "/project" }).sessionID);
+  expect((await apply("plain1")).error).toContain("worked in /project itself");
+  const worktree = { id: "x", directory: "/x", isShared: true };
+  served.source.end(served.source.launch({ sessionID: "ses_shared", parentTaskId: "ses_above", worktree }).sessionID);
+  expect((await apply("shared")).error).toContain("worked in the worktree of task ses_above");
+  served.source.launch({ sessionID: "ses_running", worktree: { ...worktree, isShared: false } });
+  expect((await apply("running")).error).toContain("still runs");
+  const { tree } = await work("gone11", () => undefined);
+  rmSync(tree, { recursive: true });
+  expect((await apply("gone11")).error).toContain(`there is no ${tree}`);
+});
