@@ -1,5 +1,4 @@
 // ADR-122 in docs/decisions.md
-
 import { randomUUID } from "node:crypto";
 import type { Recovery } from "../../machines/task/events.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";

@@ -8,6 +8,8 @@ export interface ShellCommand {
   directory: string;
   /** Milliseconds after which it is ended. */
   timeoutMs: number;
+  /** Its environment, from which OpenCode's secrets are taken. Default: that of this process. */
+  env?: NodeJS.ProcessEnv;
   /** Ends it when it is aborted. */
   signal: AbortSignal;
 }
@@ -48,11 +50,8 @@ exec 3<&-
 /** Variables in which OpenCode keeps what is secret: a command of a project needs none of them. */
 const SECRETS = ["OPENCODE_CONFIG_CONTENT", "OPENCODE_AUTH_CONTENT", "OPENCODE_SERVER_PASSWORD"];
 
-const environment = (): NodeJS.ProcessEnv => {
-  const env = { ...process.env };
-  for (const name of SECRETS) delete env[name];
-  return env;
-};
+const withoutSecrets = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.includes(name)));
 
 /** Keeps the end of what is written to it. */
 const createTail = () => {
@@ -71,12 +70,12 @@ const createTail = () => {
 };
 
 /** Runs a command with `/bin/sh`, without input. All that it started has ended when it resolves. */
-export const runShellCommand: RunCommand = ({ command, directory, timeoutMs, signal }) =>
+export const runShellCommand: RunCommand = ({ command, directory, timeoutMs, env = process.env, signal }) =>
   new Promise((resolve) => {
     const tail = createTail();
     const child = spawn("/bin/sh", ["-c", SUPERVISED, "sh", command], {
       cwd: directory,
-      env: environment(),
+      env: withoutSecrets(env),
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
     });

@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
+import { type CommandEnd, runShellCommand } from "../platform/shell-command.ts";
 import { withoutLocations } from "./git/git.ts";
 
 /** Milliseconds that the command may take: a large project's packages take minutes. */
 const TIME_LIMIT_MS = 600_000;
 
-/** Characters of its output that are kept: its end says why it failed. */
+/** Characters of its output that an error carries: its end says why it failed. */
 const OUTPUT_CHARS = 500;
 
 /** How a worktree is prepared. */
@@ -19,46 +19,24 @@ export interface Setup {
   signal: AbortSignal;
 }
 
+/** Why a worktree is not prepared; undefined where it is. */
+const problemOf = ({ end, exit }: CommandEnd, { signal }: Setup): string | undefined => {
+  if (signal.aborted) return "was aborted";
+  if (end === "timedOut") return `took longer than ${TIME_LIMIT_MS / 60_000} minutes`;
+  if (end === "notRun") return "could not be started";
+  return exit === 0 ? undefined : `ended with ${exit}`;
+};
+
 /**
- * Prepares a worktree by a command, with its working directory in the worktree. Ends with it all that it began, where it is
- * aborted or takes too long.
+ * Prepares a worktree by a command, with its working directory in the worktree.
  * @throws Error with the end of its output when it fails
  */
-export const runSetup = ({ command, directory, source, signal }: Setup): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const child = spawn("/bin/sh", ["-c", command], {
-      cwd: directory,
-      env: { ...withoutLocations(), TASKCHART_SOURCE: source },
-      // A process group of its own, which can be ended as a whole.
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let output = "";
-    let ending: string | undefined;
-    const keep = (piece: Buffer) => {
-      output = (output + piece.toString()).slice(-OUTPUT_CHARS);
-    };
-    child.stdout.on("data", keep);
-    child.stderr.on("data", keep);
-    const end = (why: string) => {
-      ending = why;
-      const hasEnded = child.exitCode !== null || child.signalCode !== null;
-      if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
-    };
-    const timer = setTimeout(() => end(`took longer than ${TIME_LIMIT_MS / 60_000} minutes`), TIME_LIMIT_MS);
-    const abort = () => end("was aborted");
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    const settle = (problem: string | undefined) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-      if (problem === undefined) return resolve();
-      const words = output.trim();
-      reject(new Error(`its setup command ${problem}${words === "" ? "" : `: ${words}`}`));
-    };
-    child.on("error", (error) => settle(`could not be started: ${error.message}`));
-    // Not its output's end: what it leaves running may keep that open.
-    child.on("exit", (code, ended) => {
-      setImmediate(() => settle(ending ?? (code === 0 ? undefined : `ended with ${code ?? ended}`)));
-    });
-  });
+export const runSetup = async (setup: Setup): Promise<void> => {
+  const { command, directory, source, signal } = setup;
+  const env = { ...withoutLocations(), TASKCHART_SOURCE: source };
+  const ended = await runShellCommand({ command, directory, timeoutMs: TIME_LIMIT_MS, env, signal });
+  const problem = problemOf(ended, setup);
+  if (problem === undefined) return;
+  const words = ended.output.trim().slice(-OUTPUT_CHARS);
+  throw new Error(`its setup command ${problem}${words === "" ? "" : `: ${words}`}`);
+};
