@@ -29,6 +29,8 @@ afterEach(async () => {
   await removeHome(home);
 });
 
+const built = new URL("../../", import.meta.url).href;
+
 const trees = () => join(home, "data", "opencode-taskchart", "worktrees");
 
 const bash = (command: string) => ({ name: "bash", args: { command, description: "works" } });
@@ -264,4 +266,20 @@ test("OpenCode starts its plugins anew in the project while a task works in a wo
   const notices = await noticesIn(lab, parent);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.hidden).toContain("It went on.");
+});
+
+test("a gate runs in the worktree, where the task worked, and what it finds there is mended there", async () => {
+  await lab.restart({ plugin: [built, { gate: { agents: { general: "test -e made.txt" } } }] });
+  const parent = await lab.session();
+  lab.model.when(inChild("make it"), text("I made it."));
+  lab.model.when(
+    (request) => request.parentSessionID === parent && lastUserText(request).includes("A command of the project"),
+    [calls([bash("echo made > made.txt")]), text("Now I did.")],
+  );
+  const [task = ""] = await launchInWorktrees(parent, ["make it"]);
+  const [notice] = await notified(lab, parent, [task]);
+  expect(notice?.hidden).toContain("gate passed at its 2. run");
+  expect(notice?.hidden).toContain("> Now I did.");
+  expect(notice?.hidden).toContain('- "made.txt" added +1 −0');
+  expect(existsSync(project.path("made.txt"))).toBe(false);
 });
