@@ -64,7 +64,7 @@ const describeEffect = (effect: TaskEffect): string => {
     case "completeReceipt":
       return `complete the receipt of run ${effect.run}`;
     case "runGate":
-      return `run the gate for the ${effect.gateRun}. time`;
+      return `run the gate, run ${effect.gateRun}`;
     case "stopGate":
       return "end the gate";
     case "writeReceipt":

@@ -55,7 +55,7 @@ test("a gate that fails once gives the agent its output, and then passes: one no
   const notices = await notified(lab, parent, [id]);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.hidden).toContain("> Now I did.");
-  expect(notices[0]?.hidden).toContain("gate passed at its 2. run");
+  expect(notices[0]?.hidden).toContain("gate passed at run 2");
   const task = await taskOf(id);
   expect(task).toMatchObject({ status: "completed", result: "Now I did.", receipt: { gate: { runs: 2, exit: 0 } } });
   expect(await readFile(inProject("runs"), "utf8")).toBe("ran\nran\n");

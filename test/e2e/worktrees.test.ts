@@ -278,7 +278,7 @@ test("a gate runs in the worktree, where the task worked, and what it finds ther
   );
   const [task = ""] = await launchInWorktrees(parent, ["make it"]);
   const [notice] = await notified(lab, parent, [task]);
-  expect(notice?.hidden).toContain("gate passed at its 2. run");
+  expect(notice?.hidden).toContain("gate passed at run 2");
   expect(notice?.hidden).toContain("> Now I did.");
   expect(notice?.hidden).toContain('- "made.txt" added +1 −0');
   expect(existsSync(project.path("made.txt"))).toBe(false);

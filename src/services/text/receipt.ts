@@ -62,7 +62,7 @@ const testsText = ({ commands }: Receipt): OwnText => {
 /** How the gate ended, which the plugin ran itself. */
 const gateText = ({ gate }: Receipt): OwnText | undefined => {
   if (!gate) return undefined;
-  const times = gate.runs > 1 ? own` at its ${gate.runs}. run` : own``;
+  const times = gate.runs > 1 ? own` at run ${gate.runs}` : own``;
   const how = gate.end === "exited" ? own`with exit code ${gate.exit ?? 0}` : own`${GATE_ENDS[gate.end]}`;
   return gate.exit === 0
     ? own`gate passed${times}: ${quoteLine(gate.command, COMMAND_CHARS)}`

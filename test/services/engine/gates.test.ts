@@ -91,7 +91,7 @@ describe("an answer", () => {
     await answer(id, "Now it does.");
     await end(PASSED);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
-    expect(hiddenText()).toContain('gate passed at its 2. run: "npm test"');
+    expect(hiddenText()).toContain('gate passed at run 2: "npm test"');
     expect(stage.notices()).toHaveLength(1);
   });
 
