@@ -819,6 +819,7 @@ export const task = createMachine({
           },
           "entry": [
             "beginWait",
+            "assign sendAttempts, failedChecks, missingSince, hostError",
             "assign nextDeadline, gate",
             {
               "type": "emitEffect"

@@ -39,6 +39,7 @@ export const gating = taskSetup.createStateConfig({
   meta: { waitsFor: "gate" },
   entry: [
     "beginWait",
+    seenAtWork,
     assign({
       nextDeadline: undefined,
       gate: ({ context: { gate }, event }) => {
