@@ -672,7 +672,9 @@ export const createFakeHost = (
         const stored = { ...given, noReply: true };
         found.prompts.push(stored);
         take(found, stored);
-        return ok(undefined);
+        // Other than a prompt, it is answered when it is stored.
+        const isStored = found.messages.some(({ id }) => id === given.messageID);
+        return isStored ? ok(undefined) : { ok: false, failure: unavailable };
       });
     },
     moveSession: (id, directory) =>
