@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { isAtRest } from "../../../src/machines/task/machine.ts";
+import { receipt } from "../../fakes/receipt.ts";
+import { START } from "../../fakes/task-input.ts";
+import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
+
+/** A task that returns the receipts that it wants written, and has run. */
+const begun = (): DrivenTask => after(queuedTask({}, true), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+const ended = (): DrivenTask => after(begun(), "CHECKED_ANSWERED");
+
+const RUN = {
+  sessionID: "ses_child",
+  run: 0,
+  directory: "/project",
+  startedAt: START,
+  endedAt: START,
+  gate: undefined,
+};
+
+test("each end asks for the receipt of its run", () => {
+  expect(begun().take("CHECKED_ANSWERED")).toMatchObject([{ type: "writeReceipt", ...RUN }]);
+  expect(begun().take("CHECKED_FAILED")).toMatchObject([{ type: "writeReceipt", ...RUN }]);
+  expect(begun().take("SESSION_DELETED")).toMatchObject([{ type: "writeReceipt", ...RUN }]);
+  expect(queuedTask({}, true).take("CANCEL")).toMatchObject([{ type: "writeReceipt", ...RUN }]);
+});
+
+test("a receipt is kept until the next run begins, and one only", () => {
+  const task = ended();
+  const first = receipt({ tokens: 5 });
+  task.take("RECEIPT_WRITTEN", { receipt: first });
+  expect(task.refuses("RECEIPT_WRITTEN", { receipt: receipt() })).toBe(true);
+  expect(task.snapshot.context.receipt).toEqual(first);
+  after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+  expect(task.snapshot.context.receipt).toBeUndefined();
+});
+
+test("that of another run is refused, and one of a run under way", () => {
+  expect(ended().refuses("RECEIPT_WRITTEN", { receipt: receipt({ run: 1 }) })).toBe(true);
+  expect(begun().refuses("RECEIPT_WRITTEN", { receipt: receipt() })).toBe(true);
+  expect(begun().refuses("RECEIPT_INCOMPLETE")).toBe(true);
+});
+
+describe("an incomplete receipt", () => {
+  test("is asked of the host, and keeps the task from rest", () => {
+    const task = ended();
+    expect(task.take("RECEIPT_INCOMPLETE")).toMatchObject([{ type: "completeReceipt", ...RUN }]);
+    after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
+    expect(isAtRest(task.snapshot)).toBe(false);
+    task.take("RECEIPT_WRITTEN", { receipt: receipt() });
+    expect(isAtRest(task.snapshot)).toBe(true);
+  });
+
+  test("is asked for again by the process that takes the task over, until it is there", () => {
+    const task = after(ended(), "RECEIPT_INCOMPLETE");
+    expect(task.take("ADOPTED")).toMatchObject([{ type: "completeReceipt" }]);
+    task.take("RECEIPT_WRITTEN", { receipt: receipt() });
+    expect(task.take("ADOPTED")).toEqual([]);
+  });
+
+  test("is none where the receipt is there already", () => {
+    const task = ended();
+    task.take("RECEIPT_WRITTEN", { receipt: receipt() });
+    expect(task.refuses("RECEIPT_INCOMPLETE")).toBe(true);
+  });
+
+  test("of one run says nothing of the next", () => {
+    const task = after(ended(), "RECEIPT_INCOMPLETE", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+    expect(task.snapshot.context.isReceiptIncomplete).toBeUndefined();
+  });
+});
