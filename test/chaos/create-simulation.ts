@@ -76,11 +76,14 @@ export const createSimulation = (
       if (isQuitting && name === "prompt" && !isWorking()) fault("a process that was quit sent a prompt");
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
-      if (name === "prompt") ownership?.prompted(owner, first as Prompt);
       if (name === "prompt") {
         // A notice may be sent because the last task of a batch was removed at this very moment.
         tracks.onlyStored(new Set(wholeTasks(stage.store).map(({ sessionID }) => sessionID)));
-        deliveries.prompted(first as Prompt);
+        const prompt = first as Prompt;
+        deliveries.prompted(prompt);
+        // What another process clears while this one delivers its end is stored as nobody's any more.
+        const told = deliveries.tasksIn(prompt.messageID);
+        if (told.length === 0 || !told.every(tracks.isGone)) ownership?.prompted(owner, prompt);
       }
       // The session of a launch whose process was stopped, and goes on with it when it wakes.
       if (name === "deleteSession" && ownership && !tracks.of(first as string)) tracks.isDeleted(first as string);

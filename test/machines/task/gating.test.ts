@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { statusOf } from "../../../src/machines/task/machine.ts";
+import { waitingOf } from "../../../src/machines/task/waiting.ts";
 import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
@@ -68,10 +69,13 @@ describe("the end of the command", () => {
     const task = gatedTask();
     task.take("GATE_ENDED", { gateRun: 1, ...failed });
     answerAgain(task);
-    const effects = task.take("GATE_ENDED", { gateRun: 2, end: { end: "timedOut", output: "x".repeat(600) } });
+    const at = task.snapshot.context.run.startedAt + 9_000;
+    const end = { end: "timedOut", output: "x".repeat(600) } as const;
+    const effects = task.take("GATE_ENDED", { gateRun: 2, at, end });
     expect(types(effects)).toEqual(["stopGate", "queueNotice"]);
     expect(statusOf(task.snapshot)).toBe("error");
     expect(task.snapshot.context).toMatchObject({
+      completedAt: at,
       result: "Now it does.",
       error: {
         name: "GateFailed",
@@ -94,8 +98,32 @@ describe("the end of the command", () => {
     const task = gatedTask();
     task.take("STEER");
     task.take("GATE_ENDED", { gateRun: 1, ...passed });
+    expect(task.snapshot.context.gate?.last).toEqual(passed.end);
     expect(task.snapshot.value.run).toBe("working");
     expect(statusOf(task.snapshot)).toBe("running");
+  });
+});
+
+test("what the run waits for is the gate, since the answer came to it", () => {
+  const task = after(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  const at = task.snapshot.context.run.startedAt + 7_000;
+  task.take("CHECKED_ANSWERED", { at });
+  expect(waitingOf(task.snapshot)).toEqual({ for: "gate", since: new Date(at).toISOString() });
+});
+
+describe("an instruction at the gate", () => {
+  test("that is stored has the host asked how the run stands: the child has not seen it", () => {
+    const task = gatedTask();
+    expect(types(task.take("STEER"))).toEqual(["sendSteering"]);
+    expect(task.refuses("STEERING_STORED", { messageID: "msg_other" })).toBe(true);
+    expect(types(task.take("STEERING_STORED"))).toEqual(["stopGate", "checkRun"]);
+  });
+
+  test("that the host cannot take now is sent again later, while the run counts as at work", () => {
+    const task = after(gatedTask(), "STEER");
+    expect(types(task.take("STEERING_REFUSED"))).toEqual(["stopGate"]);
+    expect(task.snapshot.value.run).toBe("working");
+    expect(task.snapshot.context.nextDeadline).toBeGreaterThan(0);
   });
 });
 
