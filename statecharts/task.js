@@ -821,9 +821,7 @@ export const task = createMachine({
             "beginWait",
             "assign sendAttempts, failedChecks, missingSince, hostError",
             "assign nextDeadline, gate",
-            {
-              "type": "emitEffect"
-            }
+            "enqueueActions"
           ],
           "exit": {
             "type": "emitEffect"

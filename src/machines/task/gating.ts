@@ -1,5 +1,5 @@
 // ADR-238 in docs/decisions.md
-import { and, assertEvent, assign } from "xstate";
+import { and, assertEvent, assign, enqueueActions } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
 import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
@@ -47,17 +47,12 @@ export const gating = taskSetup.createStateConfig({
         return { runs: (gate?.runs ?? 0) + 1, failures: gate?.failures ?? 0, answer: event.result, last: undefined };
       },
     }),
-    {
-      type: "emitEffect",
-      params: ({ context: { facts, gate } }) => ({
-        type: "runGate",
-        sessionID: facts.sessionID,
-        gateRun: gate?.runs ?? 0,
-        directory: workDirectory(facts),
-        // Without one, nothing leads here.
-        gate: facts.gate ?? { command: "", tries: 0, timeout: 1 },
-      }),
-    },
+    enqueueActions(({ context: { facts, gate: state }, enqueue }) => {
+      const { gate, sessionID } = facts;
+      if (!gate || !state) return;
+      const directory = workDirectory(facts);
+      enqueue({ type: "emitEffect", params: { type: "runGate", sessionID, gateRun: state.runs, directory, gate } });
+    }),
   ],
   exit: {
     type: "emitEffect",

@@ -86,6 +86,15 @@ describe("the end of the command", () => {
     });
   });
 
+  test("is told with its exit code, and what it wrote without the empty lines around it", () => {
+    const task = after(queuedTask({ gate: { ...GATE, tries: 0 } }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+    task.take("CHECKED_ANSWERED");
+    task.take("GATE_ENDED", { gateRun: 1, end: { end: "exited", exit: 7, output: "\n no \n\n" } });
+    expect(task.snapshot.context.error?.message).toBe(
+      'The answer did not pass the gate "npm test", which ended with exit code 7. The end of its output: no',
+    );
+  });
+
   test("that could not begin ends the run at once", () => {
     const task = gatedTask();
     task.take("GATE_ENDED", { gateRun: 1, end: { end: "notRun", output: "no such folder" } });
