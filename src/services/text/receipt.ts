@@ -104,7 +104,7 @@ export const receiptLines = (receipt: Receipt): OwnText[] => {
   const calls = callsIn(receipt);
   const times = own`Time: worked for ${duration(workedMs)}, waited for ${duration(waitedMs)}`;
   const gate = gateText(receipt);
-  const gated = gate ? [own`Checked by us: ${gate}`] : [];
+  const gated = gate ? [own`Checked by a command: ${gate}`] : [];
   const whole = receipt.isWhole ? [] : [own`Only part of the run could be observed.`];
   if (calls === 0) return [own`No tool was called.`, ...gated, times, ...whole];
   const omittedCommands = omitted.commands > 0 ? [own`- ${omitted.commands} older ones`] : [];

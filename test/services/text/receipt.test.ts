@@ -80,6 +80,19 @@ describe("a whole receipt", () => {
     ]);
   });
 
+  test.each([
+    [{ runs: 1, exit: 0, end: "exited" }, 'gate passed: "npm test"'],
+    [{ runs: 3, exit: 0, end: "exited" }, 'gate passed at run 3: "npm test"'],
+    [{ runs: 2, exit: 4, end: "exited" }, 'gate failed at run 2, with exit code 4: "npm test"'],
+    [{ runs: 1, end: "timedOut" }, 'gate failed, at its time limit: "npm test"'],
+    [{ runs: 1, end: "notRun" }, 'gate failed, since it could not be run: "npm test"'],
+  ] as const)("says how the gate ended: %j", (how, words) => {
+    const gate = { command: "npm test", ...how };
+    expect(receiptLines({ ...busy, gate })).toContain(`Checked by a command: ${words}`);
+    expect(receiptLines(receipt({ gate }))[1]).toBe(`Checked by a command: ${words}`);
+    expect(receiptSummary(receipt({ gate }))).toBe(`Observed: no tool was called; ${words}.`);
+  });
+
   test("says what it leaves out", () => {
     const files = Array.from({ length: 12 }, (_, index) => ({ path: `${index}.ts`, change: "changed" }) as const);
     const omitted = { files: 3, otherFiles: 4, commands: 5 };
