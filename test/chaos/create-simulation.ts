@@ -77,8 +77,8 @@ export const createSimulation = (
       if (!isRoutine(name)) sequence.say("engine", "call", "host", callLabel(name, args));
       const [first] = args;
       if (name === "prompt") {
-        // A notice may be sent because the last task of a batch was removed at this very moment.
-        tracks.onlyStored(new Set(wholeTasks(stage.store).map(({ sessionID }) => sessionID)));
+        // A notice may be sent because the last task of a batch ended, or was removed, at this very moment.
+        tracks.seeStored(wholeTasks(stage.store));
         const prompt = first as Prompt;
         deliveries.prompted(prompt);
         // What another process clears while this one delivers its end is stored as nobody's any more.

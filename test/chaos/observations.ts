@@ -36,9 +36,9 @@ export interface TaskObservations {
   supervisorChanged(): void;
   /** Records that the host was asked to abort the session. */
   aborts(sessionID: string): void;
-  /** Records that only these tasks are stored any more. */
-  onlyStored(taskIds: ReadonlySet<string>): void;
-  /** Compares all stored tasks with what was seen. */
+  /** Sees all stored tasks, and what is stored no more, in the middle of a step. */
+  seeStored(stored: Task[]): void;
+  /** Compares all stored tasks with what was seen, at the end of a step. */
   compare(stored: Task[]): void;
 }
 
@@ -70,6 +70,8 @@ export const createTaskObservations = (
   const aborted = new Set<string>();
   const refused = new Set<string>();
   const gone = new Set<string>();
+  /** What was removed in the step under way. */
+  const leaving = new Set<string>();
   const back = new Map<string, number>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
@@ -129,6 +131,8 @@ export const createTaskObservations = (
   const see: TaskObservations["see"] = (task) => {
     const { sessionID: id, status, resumeCount } = task;
     const before = tasks.get(id);
+    // Where it was just removed, it is shown once more.
+    if (leaving.has(id)) return;
     if (gone.has(id)) fault(`${id} is back after it was removed`);
     if (before) compareRuns(before, task);
     if ((status === "running" && resumeCount > 0) || (status === "resumed" && resumeCount === 0)) {
@@ -143,10 +147,13 @@ export const createTaskObservations = (
     if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
   };
 
-  const onlyStored = (kept: ReadonlySet<string>) => {
+  const seeStored = (stored: Task[]) => {
+    const kept = new Set(stored.map(({ sessionID }) => sessionID));
+    for (const task of stored) see(task);
     for (const [id, task] of tasks) {
       if (kept.has(id) || gone.has(id)) continue;
       gone.add(id);
+      leaving.add(id);
       if (!wasToGo(id)) fault(`${id} was removed though nobody asked for it`);
       noteQuietBatch(task);
     }
@@ -154,7 +161,7 @@ export const createTaskObservations = (
 
   return {
     see,
-    onlyStored,
+    seeStored,
     of: (taskId) => tasks.get(taskId),
     all: () => [...tasks.values()],
     wasLastOfBatch: (taskId, run) => lastOfBatch.has(`${taskId}/${run}`),
@@ -182,8 +189,9 @@ export const createTaskObservations = (
     supervisorChanged: () => back.clear(),
     aborts: (sessionID) => void aborted.add(sessionID),
     compare: (stored) => {
-      for (const task of stored) see(task);
-      onlyStored(new Set(stored.map(({ sessionID }) => sessionID)));
+      leaving.clear();
+      seeStored(stored);
+      leaving.clear();
       for (const id of aborted) {
         const task = tasks.get(id);
         if (task && !failed(task) && !wasToEnd(id) && !refused.has(id))
