@@ -13,8 +13,11 @@ export interface RequestWatch {
   look(stored: readonly Task[]): void;
 }
 
-/** Milliseconds within which a request that is too old has been rejected. */
-const REJECTED_WITHIN = 1_000;
+/**
+ * Milliseconds within which a request that is too old has been rejected. One that the host does not find, since it is reported
+ * again after its answer, is looked for twice, 5 s apart.
+ */
+const REJECTED_WITHIN = 6_000;
 
 interface WatchedParts {
   stage: Stage;
