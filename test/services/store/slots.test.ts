@@ -106,7 +106,7 @@ test("nor does one whose task was taken over and has ended elsewhere, though its
   b.commit(first.answer());
   expect(b.grantSlots([request(second, ONE)])).toEqual(["ses_2"]);
   for (const chapter of [second.launch(), second.answer()]) b.commit(chapter);
-  expect(a.grantSlots([request(second, ONE)])).toEqual(["ses_2"]);
+  expect(a.grantSlots([request(second, ONE)])).toEqual([]);
   expect(a.heartbeat(file.clock.now()).toSorted()).toEqual(["ses_1", "ses_2"]);
   expect(slotsIn(file)).toEqual([]);
 });
@@ -207,6 +207,25 @@ describe("a run that goes on with another model", () => {
     b.commit(third.launch());
     b.commit(second.answer());
     expect(a.grantSlots([goesOn(first, limits(2))])).toEqual(["ses_1"]);
+  });
+
+  test("in another process, which took it over, keeps its slot there when the first one wakes and asks", async () => {
+    const file = createSharedDatabase();
+    const [a, b] = [file.openAs("a").store, file.openAs("b").store];
+    const [first, second] = tasks("ses_1", "ses_2") as [ScriptedTask, ScriptedTask];
+    expect([launch(a, first, limits(1)), launch(a, second, limits(1))]).toEqual([true, false]);
+    for (let passed = 0; passed <= LEASE_MS; passed += HEARTBEAT_MS) {
+      await file.clock.advance(HEARTBEAT_MS);
+      b.heartbeat(file.clock.now());
+    }
+    b.adopt(file.clock.now(), () => true);
+    expect(a.grantSlots([goesOn(first, limits(1))])).toEqual([]);
+    a.heartbeat(file.clock.now());
+    expect(slotsIn(file)).toEqual([
+      { task: "ses_1", owner: "b", is_held: 1 },
+      { task: "ses_2", owner: "b", is_held: 0 },
+    ]);
+    expect(b.grantSlots([request(second, limits(1))])).toEqual([]);
   });
 
   test("keeps its slot where there is room, for it is older than those that wait", () => {

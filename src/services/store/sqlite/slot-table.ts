@@ -80,6 +80,7 @@ export const createSlotTable = (database: Database, me: Owner) => {
        provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
        retries_at = excluded.retries_at`,
   );
+  const isOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
@@ -128,8 +129,12 @@ export const createSlotTable = (database: Database, me: Owner) => {
         held(rows, requests).length > 0
       );
     },
-    /** Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. */
-    grant: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): string[] => {
+    /**
+     * Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. A process that
+     * was stopped may ask for what another one has by now: that one's slot is left as it is.
+     */
+    grant: (asking: readonly LimitedRequest[], alive: readonly string[], now: number): string[] => {
+      const requests = asking.filter(({ taskId }) => isOfOther.get(taskId, me.id) === undefined);
       const rows = readFor(requests, alive);
       const known = new Set(rows.map(({ taskId }) => taskId));
       for (const request of requests) {
