@@ -114,7 +114,8 @@ const overtime = (world: Simulation): string[] => {
           other.attention?.kind === "permission" ||
           other.attention?.kind === "question"),
     );
-    return isLate && !isSpared && isAtWork(world, task) ? task.sessionID : [];
+    const isAtGate = task.waiting?.for === "gate";
+    return isLate && !isSpared && !isAtGate && isAtWork(world, task) ? task.sessionID : [];
   });
 };
 
