@@ -83,6 +83,13 @@ export const createTaskObservations = (
     return parent === undefined ? [] : [parent, ...above(parent)];
   };
 
+  /** The nearest of them up to one that is stored no more: what is above that, the engine cannot know. */
+  const storedAbove = (sessionID: string): string[] => {
+    const leads = above(sessionID);
+    const end = leads.findIndex((id) => gone.has(id));
+    return end < 0 ? leads : leads.slice(0, end);
+  };
+
   const wasToEnd = (taskId: string): boolean =>
     ends.has(taskId) || above(taskId).some((lead) => ends.has(lead) || failed(tasks.get(lead)));
 
@@ -106,7 +113,7 @@ export const createTaskObservations = (
 
   /** True for a child task that still runs although its parent task failed and nobody would read its result. */
   const outlives = (task: Task): boolean =>
-    above(task.sessionID).some((lead) => {
+    storedAbove(task.sessionID).some((lead) => {
       const failure = failures.get(lead);
       return failure?.below.has(runOf(task)) && now() > failure.at + AT_ONCE;
     });
