@@ -56,11 +56,18 @@ export const createAnswers = ({ stage, tracks, words, place, fault }: AnswerPart
   };
 
   /** The run of a task that a call launched. It may fail at once, and be in a notice before the call begins to wait. */
-  const launchedRun = (taskId: string, callID: string): AwaitedRun => {
+  const launchedRun = (taskId: string, callID: string): AwaitedRun => ({
+    taskId,
+    run: 0,
+    wasOver: wasInNotice(taskId, callID),
+  });
+
+  /** True where the end of the newest run was in a notice before the task heard that the call waits. */
+  const wasInNotice = (taskId: string, callID: string): boolean => {
     const journal = stage.store.journal(taskId);
-    const waits = journal.findIndex((event) => event.type === "WAIT_BEGAN" && event.call === callID);
-    const wasOver = journal.slice(0, Math.max(0, waits)).some(({ type }) => type === "NOTICE_COMPOSED");
-    return { taskId, run: 0, wasOver };
+    const run = journal.slice(journal.findLastIndex(({ type }) => type === "RESUME") + 1);
+    const waits = run.findIndex((event) => event.type === "WAIT_BEGAN" && event.call === callID);
+    return run.slice(0, Math.max(0, waits)).some(({ type }) => type === "NOTICE_COMPOSED");
   };
 
   /** Says whether an end was waited for, or only read after it. */
@@ -72,7 +79,9 @@ export const createAnswers = ({ stage, tracks, words, place, fault }: AnswerPart
     const isOwed = value?.notice === "due" && context?.waiters.includes(callID);
     // A task of another process does not know of the call: its result is delivered as if nobody waited.
     const isUnknown = place !== undefined && !context?.waiters.includes(callID);
-    const isRead = isUnknown || (wasOver && now === run && !isOwed);
+    // Nor does it hear of the call, which began before, until that one's process has taken it over.
+    const isLate = place !== undefined && now === run && wasInNotice(taskId, callID);
+    const isRead = isUnknown || isLate || (wasOver && now === run && !isOwed);
     return { taskId, run: now, way: isRead ? "byReading" : "byWaiting" };
   };
 
