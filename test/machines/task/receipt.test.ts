@@ -7,6 +7,9 @@ import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
 /** A task that returns the receipts that it wants written, and has run. */
 const begun = (): DrivenTask => after(queuedTask({}, true), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
 const ended = (): DrivenTask => after(begun(), "CHECKED_ANSWERED");
+const incomplete = (): DrivenTask => after(ended(), "RECEIPT_INCOMPLETE");
+/** Has the end of the run told, and the next one begun. */
+const goOn = (task: DrivenTask): DrivenTask => after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
 
 const RUN = {
   sessionID: "ses_child",
@@ -30,7 +33,7 @@ test("a receipt is kept until the next run begins, and one only", () => {
   task.take("RECEIPT_WRITTEN", { receipt: first });
   expect(task.refuses("RECEIPT_WRITTEN", { receipt: receipt() })).toBe(true);
   expect(task.snapshot.context.receipt).toEqual(first);
-  after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+  goOn(task);
   expect(task.snapshot.context.receipt).toBeUndefined();
 });
 
@@ -51,7 +54,7 @@ describe("an incomplete receipt", () => {
   });
 
   test("is asked for again by the process that takes the task over, until it is there", () => {
-    const task = after(ended(), "RECEIPT_INCOMPLETE");
+    const task = incomplete();
     expect(task.take("ADOPTED")).toMatchObject([{ type: "completeReceipt" }]);
     task.take("RECEIPT_WRITTEN", { receipt: receipt() });
     expect(task.take("ADOPTED")).toEqual([]);
@@ -64,7 +67,7 @@ describe("an incomplete receipt", () => {
   });
 
   test("of one run says nothing of the next", () => {
-    const task = after(ended(), "RECEIPT_INCOMPLETE", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+    const task = goOn(incomplete());
     expect(task.snapshot.context.isReceiptIncomplete).toBeUndefined();
   });
 });
