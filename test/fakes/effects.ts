@@ -23,7 +23,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
     observedAnswers: { answerOf: () => undefined },
     obstacleTo: () => undefined,
-    untilTellable: () => undefined,
+    untilNoticeReady: () => undefined,
     reads: host,
     takeSlot: () => true,
     endedBatches: () => [],

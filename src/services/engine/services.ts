@@ -177,7 +177,7 @@ export const createServices = (deps: EngineDeps) => {
       const task = taskOf(sessionID);
       return task && worktrees.obstacleTo(task);
     },
-    untilTellable: worktrees.untilCounted,
+    untilNoticeReady: worktrees.untilCounted,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }, receiptOf) => {
       const prompt = composeNotice(queue, store, ids, options.notice, usageReader, receiptOf, worktreeOf);

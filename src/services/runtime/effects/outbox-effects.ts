@@ -30,7 +30,7 @@ export interface OutboxEffectDeps {
   bus: EngineBus;
   reads: Pick<HostReads, "session">;
   /** Resolves once all that a notice of this parent's tasks says is known; undefined where it is already. */
-  untilTellable(parentSessionID: string): Promise<void> | undefined;
+  untilNoticeReady(parentSessionID: string): Promise<void> | undefined;
   /** Returns those of a parent's batches of which no task is at work. */
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
   /** Makes one prompt of all run results that are due to a parent. */
@@ -46,7 +46,7 @@ export const createOutboxEffects = ({
   log,
   bus,
   reads,
-  untilTellable,
+  untilNoticeReady,
   endedBatches,
   composeNotice,
   reportUndelivered,
@@ -80,8 +80,8 @@ export const createOutboxEffects = ({
     { parentSessionID, wasRefused }: EffectOf<"readParent">,
     charts: Charts,
   ): Promise<OutboxEvent> => {
-    const untold = untilTellable(parentSessionID);
-    if (untold !== undefined) await untold;
+    const ready = untilNoticeReady(parentSessionID);
+    if (ready !== undefined) await ready;
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = charts.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);

@@ -31,7 +31,7 @@ const setUp = () => {
         return { ok: true, value: { ...host.at(id), agent: "plan" } };
       },
     },
-    untilTellable: () => undefined,
+    untilNoticeReady: () => undefined,
     endedBatches: (_, ids) => ids.filter((id) => id === "batch_ended"),
     composeNotice: () => noticePrompt("msg_n"),
     reportUndelivered: async () => undefined,
