@@ -165,10 +165,24 @@ const brokenOffAfterError = fc
     pass(WHILE),
   ]);
 
+/** The same where the child has answered meanwhile, and goes on since its answer did not pass the gate. */
+const brokenOffAfterGate = fc
+  .constantFrom(MOMENT, WHILE)
+  .map((ms): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "goOnAfterError", session: NEWEST, idle: false },
+    pass(ms),
+    answered(NEWEST),
+    pass(WHILE),
+    { do: "breakOff", session: NEWEST },
+    pass(WHILE),
+  ]);
+
 /** Draws a scene of the only process. */
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
   { weight: 2, arbitrary: abandoned },
   ...[resumedWhileOwed, severalCalls, steeredLate, cancelledWhileSteered, diesOverCommand, comeBackAtOnce, asked],
-  ...[summedUpAfterAnswer, brokenOffAfterError, ...scenesOfLimits],
+  ...[summedUpAfterAnswer, brokenOffAfterError, brokenOffAfterGate, ...scenesOfLimits],
 );

@@ -227,6 +227,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     reapOutbox,
     restartOutbox: (parentSessionID) => {
       reapOutbox(parentSessionID);
+      // A step before that would be stored with what it had to deliver.
+      transitions.outboxes.delete(parentSessionID);
       queueNoticesOf(parentSessionID);
     },
     replaceOutbox: (id) => {

@@ -112,7 +112,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       const journal = steps.map(({ taskId, event }) => ({ taskId, event }));
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
-      return { changed, lost: isChange ? store.commit({ records, journal, prompts }) : [] };
+      const refused = isChange ? store.commit({ records, journal, prompts }) : [];
+      // Whoever has one of them may have others, which must not be taken for the last ones of their batch.
+      return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
     } catch (error) {
       // A task that continues without being stored is better than one that stops.
       log.error("a change could not be stored", { reason: errorMessage(error) });
@@ -171,9 +173,12 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     send(id, supervisionFailed(clock.now(), reason));
   };
 
-  const isOfTask = (effect: Effect, taskIds: string[]): boolean => {
+  /** True for an effect that is not this process's any more: of a task that was lost, or a notice that has no task left here. */
+  const isReleased = (effect: Effect, lost: string[]): boolean => {
+    if (effect.type === "sendNotice")
+      return lost.length > 0 && !effect.prompt.runs.some(({ taskId }) => tasks.has(taskId));
     const taskId = effects.taskIdOf(effect);
-    return taskId !== undefined && taskIds.includes(taskId);
+    return taskId !== undefined && lost.includes(taskId);
   };
 
   /** Gives the charts the answer to an effect where it is known without the host. False where it is not. */
@@ -207,7 +212,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
         releaseTasks(lost);
         const kept = changed.filter(({ sessionID }) => !lost.includes(sessionID));
         reap(kept, transitions.idleOutboxes);
-        for (const effect of transitions.effects) if (!isOfTask(effect, lost)) performEffect(effect);
+        for (const effect of transitions.effects) if (!isReleased(effect, lost)) performEffect(effect);
         for (const task of kept) bus.emit("taskChanged", task);
       }
     } finally {

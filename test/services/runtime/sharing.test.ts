@@ -8,7 +8,7 @@ import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../store/folder-and-log.ts";
-import { START, scriptTask } from "../store/scripted-task.ts";
+import { noticePrompt, START, scriptTask } from "../store/scripted-task.ts";
 
 /** A runtime that shares its store with another process. */
 const setUp = () => {
@@ -19,6 +19,7 @@ const setUp = () => {
   const log = createRecordingLog();
   const lost: string[] = [];
   const begun: string[] = [];
+  const asked: string[] = [];
   const bus = createEventBus<EngineEvents>(log);
   bus.on("tasksLost", (tasks) => void lost.push(...tasks.map(({ sessionID }) => sessionID)));
   const runtime = createRuntime({
@@ -26,13 +27,19 @@ const setUp = () => {
     store,
     log,
     progress: createProgressLog(),
-    effects: createFakeEffects(() => undefined),
+    effects: createFakeEffects((effect) => {
+      asked.push(effect.type);
+      if (effect.type !== "composeNotice") return undefined;
+      const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
+      const prompt = { ...noticePrompt("msg_n"), runs };
+      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at: clock.now(), prompt } };
+    }),
     bus,
     inspect: (event) => {
       if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
     },
   });
-  return { clock, store, other, runtime, log, lost, begun };
+  return { clock, memory, store, other, runtime, log, lost, begun, asked };
 };
 
 test("an event that a task at rest refuses leaves it free for any process", () => {
@@ -67,6 +74,35 @@ test("of tasks that another process takes over, those at work are to be stopped 
   runtime.heartbeat();
   expect(lost).toEqual(["ses_live"]);
   expect(runtime.liveTasks()).toEqual([]);
+});
+
+test("a process that cannot store a step of a task, since another process removed it, drops all that were removed", () => {
+  const { store, other, runtime, lost } = setUp();
+  const [first, second, kept] = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
+  for (const task of [first, second, kept]) {
+    store.commit(task.launch());
+    runtime.restore(task.record());
+  }
+  other.remove(["ses_1", "ses_2"]);
+  runtime.send("ses_1", { type: "HOST_IDLE", at: START });
+  expect(lost).toEqual(["ses_1", "ses_2"]);
+  expect(runtime.liveTasks().map(({ context }) => context.facts.sessionID)).toEqual(["ses_3"]);
+});
+
+test("a notice of a task that another process removes before it is composed is neither sent nor kept", () => {
+  const { clock, memory, store, other, runtime, asked } = setUp();
+  const task = scriptTask("ses_1");
+  store.commit(task.launch());
+  runtime.restore(task.record());
+  const at = clock.now();
+  runtime.send("ses_1", { type: "HOST_IDLE", at });
+  runtime.send("ses_1", { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
+  other.remove(["ses_1"]);
+  const event = { type: "PARENT_READ", at, sender: { agent: "build", model: undefined }, othersRun: false } as const;
+  runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event });
+  expect(asked).toContain("composeNotice");
+  expect(asked).not.toContain("sendNotice");
+  expect(memory.boot(clock).adopt(at + 60_000, () => true).prompts).toEqual([]);
 });
 
 test("a process that paused for longer than its lease checks what it has lost before it takes an event", async () => {
