@@ -116,6 +116,14 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.hides("▏");
   };
 
+  /**
+   * Waits for the toast of the last task that ends: OpenCode shows one toast at a time, and this one comes 1.5 s after the
+   * notice. It would take the place of the toast that a test waits for next.
+   */
+  const showsEnd = async (description: string) => {
+    await terminal.shows(new RegExp(`[✓⊘] (Agent "${description}|\\d agents have ended)`), PATIENCE);
+  };
+
   test("lists the tasks by a key, opens the session of one deep below, and finds the way back", async () => {
     await openList();
     // OpenCode scrolls the conversation with this key, too, and closes dialogs then.
@@ -158,6 +166,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.shows("Nothing else stops with it.");
     await terminal.press("Enter");
     await terminal.shows(/⊘ Find the tests/);
+    await showsEnd("Find the tests");
     await closeList();
   });
 
@@ -203,6 +212,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await closeList();
     looking.release(text("There is nothing."));
     await terminal.hides(/ · 1 queued/);
+    await showsEnd("Look there");
   });
 
   test("answers a question of a task in place, and keeps the keys when it appears below the list", async () => {
@@ -239,6 +249,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
     await terminal.shows(/Scripted +\d running/);
     thinking.release(text("That is clear now."));
     await terminal.shows("✓ Think aloud", PATIENCE);
+    await showsEnd("Think aloud");
   });
 
   test("steers a task at work", async () => {
