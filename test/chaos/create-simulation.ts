@@ -232,6 +232,14 @@ export const createSimulation = (
       life.wake();
       slotWatch.wasPaused();
     },
+    wasPaused: (ms) => {
+      awakeSince = clock.now();
+      // What was due meanwhile happens on waking, and is looked at as soon as it does.
+      limitWatch.wasPaused(ms);
+      life.wake();
+      slotWatch.wasPaused();
+      abandonedRuns.wasPaused();
+    },
     isFrozen: () => frozenSince !== undefined,
     atWorkOnWaking: () => atWorkOnWaking,
     awakeSince: () => (frozenSince !== undefined || life.isOver() ? undefined : awakeSince),

@@ -30,10 +30,6 @@ export const processSteps = {
   pause: async (world, { ms }) => {
     world.life().pause();
     await world.clock.advance(ms);
-    // What was due meanwhile happens on waking, and is looked at as soon as it does.
-    world.limitWatch.wasPaused(ms);
-    world.life().wake();
-    world.slotWatch.wasPaused();
-    world.abandonedRuns.wasPaused();
+    world.wasPaused(ms);
   },
 } satisfies Partial<StepActions>;

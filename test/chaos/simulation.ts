@@ -50,6 +50,8 @@ export interface Simulation {
   /** Stops the process, as SIGSTOP does, until it is woken. */
   freeze(): void;
   wake(): void;
+  /** The machine slept: the process was stopped for so many milliseconds, and goes on. */
+  wasPaused(ms: number): void;
   isFrozen(): boolean;
   /** The sessions that were at work when the process woke, each with the message that its model was writing. */
   atWorkOnWaking(): ReadonlyMap<string, string>;
