@@ -281,7 +281,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a process sends for a task that it has lost",
     file: "src/services/runtime/runtime.ts",
-    code: "if (!isOfTask(effect, lost)) performEffect(effect);",
+    code: "if (!isReleased(effect, lost)) performEffect(effect);",
     mistake: "performEffect(effect);",
   },
   {
