@@ -298,6 +298,8 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
     if (now === "completed") return demand(hasPassed, "a run is completed though its gate failed");
     const mayGoOn = hasPassed || (end.end !== "notRun" && run.gateFailures <= (gate?.tries ?? 0));
     if (!isLive(now)) demand(!mayGoOn && now === "error", `the gate's end ${JSON.stringify(end)} makes the run ${now}`);
+    // What the child is given then was never sent.
+    else if (!hasPassed) run.sends = 0;
   };
   /** The gate that ran before the step that is taken. */
   let gateOfStep: number | undefined;
