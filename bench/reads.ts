@@ -161,7 +161,7 @@ const CALLS: Readonly<Record<string, Call>> = {
         createIds(clock),
         style,
         createUsageReader(store, noProgressLog),
-        () => undefined,
+        () => ({}),
       ),
   },
   "a reminder is written": { make: ({ stage }) => stage.engine.reminderFor(PARENT) },

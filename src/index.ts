@@ -102,6 +102,8 @@ const startHome: Plugin = async (input, given) => {
       config = configured;
     },
     event: take,
+    // Only once the code is loaded: no task is at work before.
+    "tool.execute.after": async (...args) => plugin?.["tool.execute.after"](...args),
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>
       started()?.["experimental.chat.messages.transform"](...args),

@@ -9,6 +9,7 @@ import { createEngine, type Engine } from "./services/engine.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
+import { completedCallEffect } from "./services/host/tool-call-effects.ts";
 import { createWorkplaces } from "./services/host/workplaces.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
 import { createLiveCharts } from "./services/http/live-charts.ts";
@@ -55,7 +56,15 @@ export interface PluginDeps {
 }
 
 type CalledHooks = Required<
-  Pick<Hooks, "tool" | "event" | "dispose" | "experimental.session.compacting" | "experimental.chat.messages.transform">
+  Pick<
+    Hooks,
+    | "tool"
+    | "event"
+    | "dispose"
+    | "tool.execute.after"
+    | "experimental.session.compacting"
+    | "experimental.chat.messages.transform"
+  >
 >;
 
 /** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
@@ -196,6 +205,19 @@ export const startPlugin = ({
         if (hostEvent) engine.onHostEvent(hostEvent);
       },
       ({ event }) => ({ type: event.type }),
+    ),
+    "tool.execute.after": guarded(
+      "a tool call could not be taken",
+      ({ tool, sessionID, args }, ended) => {
+        // Of tools of MCP servers, OpenCode has no text here.
+        if (typeof ended?.output !== "string") return;
+        const added = engine.onToolCallEnded({
+          sessionID,
+          effect: completedCallEffect(tool, { ...ended, input: args }),
+        });
+        if (added !== undefined) ended.output += `\n\n${added}`;
+      },
+      ({ tool, sessionID }) => ({ tool, sessionID }),
     ),
     "experimental.session.compacting": guarded(
       "the tasks could not be added to a compaction",

@@ -23,6 +23,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
  * - gate: a command of the options that an answer must pass before it counts.
+ * - overlap: a file that a task and another agent of the same folder both used, and one of them wrote.
  * - receipt: what was observed of a run that has ended: its tool calls, files, commands, usage and times.
  * - usage: the tokens and the cost of runs, as the host counts them.
  * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
@@ -250,6 +251,23 @@ export const addUp = (usages: readonly Usage[]): Usage => ({
   cost: Math.round(usages.reduce((sum, { cost }) => sum + cost, 0) * PRECISION) / PRECISION,
 });
 
+/** What was done with a file: a write counts, whatever was read before. */
+const FileUse = z.enum(["read", "wrote"]);
+
+/** A file that a task and another agent of the same folder both used while the task was at work, and one of them wrote. */
+export const Overlap = z.object({
+  /** Absolute. */
+  path: z.string(),
+  at: z.iso.datetime(),
+  /** What the task did. */
+  did: FileUse,
+  /** The other agent: of a task, or of the session that launched this one. */
+  other: z.object({ sessionID: z.string(), did: FileUse }),
+  /** Who has not been told yet: the task's own agent, the agent that launched it. */
+  untold: z.array(z.enum(["agent", "caller"])),
+});
+export type Overlap = z.infer<typeof Overlap>;
+
 /** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
 export const Progress = Usage.extend({
   toolCalls: z.int().nonnegative(),
@@ -258,6 +276,8 @@ export const Progress = Usage.extend({
   lastTools: z.array(z.string()),
   /** When the host last reported anything of the child. */
   lastUpdate: z.iso.datetime(),
+  /** Of the newest run, oldest first; absent where there are none. */
+  overlaps: z.array(Overlap).optional(),
 });
 export type Progress = z.infer<typeof Progress>;
 
@@ -445,7 +465,8 @@ export const entryOf = (task: Task): TaskEntry => ({
 /** A task in a list, with what holds it up and what it waits for. */
 export interface ListedTask
   extends TaskEntry,
-    Pick<Task, "attention" | "waiting" | "queue" | "model" | "refusedModels"> {}
+    Pick<Task, "attention" | "waiting" | "queue" | "model" | "refusedModels">,
+    Pick<Progress, "overlaps"> {}
 
 /** Returns a task as a list shows it. */
 export const listedTask = (task: Task): ListedTask => ({
@@ -455,6 +476,7 @@ export const listedTask = (task: Task): ListedTask => ({
   queue: task.queue,
   model: task.model,
   refusedModels: task.refusedModels,
+  overlaps: task.progress.overlaps,
 });
 
 /** True when no run of the task is under way. */

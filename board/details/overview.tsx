@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { overlapLines } from "../../src/services/text/overlaps.ts";
 import { receiptLines } from "../../src/services/text/receipt.ts";
 import { readTask } from "../api.ts";
 import { shortId } from "../format.ts";
@@ -77,6 +78,12 @@ export const Overview = ({
         <section>
           <h3>What was observed</h3>
           <pre>{receiptLines(task.receipt).join("\n")}</pre>
+        </section>
+      )}
+      {task.progress.overlaps && (
+        <section>
+          <h3>Files shared with other agents</h3>
+          <pre>{overlapLines(task.progress.overlaps, task.parentSessionID).join("\n")}</pre>
         </section>
       )}
       <Links title="Launched these tasks" tasks={children} onOpen={onOpen} />

@@ -10,6 +10,7 @@ import { createLastWords, createTranscriptReader } from "./operations/read-task.
 import type { ResumeRequest } from "./operations/resume.ts";
 import type { SteerRequest } from "./operations/steer.ts";
 import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
+import type { EndedCall } from "./overlaps/overlaps.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
 import type { TaskFilter } from "./store/store.ts";
@@ -56,6 +57,8 @@ export interface Engine {
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
   /** Runs the commands of the status API and of other processes for tasks of this process. */
   runRemoteCommands(): void;
+  /** Takes a tool call that has ended. Returns what is to be added to its output, for its agent; mostly nothing. */
+  onToolCallEnded(call: EndedCall): string | undefined;
   /** Takes an event of the host. */
   onHostEvent(event: HostEvent): void;
   /** Looks through the messages of a model request, and adds in place what the host has not completely stored yet. */
@@ -112,6 +115,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     clear: cancellation.clear,
     answer: userRequests.answer,
     runRemoteCommands: services.runRemoteCommands,
+    onToolCallEnded: services.overlaps.onToolCallEnded,
     onHostEvent: services.onHostEvent,
     onModelRequest: (messages) => {
       const added = noticeRepair.addMissingParts(messages);

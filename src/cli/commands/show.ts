@@ -1,6 +1,7 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { modelName } from "../../services/text/model-name.ts";
+import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded } from "../../task.ts";
@@ -72,6 +73,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("used", usageText(task)),
     ...line("tools", toolsText(task)),
     ...line("observed", task.receipt ? [receiptSummary(task.receipt).replace(/^Observed: /, "")] : []),
+    ...line("shared", [overlapSummary(task.progress.overlaps, task.parentSessionID) ?? ""].filter(Boolean)),
     ...line("parent", [task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`]),
     ...line("batch", [task.batchId]),
     ...line("below", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),

@@ -2,7 +2,6 @@
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { Effect } from "../../machines/supervisor/events.ts";
 import type { Prompt, RunResult } from "../../machines/task/events.ts";
-import type { Receipt } from "../../receipt.ts";
 import { addUp, countTasks, type Task, type TaskEntry } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { ModelMessage } from "../host/messages.ts";
@@ -22,8 +21,7 @@ const MAX_PROMPT_CHARS = 100_000;
  * Composes one prompt from all queued results, in the order in which the runs ended: a visible part for each, and a hidden
  * one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
- * @param receiptOf what was observed of a task's newest run
- * @param worktreeOf what is said of a task's worktree
+ * @param knownOf what else is known of a run that has ended, of those of one task the newest
  */
 export const composeNotice = (
   queue: RunResult[],
@@ -31,8 +29,7 @@ export const composeNotice = (
   ids: Ids,
   style: NoticeStyle,
   usageReader: UsageReader,
-  receiptOf: (taskId: string) => Receipt | undefined,
-  worktreeOf: (taskId: string) => EndedRun["worktree"] = () => undefined,
+  knownOf: (end: RunResult) => Omit<EndedRun, "end" | "batch">,
 ): NoticePrompt => {
   const results = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   // Without a tool to read the rest of a result, the notice carries as much of it as fits.
@@ -40,12 +37,7 @@ export const composeNotice = (
   const maxResultChars = Math.min(limit, Math.floor(MAX_PROMPT_CHARS / results.length));
   const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
-  const ends = results.map((end) => ({
-    end,
-    batch: countTasks(batches.get(end.batchId) ?? []),
-    receipt: receiptOf(end.taskId),
-    worktree: worktreeOf(end.taskId),
-  }));
+  const ends = results.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []), ...knownOf(end) }));
   const usageOf = usageReader.usageOf(siblings);
   const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));
   const delivered = new Set(results.map(({ taskId }) => taskId));

@@ -4,6 +4,7 @@ import type { SessionNotes } from "../delivery/session-notes.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
 import type { Budgets } from "../limits/budgets.ts";
 import type { Waits } from "../operations/wait.ts";
+import type { Overlaps } from "../overlaps/overlaps.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Adoption } from "../recovery/adoption.ts";
 import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
@@ -26,6 +27,7 @@ export interface HostEventReceivers {
   turns: Turns;
   waits: Waits;
   budgets: Budgets;
+  overlaps: Overlaps;
   /** The task for which a session counts that has no task of its own. */
   taskAbove(sessionID: string): string | undefined;
   opening: DirectoryOpening;
@@ -48,7 +50,8 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { budgets, taskAbove, observedSessions, turns, reminders, notes, sessionTree, userRequests } = receivers;
+  const { budgets, overlaps, taskAbove, observedSessions, turns, reminders, notes, sessionTree, userRequests } =
+    receivers;
 
   const routes: Routes = {
     busy: [],
@@ -92,6 +95,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     progress.onHostEvent(event, at, taskId);
     budgets.onUsed(taskId);
   });
+  on(["toolCall", "filesChanged"], overlaps.onHostEvent);
   // Whether the process stays decides whether adoption may begin.
   on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
   on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));

@@ -31,6 +31,7 @@ import { createRemoteCommands } from "../operations/remote-commands.ts";
 import { createResume } from "../operations/resume.ts";
 import { createSteer } from "../operations/steer.ts";
 import { createWaits } from "../operations/wait.ts";
+import { createOverlaps } from "../overlaps/overlaps.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
@@ -180,7 +181,11 @@ export const createServices = (deps: EngineDeps) => {
     untilNoticeReady: worktrees.untilCounted,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }, receiptOf) => {
-      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, receiptOf, worktreeOf);
+      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, ({ taskId }) => ({
+        receipt: receiptOf(taskId),
+        worktree: worktreeOf(taskId),
+        overlaps: progress.takeUntold(taskId, "caller"),
+      }));
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },
@@ -270,6 +275,18 @@ export const createServices = (deps: EngineDeps) => {
     onSessionDeleted: (sessionID) => bus.emit("missedHostEvent", { type: "deleted", sessionID }),
   });
 
+  const taskAbove = createTaskAbove({
+    sessionOf: observedSessions.sessionOf,
+    isTask: (sessionID) => taskOf(sessionID) !== undefined,
+    isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
+  });
+  const tasksAtWork = () =>
+    runtime.liveTasks().flatMap(({ context: { facts, run, completedAt } }) => {
+      const { sessionID, parentSessionID } = facts;
+      return completedAt === undefined ? { sessionID, parentSessionID, startedAt: run.startedAt } : [];
+    });
+  const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors, tasksAtWork });
+
   // What makes up for crashes and missed events.
   const adoption = startAdoption({
     ...charts,
@@ -322,14 +339,10 @@ export const createServices = (deps: EngineDeps) => {
     gates,
     worktrees,
     workplaces,
+    overlaps,
   };
   const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
   subscribeReactions({ ...services, ...knowledge, abort });
-  const taskAbove = createTaskAbove({
-    sessionOf: observedSessions.sessionOf,
-    isTask: (sessionID) => store.get(sessionID) !== undefined,
-    isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
-  });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge, taskAbove });
 
   return {

@@ -46,8 +46,22 @@ export const toolCallEffect = ({ tool, state }: ToolPart): ToolCallEffect | unde
   if (tool === "bash" && state.status === "error" && state.metadata?.interrupted === true) {
     return { kind: "command", command: String(state.input.command ?? ""), exit: undefined, end: "aborted" };
   }
-  if (state.status !== "completed") return undefined;
-  const { metadata, input, output } = state;
+  return state.status === "completed" ? completedCallEffect(tool, state) : undefined;
+};
+
+/** What OpenCode knows of a tool call that it has completed. */
+export interface CompletedCall {
+  input: Record<string, unknown>;
+  output: string;
+  /** Of any shape. */
+  metadata: unknown;
+}
+
+/** Returns what a completed tool call did; undefined where that is not known. */
+export const completedCallEffect = (
+  tool: string,
+  { metadata, input, output }: CompletedCall,
+): ToolCallEffect | undefined => {
   switch (tool) {
     case "read": {
       const { data } = Read.safeParse(metadata);

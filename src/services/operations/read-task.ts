@@ -60,8 +60,10 @@ export const createTaskReader = (
       const attention = attentionOf(snapshot.context);
       const waiting = waitingOf(snapshot);
       const queue = slotOf(snapshot) === "waiting" ? placeOf(entry.sessionID) : undefined;
+      const overlaps = progress.of(entry.sessionID)?.overlaps;
       const shown = {
         ...entry,
+        ...(overlaps ? { overlaps } : {}),
         ...(attention ? { attention } : {}),
         ...(waiting ? { waiting } : {}),
         ...(queue ? { queue } : {}),

@@ -98,7 +98,8 @@ export const createResume = (deps: ResumeDeps) => {
     // Another resume may have started while the host or the user was being asked.
     const refusedNow = refusal();
     if (refusedNow) return refusedNow;
-    progress.begin(sessionID, clock.now(), found.value.progress);
+    const { overlaps: _, ...counted } = found.value.progress;
+    progress.begin(sessionID, clock.now(), counted);
     if (found.value.worktree) workplaces.enter(sessionID, found.value.worktree.directory);
     runtime.send(sessionID, resumeEvent(request.prompt));
     const task = get(sessionID);

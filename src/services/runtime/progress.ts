@@ -1,5 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
-import { noProgress, type Progress, type Usage } from "../../task.ts";
+import { noProgress, type Overlap, type Progress, type Usage } from "../../task.ts";
 import { createRunTally, type RunTally } from "../receipts/run-tally.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
@@ -14,6 +14,9 @@ interface Tally extends Omit<Progress, "lastUpdate"> {
 /** Number of newest tool names that are kept. */
 const LAST_TOOLS = 5;
 
+/** Overlaps of a run that are kept: agents that share more files than this are not helped by a longer list. */
+const MAX_OVERLAPS = 50;
+
 const NOTHING: ReadonlyMap<string, Progress> = new Map();
 
 /** Counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
@@ -27,6 +30,10 @@ export interface ProgressLog {
   runOf(sessionID: string): RunTally | undefined;
   /** What a child that is counted has used so far. */
   usageOf(sessionID: string): Usage | undefined;
+  /** Notes an overlap of the child's run. Returns false when it is known, or one too many. */
+  addOverlap(sessionID: string, overlap: Overlap): boolean;
+  /** Returns the overlaps of the child's run that somebody has not been told, and counts them as told. */
+  takeUntold(sessionID: string, who: Overlap["untold"][number]): Overlap[];
   /** Time of the child's last event, epoch milliseconds. */
   heardAt(sessionID: string): number | undefined;
   /** Returns the progress of the children that did something since the last call. */
@@ -42,9 +49,10 @@ export const createProgressLog = (): ProgressLog => {
   const of = (sessionID: string): Progress | undefined => {
     const tally = tallies.get(sessionID);
     if (!tally) return undefined;
-    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost } = tally;
+    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost, overlaps } = tally;
     const lastUpdate = new Date(lastUpdateMs).toISOString();
-    return { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
+    const counted = { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
+    return overlaps ? { ...counted, overlaps } : counted;
   };
 
   return {
@@ -83,6 +91,28 @@ export const createProgressLog = (): ProgressLog => {
     usageOf: (sessionID) => {
       const tally = tallies.get(sessionID);
       return tally && { tokens: tally.tokens, cost: tally.cost };
+    },
+    addOverlap: (sessionID, overlap) => {
+      const tally = tallies.get(sessionID);
+      const { overlaps = [] } = tally ?? {};
+      const isKnown = overlaps.some(
+        ({ path, other }) => path === overlap.path && other.sessionID === overlap.other.sessionID,
+      );
+      if (!tally || isKnown || overlaps.length >= MAX_OVERLAPS) return false;
+      tally.overlaps = [...overlaps, overlap];
+      changed.add(sessionID);
+      return true;
+    },
+    takeUntold: (sessionID, who) => {
+      const tally = tallies.get(sessionID);
+      const taken = tally?.overlaps?.filter(({ untold }) => untold.includes(who)) ?? [];
+      if (!tally?.overlaps || taken.length === 0) return [];
+      tally.overlaps = tally.overlaps.map((overlap) => ({
+        ...overlap,
+        untold: overlap.untold.filter((one) => one !== who),
+      }));
+      changed.add(sessionID);
+      return taken;
     },
     heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
     takeChanged: () => {

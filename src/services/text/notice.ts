@@ -1,8 +1,9 @@
 import type { RunResult } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
-import { runningCount, type TaskCounts, type Usage } from "../../task.ts";
+import { type Overlap, runningCount, type TaskCounts, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { duration } from "./duration.ts";
+import { overlapSummary } from "./overlaps.ts";
 import { join, LINE_END, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 import { receiptSummary } from "./receipt.ts";
 import { wentOn } from "./refused-models.ts";
@@ -39,6 +40,8 @@ export interface EndedRun {
   receipt?: Receipt | undefined;
   /** What is said of the task's worktree, to a person and to the model; absent where it has none of its own. */
   worktree?: { visible: OwnText | undefined; hidden: OwnText | undefined } | undefined;
+  /** The files that it shared with other agents, as far as the agent that is notified has not been told. */
+  overlaps?: readonly Overlap[] | undefined;
 }
 
 /** What tasks have used when a notice is written, each with the tasks below it. */
@@ -142,7 +145,7 @@ const result = (
 
 const OUTCOMES = { completed: "completed", error: "failed", cancelled: "was cancelled" } as const;
 
-const outcomeOf = ({ end, receipt, worktree }: EndedRun): OwnText => {
+const outcomeOf = ({ end, receipt, overlaps, worktree }: EndedRun): OwnText => {
   const { taskId, outcome, error, result: text } = end;
   const otherModel = wentOn(end);
   return lines(
@@ -151,6 +154,7 @@ const outcomeOf = ({ end, receipt, worktree }: EndedRun): OwnText => {
     error ? own`Error: ${quoteError(error)}` : "",
     text === "" ? "The agent finished without writing any text." : "",
     receipt && receiptSummary(receipt),
+    overlapSummary(overlaps, end.parentSessionID),
     worktree?.hidden,
   );
 };

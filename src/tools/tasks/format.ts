@@ -1,6 +1,7 @@
 import { duration } from "../../services/text/duration.ts";
 import { modelName } from "../../services/text/model-name.ts";
 import { fenceResult, quoteError } from "../../services/text/notice.ts";
+import { overlapSummary, sharedFiles } from "../../services/text/overlaps.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { receiptReport } from "../../services/text/receipt.ts";
@@ -61,6 +62,7 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
       formatUsage(usage),
       wentOn(task),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
+      hasEnded(task) ? undefined : sharedFiles(task.overlaps),
     ],
     " · ",
   );
@@ -198,6 +200,7 @@ export const formatReport = (task: TaskWithUsage, now: number, changes?: Worktre
     worktreeReport(task, changes),
     task.error && own`Error: ${quoteError(task.error)}`,
     task.receipt && receiptReport(task.receipt),
+    overlapSummary(task.progress.overlaps, task.parentSessionID),
     resultHeading(task),
     task.result === undefined ? "" : fenceResult(task.result, task.sessionID),
   );

@@ -1,4 +1,5 @@
 import { descendantsOf } from "../../client/tasks-below.ts";
+import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./panel-task.ts";
@@ -38,10 +39,14 @@ const endText = ({ status, error, summary = "" }: PanelTask): string => {
 export const whyText = (task: PanelTask, now: number): Explanation => {
   const title = task.description;
   const { waiting, why } = task;
+  const paragraphs = (...texts: (string | undefined)[]) => ({
+    title,
+    message: texts.filter((text) => text !== undefined).join("\n\n"),
+  });
+  const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
   if (waiting && why !== undefined) {
-    return { title, message: `Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.` };
+    return paragraphs(`Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.`, shared);
   }
-  if (!hasEnded(task)) return { title, message: "It is at work." };
-  const observed = task.receipt ? `\n\n${receiptSummary(task.receipt)}` : "";
-  return { title, message: `${endText(task)}${observed}` };
+  if (!hasEnded(task)) return paragraphs("It is at work.", shared);
+  return paragraphs(endText(task), task.receipt && receiptSummary(task.receipt), shared);
 };

@@ -1,4 +1,5 @@
 import prettyMilliseconds from "pretty-ms";
+import { sharedFiles } from "../../services/text/overlaps.ts";
 import { ordinal } from "../../services/text/queue.ts";
 import { hasEnded, type WaitsFor } from "../../task.ts";
 import type { Tone } from "./line.ts";
@@ -37,6 +38,8 @@ const liveStanding = ({ task, request }: Row): Standing => {
   switch (waitsFor) {
     case "agent": {
       if (task.attention?.kind === "stale") return { sign: "●", tone: "warning", words: "silent" };
+      const shared = sharedFiles(task.progress.overlaps);
+      if (shared !== undefined) return { sign: "●", tone: "warning", words: shared };
       const tool = task.progress.lastTools.at(-1);
       return { sign: "●", tone: "accent", words: tool ?? "working" };
     }

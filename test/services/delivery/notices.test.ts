@@ -26,7 +26,7 @@ test("a prompt lists results in the order in which the runs ended, whatever thei
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const usage = createUsageReader(store, createProgressLog());
-  const { parts, runs, toasts } = composeNotice(queue, store, createIds(clock), style, usage, () => undefined);
+  const { parts, runs, toasts } = composeNotice(queue, store, createIds(clock), style, usage, () => ({}));
   const order = ["ses_early", "ses_middle", "ses_late"];
   expect(runs.map(({ taskId }) => taskId)).toEqual(order);
   expect(parts.filter(({ synthetic }) => !synthetic).map(({ text }) => /"(\w+)"/.exec(text)?.[1])).toEqual(order);

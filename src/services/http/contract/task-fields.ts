@@ -5,6 +5,7 @@ import {
   Fallback,
   Gate,
   ModelRef,
+  Overlap,
   Progress,
   QueuePlace,
   RefusedModel,
@@ -106,13 +107,31 @@ const Place = describeFields(QueuePlace.extend({ heldUpBy: z.union([Limit, RateL
     "Its provider, while that refuses another task for now; otherwise the narrowest limit that keeps it waiting. Absent where the run can start, and is about to.",
 });
 
-const Work = describeFields(Progress, {
+const SharedFile = describeFields(
+  Overlap.extend({
+    other: describeFields(Overlap.shape.other, {
+      sessionID: "The task of the other agent, or the session that launched this task.",
+      did: "What the other agent did.",
+    }),
+  }),
+  {
+    path: "Absolute.",
+    at: "When it was seen.",
+    did: "What the task's agent did.",
+    other: "The other agent.",
+    untold: "Who has not been told of it yet: the task's agent, the agent that launched it.",
+  },
+);
+
+const Work = describeFields(Progress.extend({ overlaps: z.array(SharedFile).optional() }), {
   tokens: "Input, output and reasoning tokens of its own runs.",
   cost: "US dollars that its own runs cost.",
   toolCalls: "Tool calls of its own runs.",
   toolCallsByName: "Tool calls by the tool's name.",
   lastTools: "The tools that were called last, oldest first; at most five.",
   lastUpdate: "When OpenCode last reported anything of the child.",
+  overlaps:
+    "Files that it and another agent of the same folder both used during the newest run, and one of them wrote, oldest first; absent where there are none.",
 });
 
 const File = describeFields(WrittenFile, {

@@ -1,0 +1,71 @@
+import { basename } from "node:path";
+import type { Overlap } from "../../task.ts";
+import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+
+/** An overlap as an agent is told it: what another task did, and what the agent itself or a third one did. */
+export interface OverlapLine {
+  path: string;
+  /** The session of the other agent, and what that did. */
+  by: string;
+  did: Overlap["did"];
+  /** What the agent did that is told; absent where the overlap is between two others. */
+  you?: Overlap["did"];
+  /** The second of two others. */
+  also?: { by: string; did: Overlap["did"] };
+}
+
+/** Returns a task's description; undefined for a session that is no task's. */
+type DescriptionOf = (sessionID: string) => string | undefined;
+
+const DEEDS = { read: "has read", wrote: "has written" } as const;
+
+const nameOfAgent = (sessionID: string, descriptionOf: DescriptionOf): OwnText => {
+  const description = descriptionOf(sessionID);
+  return description === undefined
+    ? own`the agent that launched you`
+    : own`task ${nameOf(sessionID)} ${quoteLine(description)}`;
+};
+
+const sentence = ({ path, you, by, did, also }: OverlapLine, descriptionOf: DescriptionOf): OwnText => {
+  const other = own`${nameOfAgent(by, descriptionOf)} ${DEEDS[did]} it`;
+  const second = also ? own`${nameOfAgent(also.by, descriptionOf)} ${DEEDS[also.did]} it` : own``;
+  const yours = you === undefined ? second : own`you ${you === "read" ? own`have read` : own`have written`} it`;
+  return own`- ${quoteLine(path)}: ${yours}, ${other}.`;
+};
+
+/** Writes what an agent is told with the output of a tool call. */
+export const overlapWarning = (told: readonly OverlapLine[], descriptionOf: DescriptionOf): OwnText =>
+  lines(
+    "[opencode-taskchart] More than one agent uses these files in the same folder:",
+    ...told.map((line) => sentence(line, descriptionOf)),
+    "Read such a file again before you write it, and keep what the other agent did. It is told, too.",
+  );
+
+/** Writes a line for each file that a task shared, and with whom. */
+export const overlapLines = (overlaps: readonly Overlap[], caller: string): OwnText[] =>
+  overlaps.map(({ path, did, other }) => {
+    const who = other.sessionID === caller ? own`the agent that launched it` : nameOf(other.sessionID);
+    return own`${quoteLine(path)} (it ${DEEDS[did]} it, ${who} ${DEEDS[other.did]} it)`;
+  });
+
+/** Files that one line names; more are counted. */
+const FILES = 5;
+
+/**
+ * Writes in one line, for the agent that launched a task or for a person, which files the task shared, and with whom;
+ * undefined where there are none.
+ */
+export const overlapSummary = (overlaps: readonly Overlap[] = [], caller: string): OwnText | undefined => {
+  if (overlaps.length === 0) return undefined;
+  const shown = overlapLines(overlaps.slice(0, FILES), caller);
+  const more = overlaps.length > FILES ? own`${overlaps.length - FILES} more` : undefined;
+  return own`Files shared with other agents: ${join([...shown, more], ", ")}.`;
+};
+
+/** Writes in a few words which file a task shared last, where space is scarce; undefined where it shared none. */
+export const sharedFiles = (overlaps: readonly Overlap[] = []): OwnText | undefined => {
+  const newest = overlaps.at(-1);
+  if (!newest) return undefined;
+  const name = own`shares ${quoteLine(basename(newest.path))}`;
+  return overlaps.length === 1 ? name : own`${name} and ${overlaps.length - 1} more`;
+};
