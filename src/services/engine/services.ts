@@ -144,7 +144,10 @@ export const createServices = (deps: EngineDeps) => {
   // What is known in addition to the charts.
   const progress = createProgressLog();
   const gates = createGates(runCommand);
-  const receipts = createReceipts({ host, clock, log, progress });
+  const receipts = createReceipts({
+    ...{ host, clock, log, progress },
+    onTakenOver: (events) => bus.emit("storedEventsRead", events),
+  });
   const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();

@@ -149,6 +149,14 @@ export const createOverlaps = ({
     return effect?.kind === "write" ? effect.files.map(({ path }) => [path, "wrote"]) : [];
   };
 
+  // What was overlapped before the takeover has been noted: from here on it matters who used what.
+  bus.on("storedEventsRead", (events) => {
+    for (const event of events) {
+      if (event.type !== "toolCall") continue;
+      for (const [path, did] of usesOf(event.effect)) ledger.note(event.sessionID, path, did, clock.now());
+    }
+  });
+
   /** What the agent of a session is to be told: of its own task's files, and of those of the tasks that it launched. */
   const untoldOf = (sessionID: string): OverlapLine[] => {
     const own = take(sessionID, "agent").map(({ path, did, other }) => ({

@@ -1,3 +1,4 @@
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { EndedRun } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import type { Host } from "../host/host.ts";
@@ -24,32 +25,37 @@ export interface ReceiptsDeps {
   log: Log;
   /** Where this process collects what it observes of runs under way, by session. */
   progress: { runOf(sessionID: string): RunTally | undefined };
+  /** Takes what the host has stored of a run that was taken over. */
+  onTakenOver(events: readonly HostEvent[]): void;
 }
 
 /** Creates the writer of receipts. */
-export const createReceipts = ({ host, clock, log, progress }: ReceiptsDeps): Receipts => {
+export const createReceipts = ({ host, clock, log, progress, onTakenOver }: ReceiptsDeps): Receipts => {
   /** What is being read of runs that were taken over, by session. */
   const underWay = new Map<string, Promise<void>>();
   /** The tallies that lack the beginning of their runs. */
   const incomplete = new WeakSet<RunTally>();
 
-  /** Adds what the host has stored of a run to its tally. Returns whether it is complete with that. */
-  const addStored = async (tally: RunTally, sessionID: string, messageID: string): Promise<boolean> => {
+  /** Adds what the host has stored of a run to its tally. Returns that; undefined where the host does not say it. */
+  const addStored = async (tally: RunTally, sessionID: string, messageID: string): Promise<HostEvent[] | undefined> => {
     const stored = await host.runEvents(sessionID, messageID);
     if (!stored.ok) {
       log.error("what a run did could not be read from OpenCode", { sessionID, reason: stored.failure.message });
-      return false;
+      return undefined;
     }
     const at = clock.now();
     for (const event of stored.value) tally.onHostEvent(event, at);
-    return true;
+    return stored.value;
   };
 
   const takeOver = async (sessionID: string, messageID: string): Promise<void> => {
     const tally = progress.runOf(sessionID);
     if (!tally) return;
     incomplete.add(tally);
-    if (await addStored(tally, sessionID, messageID)) incomplete.delete(tally);
+    const stored = await addStored(tally, sessionID, messageID);
+    if (!stored) return;
+    incomplete.delete(tally);
+    onTakenOver(stored);
   };
 
   const receiptOf = (tally: RunTally, isWhole: boolean, { run, ...rest }: EndedRun): Receipt =>
@@ -72,7 +78,7 @@ export const createReceipts = ({ host, clock, log, progress }: ReceiptsDeps): Re
       const tally = progress.runOf(sessionID);
       if (tally && !incomplete.has(tally)) return receiptOf(tally, true, run);
       const anew = tally ?? createRunTally();
-      return receiptOf(anew, await addStored(anew, sessionID, messageID), run);
+      return receiptOf(anew, (await addStored(anew, sessionID, messageID)) !== undefined, run);
     },
   };
 };

@@ -145,9 +145,7 @@ describe("a task and the agent that launched it", () => {
     expect(await call(PARENT, writing())).toContain(
       `- "${FILE}": you have written it, task ${reader} "read it" has read it.`,
     );
-    expect(await call(reader)).toContain(
-      `- "${FILE}": you have read it, the agent that launched you has written it.`,
-    );
+    expect(await call(reader)).toContain(`- "${FILE}": you have read it, the agent that launched you has written it.`);
     await finish(reader);
     expect(newestNotice()).not.toContain("Files shared");
   });
@@ -201,7 +199,7 @@ describe("nothing is said", () => {
     await call(writer, writing());
     await finish(writer);
     await clock.advance(5_000);
-    await stage.call("task", { task_id: writer, prompt: "again" });
+    await stage.call("task", { resume: writer, prompt: "again" });
     await settled();
     expect(overlapsOf(writer)).toBeUndefined();
     expect(await call(writer, writing())).toContain(FILE);
@@ -245,4 +243,14 @@ test("who has been told is known to the next process", async () => {
   expect(await call(reader)).toContain(`- "${FILE}": you have read it`);
   await finish(writer);
   expect(newestNotice()).toContain(`Files shared with other agents: "${FILE}"`);
+});
+
+test("what agents used before OpenCode was killed counts afterwards", async () => {
+  const [writer, reader] = [await stage.launch(), await stage.launch()];
+  const told = { type: "toolCall", sessionID: reader, callID: "call_1", tool: "read" } as const;
+  await stage.host.emit({ ...told, stage: "begun", input: FILE });
+  await stage.host.emit({ ...told, stage: "stored", effect: reading() });
+  await stage.restart();
+  await clock.advance(60_000);
+  expect(await call(writer, writing())).toContain(`task ${reader} `);
 });
