@@ -20,10 +20,10 @@ import { kilobytesLoadedWith } from "./start-code.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 903: 220
+ * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 921: 220
  * less made it load 19 ms of computing time sooner (measured on a busy machine with 2 cores), so 10 more cost about 1 ms.
  */
-const MAX_KB = { "index.js": 10, "plugin.js": 915 };
+const MAX_KB = { "index.js": 10, "plugin.js": 930 };
 
 /** Kilobytes of compressed script that a page may have. The board has 24. */
 const MAX_SCRIPT_KB = 80;

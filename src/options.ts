@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ModelRef, Wake } from "./task.ts";
+import { type ModelRef, ResultSchema, Wake } from "./task.ts";
 
 /** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
 const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;
@@ -201,6 +201,16 @@ export const Options = z.strictObject({
         .default(600_000)
         .describe(
           "Milliseconds that the command may take; after that it is ended, and counts as failed. At least 1000.",
+        ),
+    })
+    .prefault({}),
+  schema: z
+    .strictObject({
+      agents: z
+        .record(z.string(), ResultSchema)
+        .default({})
+        .describe(
+          'A JSON Schema for each agent whose results must fit it, such as `{ "explore": { "type": "object", "required": ["files"], "properties": { "files": { "type": "array", "items": { "type": "string" } } } } }`: of draft 2020-12, or of draft-07 where `$schema` says so. The agent is given it with each prompt. An answer that does not fit is given back once; if the next one does not fit either, the run ends with status `error`, and the answer is kept.',
         ),
     })
     .prefault({}),

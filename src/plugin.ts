@@ -145,6 +145,7 @@ export const startPlugin = ({
     ids: createIds(clock),
     log,
     runCommand: runShellCommand,
+    loadJsonSchemas: () => import("./services/typed-results/json-schema.ts"),
     directory: input.directory,
     workplaces,
     isServed,
@@ -260,6 +261,7 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   wake: options.wake,
   fallback: options.fallback,
   gate: options.gate,
+  schema: options.schema,
   retention: options.retention,
   worktree: {
     root: worktreesFolder(dataFolder()),

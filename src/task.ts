@@ -23,6 +23,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
  * - result: the last text of the agent in a run.
  * - gate: a command of the options that an answer must pass before it counts.
+ * - schema: a JSON Schema that a task's result must fit. Such a result is JSON, and typed.
  * - overlap: a file that a task and another agent of the same folder both used, and one of them wrote.
  * - receipt: what was observed of a run that has ended: its tool calls, files, commands, usage and times.
  * - usage: the tokens and the cost of runs, as the host counts them.
@@ -111,6 +112,7 @@ export type Fallback = z.infer<typeof Fallback>;
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
  * - `budget`, `loop`, `timeout`: the run went beyond a limit of the options, and was stopped; `message` says which
  * - `gate`: its answer did not pass the gate, as often as it may be tried
+ * - `schema`: its answer did not fit the schema of its result, and the next one did not either
  * - `internal`: a fault in this plugin
  */
 export const TaskError = z.object({
@@ -126,6 +128,7 @@ export const TaskError = z.object({
     "loop",
     "timeout",
     "gate",
+    "schema",
   ]),
   message: z.string(),
   /** Of kind `provider`: why the model was refused; absent for another failure. */
@@ -307,6 +310,11 @@ export const Gate = z.object({
   timeout: z.int().positive(),
 });
 export type Gate = z.infer<typeof Gate>;
+
+/** A JSON Schema that a result must fit: of draft 2020-12, or of draft-07 where its `$schema` says so. */
+export const ResultSchema = z.record(z.string(), z.unknown());
+export type ResultSchema = z.infer<typeof ResultSchema>;
+
 /** Where a task's agent works that does not work in the task's directory. */
 export const Worktree = z.object({
   /** Names the worktree, and its folder in the plugin's data folder. */
@@ -367,6 +375,8 @@ export const TaskFacts = z.object({
   fallback: Fallback.optional(),
   /** Absent where an answer counts as it is. */
   gate: Gate.optional(),
+  /** Absent where the result may be any text. */
+  schema: ResultSchema.optional(),
   startedAt: z.iso.datetime(),
   /** Unique only within the parent session. */
   batchId: z.string(),
@@ -401,7 +411,7 @@ export const Task = TaskFacts.extend({
   runStartedAt: z.iso.datetime(),
   completedAt: z.iso.datetime().optional(),
   resultRetrievedAt: z.iso.datetime().optional(),
-  /** The child's last assistant text; of a run that was stopped at a limit, what it had said so far. */
+  /** The child's last assistant text, or the JSON in it where there is a `schema`; of a run that was stopped at a limit, what it had said so far. */
   result: z.string().optional(),
   /** The first paragraph of `result`. */
   summary: z.string().optional(),

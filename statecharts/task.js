@@ -687,6 +687,25 @@ export const task = createMachine({
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
               },
               {
+                "guard": "isCurrentCheck and isMisfit and mayRepair",
+                "target": "sending",
+                "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                "actions": [
+                  "assign sendAttempts, failedChecks, missingSince, hostError",
+                  "assign"
+                ]
+              },
+              {
+                "guard": "isCurrentCheck and isMisfit",
+                "target": "#idle",
+                "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  "raise RUN_ENDED (error)"
+                ]
+              },
+              {
                 "guard": "isCurrentCheck and hasGate",
                 "target": "gating",
                 "description": "The check shows that the run is answered. The answer must pass the gate."
@@ -820,7 +839,7 @@ export const task = createMachine({
           "entry": [
             "beginWait",
             "assign sendAttempts, failedChecks, missingSince, hostError",
-            "assign nextDeadline, gate",
+            "assign nextDeadline, misfits, gate",
             "enqueueActions"
           ],
           "exit": {
@@ -973,6 +992,25 @@ export const task = createMachine({
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
                 "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+              },
+              {
+                "guard": "isCurrentCheck and isMisfit and mayRepair",
+                "target": "sending",
+                "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                "actions": [
+                  "assign sendAttempts, failedChecks, missingSince, hostError",
+                  "assign"
+                ]
+              },
+              {
+                "guard": "isCurrentCheck and isMisfit",
+                "target": "#idle",
+                "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  "raise RUN_ENDED (error)"
+                ]
               },
               {
                 "guard": "isCurrentCheck and hasGate",

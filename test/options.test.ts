@@ -19,6 +19,7 @@ test("without options every one has its default", () => {
     worktree: { agents: [], keep: 7 },
     fallback: { agents: {}, after: 60_000 },
     gate: { agents: {}, tries: 2, timeout: 600_000 },
+    schema: { agents: {} },
     notice: { maxResultChars: 10_000 },
     api: { allowedOrigins: [], reads: "user" },
     attention: {},

@@ -57,6 +57,10 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   ],
   "gate.tries": [...wholeFrom(0), [21, /expected number to be <=20/]],
   "gate.timeout": wholeFrom(1_000),
+  "schema.agents": [
+    [{ name: "integer" }, /\.name": .*expected record, received string/],
+    [[], /expected record/],
+  ],
   "worktree.agents": [["build", /expected array, received string/]],
   "worktree.setup": [
     ["", /must be a command/],

@@ -6,7 +6,7 @@ import type { CallContext, ToolDeps } from "./define-tool.ts";
 
 /** The part of a launch request that the caller decides; the rest follows from who calls. */
 type CallerRequest = Pick<LaunchRequest, "description" | "prompt" | "agent"> &
-  Partial<Pick<LaunchRequest, "batchId" | "fork" | "model" | "priority" | "wake" | "worktree">>;
+  Partial<Pick<LaunchRequest, "batchId" | "fork" | "model" | "priority" | "schema" | "wake" | "worktree">>;
 
 /** Resolves as `work` does, or to undefined as soon as the signal is aborted; the work itself is not interrupted. */
 const untilAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> =>
@@ -48,6 +48,7 @@ export const launchForCaller = async (
     model: undefined,
     fork: false,
     priority: 0,
+    schema: undefined,
     wake: undefined,
     worktree: undefined,
     ...wanted,

@@ -23,6 +23,7 @@ const launchUrgently = (
     batchId: undefined,
     fork: false,
     worktree: undefined,
+    schema: undefined,
     parentAgent: "build",
     directory: "/project",
     permit: async () => undefined,

@@ -21,7 +21,7 @@ export const unpromised = ({ storage, stage }: { storage: Storage; stage: Stage 
     const origin = storage.origin(sessionID);
     if (!origin) return [];
     let [snapshot, actions] = initialTransition(taskMachine, origin);
-    const history = createTaskHistory(origin.run, effectsOf(actions), origin.facts.gate);
+    const history = createTaskHistory(origin.run, effectsOf(actions), origin.facts);
     const story: string[] = [];
     try {
       for (const event of stage.store.journal(sessionID)) {

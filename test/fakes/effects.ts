@@ -21,6 +21,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     ids: createIds(clock),
     gates: { run: async () => undefined, stop: () => undefined },
     receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
+    readAnswer: async (_, answer) => ({ json: answer }),
     observedAnswers: { answerOf: () => undefined },
     obstacleTo: () => undefined,
     untilNoticeReady: () => undefined,

@@ -11,6 +11,7 @@ import type { RunCommand } from "../../src/services/platform/shell-command.ts";
 import { createDirectoryOpenings } from "../../src/services/recovery/reopened-directories.ts";
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
+import * as jsonSchemas from "../../src/services/typed-results/json-schema.ts";
 import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, readingTools, toolNames } from "../../src/tools/plugin-tools.ts";
@@ -89,6 +90,8 @@ export interface StageOptions {
   fallback?: EngineOptions["fallback"];
   /** Default: no agent has a gate. */
   gate?: EngineOptions["gate"];
+  /** Default: every result may be any text. */
+  schema?: EngineOptions["schema"];
   /** Runs the commands of gates. Default: each exits with 0 at once. */
   runCommand?: RunCommand;
   retention?: Retention;
@@ -130,6 +133,7 @@ export const createStage = ({
   wake = "each",
   fallback = { agents: {}, after: 60_000 },
   gate = { agents: {}, tries: 2, timeout: 60_000 },
+  schema = { agents: {} },
   runCommand = async () => ({ end: "exited", exit: 0, output: "" }),
   retention = {},
   timeouts = {},
@@ -167,6 +171,7 @@ export const createStage = ({
       ids,
       log,
       // What a command says to a process that is gone is heard by nobody.
+      loadJsonSchemas: async () => jsonSchemas,
       runCommand: async (command) => {
         const end = await runCommand(command);
         return now.isOver() ? new Promise(() => undefined) : end;
@@ -184,6 +189,7 @@ export const createStage = ({
         wake,
         fallback,
         gate,
+        schema,
         retention,
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },

@@ -2,7 +2,7 @@ import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
-import type { Gate } from "../../src/task.ts";
+import type { TaskFacts } from "../../src/task.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
@@ -69,7 +69,10 @@ const neverSent = () => {
 /** So that no deadline of a chart falls together with one of the engine's own rounds. */
 const ODD = 137;
 
-export const createTaskDriver = async (recovery: Recovery, gate?: Gate): Promise<TaskDriver> => {
+export const createTaskDriver = async (
+  recovery: Recovery,
+  { gate, schema }: Pick<TaskFacts, "gate" | "schema">,
+): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
   const host: ScriptedHost = createScriptedHost(clock, (taskId) => stage.task(taskId).completedAt !== undefined);
@@ -84,6 +87,7 @@ export const createTaskDriver = async (recovery: Recovery, gate?: Gate): Promise
     openStore,
     fallback: { after, agents: { general: models } },
     gate: { agents: gate ? { general: gate.command } : {}, tries: gate?.tries ?? 0, timeout: gate?.timeout ?? 0 },
+    schema: { agents: schema ? { general: schema } : {} },
     runCommand: () => host.gates.wait("command"),
   });
   await clock.advance(ODD);
@@ -300,6 +304,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     model,
     refusedModels,
     gate,
+    misfits,
     completedAt,
     error,
   } = context;
@@ -317,6 +322,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     waiters,
     blockedCalls: blockedCalls.map(({ call }) => call),
     gate: gate && { runs: gate.runs, failures: gate.failures, end: gate.last?.end },
+    misfits,
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

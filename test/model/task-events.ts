@@ -20,6 +20,12 @@ export const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
 /** What the task of a path with a gate begins with. */
 export const gatedInput = taskInput("ses_0001", { ...facts, gate: GATE });
 
+/** What the results of a task with a schema must fit. */
+const SCHEMA = { type: "integer" };
+
+/** What the task of a path with a schema begins with. */
+export const typedInput = taskInput("ses_0001", { ...facts, schema: SCHEMA });
+
 const error = { name: "APIError", message: "the model's provider says no" };
 const fault = { ...error, kind: "host" } as const;
 const requests: UserRequest[] = [
@@ -38,16 +44,26 @@ const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recove
 
 /** The answers that the host can give to the newest check: one to each. */
 const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
-  const { checkId, hostError, nextDeadline, missingSince, storedInstruction } = snapshot.context;
+  const { facts, checkId, hostError, nextDeadline, missingSince, storedInstruction, misfits = 0 } = snapshot.context;
   const isAsked = snapshot.matches({ run: "verifying" }) || isRecovering(snapshot);
   return !isAsked || nextDeadline !== undefined
     ? []
     : [
         ...answersOf(checkId, hostError !== undefined, storedInstruction !== undefined),
+        ...(facts.schema ? [misfitTo(checkId, `${misfits + 1}`)] : []),
         // Not found once more, it is either deleted or there.
         ...(missingSince === undefined ? [{ type: "CHECKED_NOT_FOUND", at, checkId } as const] : []),
       ];
 };
+
+/** An answer that does not fit the schema. */
+const misfitTo = (checkId: number, name: string): TaskEvent => ({
+  ...{ type: "CHECKED_ANSWERED", at, checkId, completedAt: at, result: "twelve" },
+  misfit: {
+    ...{ messageID: `msg_misfit_${name}`, partID: `prt_misfit_${name}`, prompt: "It is no JSON." },
+    error: { name: "SchemaMisfit", kind: "schema", message: "It is no JSON." },
+  },
+});
 
 const answersOf = (checkId: number, hasError: boolean, isSteered: boolean): TaskEvent[] => [
   { type: "CHECKED_BUSY", at, checkId },

@@ -1,11 +1,12 @@
 import type { Run, TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
-import type { Gate, TaskStatus } from "../../src/task.ts";
+import type { TaskFacts, TaskStatus } from "../../src/task.ts";
 
 /** How often something may be tried in a row, as the specifications and `docs/tasks.md` say. */
 const SENDS = 7;
 const UNANSWERED_CHECKS = 12;
 const STOPS = 10;
 const INTERRUPTIONS = 2;
+const REPAIRS = 1;
 
 /** One step of a task, seen from outside: what happened, what the task wanted done, and its status afterwards. */
 export interface Step {
@@ -104,6 +105,8 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   /** Number of the gate's command that runs. */
   openGate: undefined as number | undefined,
   gateFailures: 0,
+  /** How many answers in a row were given back because they did not fit the schema. */
+  repairs: 0,
   /** The answer that the gate checks. */
   answer: undefined as string | undefined,
   /** Ids of what a person has not answered. */
@@ -117,7 +120,11 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
  * delivered, and once; nothing is tried more often than promised, nor given up earlier; an old error, check or count says
  * nothing of a new run. It knows nothing of the chart: its expectations are written down here.
  */
-export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [], gate?: Gate) => {
+export const createTaskHistory = (
+  first: Run,
+  begin: readonly TaskEffect[] = [],
+  { gate, schema }: Pick<TaskFacts, "gate" | "schema"> = {},
+) => {
   const notices = createNotices();
   let status: TaskStatus = "running";
   let run = newRun(first);
@@ -135,6 +142,7 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
   /** Takes the answer to the check that is open. */
   const takeAnswer = (event: TaskEvent, isStillLive: boolean, isModelChanged: boolean) => {
     const { isRecovering } = run;
+    if (event.type === "CHECKED_ANSWERED") run.answer = event.result;
     if (event.type === "CHECKED_NOT_FOUND") {
       run.openCheck = undefined;
       return;
@@ -190,10 +198,13 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
       case "SLOT_GRANTED":
         run.hasSlot = true;
         break;
-      case "HOST_ERROR":
-        if (run.hasSlot && !run.isStopping && !run.isRecovering && !run.isChangingModel)
+      case "HOST_ERROR": {
+        // Of a child that has answered, whose gate runs, nothing is expected.
+        const isExpected = run.hasSlot && run.openGate === undefined;
+        if (isExpected && !run.isStopping && !run.isRecovering && !run.isChangingModel)
           run.firstError ??= event.error.message;
         break;
+      }
       case "PROMPT_REFUSED":
         if (isStillLive || !event.retryable) break;
         demand(run.sends === SENDS, `a refused prompt was given up after it was sent ${run.sends} times`);
@@ -233,6 +244,7 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
         break;
       case "sendPrompt":
         run.sends += 1;
+        demand(effect.schema === schema, "a prompt is sent without the schema");
         demand(run.hasSlot, "a prompt is sent without a slot");
         demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
         demand(run.sends <= SENDS, `a prompt is sent for the ${run.sends}. time without a sign of work`);
@@ -249,6 +261,7 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
       case "runGate":
         demand(gate !== undefined, "a gate is run that the task does not have");
         run.openGate = effect.gateRun;
+        run.repairs = 0;
         break;
       case "stopGate":
         run.openGate = undefined;
@@ -291,16 +304,36 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
     return asks ? ["completeReceipt"] : [];
   };
   /** Only the command that runs counts; a failure is tried again as often as promised, and no more. */
-  const takeGateEnd = ({ gateRun, end }: Extract<TaskEvent, { type: "GATE_ENDED" }>, now: TaskStatus) => {
+  const takeGateEnd = (
+    { gateRun, end }: Extract<TaskEvent, { type: "GATE_ENDED" }>,
+    now: TaskStatus,
+    effects: readonly TaskEffect[],
+  ) => {
     if (gateRun !== gateOfStep) return demand(isLive(now), "the end of an old gate ends the run");
     const hasPassed = end.exit === 0;
     if (!hasPassed) run.gateFailures += 1;
     if (now === "completed") return demand(hasPassed, "a run is completed though its gate failed");
     const mayGoOn = hasPassed || (end.end !== "notRun" && run.gateFailures <= (gate?.tries ?? 0));
     if (!isLive(now)) demand(!mayGoOn && now === "error", `the gate's end ${JSON.stringify(end)} makes the run ${now}`);
+    if (!effects.some(({ type }) => type === "sendPrompt")) return;
+    demand(!hasPassed && mayGoOn, `after ${run.gateFailures} failures of the gate the child is given another one`);
     // What the child is given then was never sent.
-    else if (!hasPassed) run.sends = 0;
+    run.sends = 0;
   };
+  /** An answer that does not fit the schema is given back as often as promised, and then ends the run in an error. */
+  const takeMisfit = (now: TaskStatus, effects: readonly TaskEffect[]) => {
+    demand(schema !== undefined, "an answer does not fit a schema that the task does not have");
+    if (!isLive(now)) {
+      demand(now === "error", `an answer that does not fit ends the run as ${now}`);
+      return demand(run.repairs === REPAIRS, `an answer was given back ${run.repairs} times`);
+    }
+    if (!effects.some(({ type }) => type === "sendPrompt")) return;
+    demand(run.repairs < REPAIRS, "an answer is given back once too often");
+    run.repairs += 1;
+    // What the child is given then was never sent.
+    run.sends = 0;
+  };
+
   /** The gate that ran before the step that is taken. */
   let gateOfStep: number | undefined;
 
@@ -324,12 +357,12 @@ export const createTaskHistory = (first: Run, begin: readonly TaskEffect[] = [],
       const expected = event.type === "SUPERVISION_FAILED" ? "error" : "cancelled";
       demand(now === expected, `a cancelled run ends as ${now}`);
     }
-    if (hasEnded && event.type === "CHECKED_ANSWERED") {
+    if (isLive(before) && event.type === "CHECKED_ANSWERED" && event.misfit) takeMisfit(now, effects);
+    else if (hasEnded && event.type === "CHECKED_ANSWERED") {
       demand(now === "completed", `an answered run ends as ${now}`);
       demand(gate === undefined, "a run is completed without its gate");
     }
-    if (isLive(before) && event.type === "CHECKED_ANSWERED") run.answer = event.result;
-    if (isLive(before) && event.type === "GATE_ENDED") takeGateEnd(event, now);
+    if (isLive(before) && event.type === "GATE_ENDED") takeGateEnd(event, now, effects);
 
     const asked = effects.flatMap((effect) => (/Receipt$/.test(effect.type) ? effect.type : []));
     const wanted = receiptWanted(event, hasEnded);

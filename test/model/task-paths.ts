@@ -5,12 +5,12 @@ import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, gatedInput, input, possibleIn } from "./task-events.ts";
+import { again, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
 import { takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
 export interface TaskPath {
-  /** What the task begins with: one with a gate, or one without. */
+  /** What the task begins with: one with a gate, one with a schema, or one with neither. */
   input: TaskInput;
   recovery: Recovery;
   events: TaskEvent[];
@@ -47,6 +47,9 @@ const slice = (recovery: Recovery, ...types: Type[]): Slice => ({
 
 /** The same for a task whose answers must pass a gate. */
 const gated = (...types: Type[]): Slice => ({ ...slice("continue", "GATE_ENDED", ...types), input: gatedInput });
+
+/** The same for a task whose results must fit a schema. */
+const typed = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: typedInput });
 
 const SLICES: Slice[] = [
   slice(
@@ -95,6 +98,8 @@ const SLICES: Slice[] = [
   slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
   gated("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED"),
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
+  typed("CHECKED_BUSY", "ADOPTED", "TICK", "CHECKED_UNANSWERED"),
+  typed("STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED"),
   slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
@@ -121,6 +126,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     model,
     refusedModels,
     gate,
+    misfits,
   } = context;
   const flags = [
     limitError !== undefined,
@@ -141,6 +147,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     model?.modelID,
     refusedModels?.length,
     gate?.failures,
+    misfits,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);

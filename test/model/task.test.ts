@@ -33,7 +33,7 @@ const cover = ({ input }: TaskPath, journal: TaskEvent[]) => {
 };
 
 const nameOf = ({ events, input, recovery }: TaskPath): string =>
-  `${input.facts.gate ? "(with a gate) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
+  `${input.facts.gate ? "(with a gate) " : ""}${input.facts.schema ? "(with a schema) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
 
 /** What the tools refuse, and why, is what the chart refuses. */
 const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {
@@ -51,7 +51,7 @@ const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: T
 /** The chart's steps on the way are what is promised of every history: that expectation does not come from the chart. */
 const expectPromised = ({ input, events }: TaskPath, snapshots: TaskSnapshot[]) => {
   const [, begin] = initialTransition(taskMachine, input);
-  const history = createTaskHistory(input.run, effectsOf(begin), input.facts.gate);
+  const history = createTaskHistory(input.run, effectsOf(begin), input.facts);
   for (const [index, event] of events.entries()) {
     const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
     const given = again(event, before);
@@ -63,7 +63,7 @@ const expectPromised = ({ input, events }: TaskPath, snapshots: TaskSnapshot[]) 
 const walk = async (path: TaskPath) => {
   const snapshots = snapshotsOn(path);
   expectPromised(path, snapshots);
-  const driver = await createTaskDriver(path.recovery, path.input.facts.gate);
+  const driver = await createTaskDriver(path.recovery, path.input.facts);
   try {
     for (const [index, event] of path.events.entries()) {
       const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];

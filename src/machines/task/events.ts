@@ -1,5 +1,14 @@
 import type { GateResult, Receipt } from "../../receipt.ts";
-import type { Gate, ModelRef, ModelRefusal, RefusedModel, TaskError, TaskFacts, Wake } from "../../task.ts";
+import type {
+  Gate,
+  ModelRef,
+  ModelRefusal,
+  RefusedModel,
+  ResultSchema,
+  TaskError,
+  TaskFacts,
+  Wake,
+} from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
@@ -43,6 +52,11 @@ export interface GateState {
   answer: string;
   /** How it ended last; undefined while it has not ended yet. */
   last: GateEnd | undefined;
+}
+
+/** An answer does not fit the schema of the task's result: why, and what the child is given, with the ids of that message. */
+export interface Misfit extends Instruction {
+  error: TaskError;
 }
 
 /** A request of the child's model that the provider refused for now. The host makes it again by itself. */
@@ -153,13 +167,14 @@ export type TaskEffect =
    * Send the run's prompt, or the newest instruction after it: whichever is sent again, the host continues the run.
    * Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`.
    */
-  | { type: "sendPrompt"; prompt: Prompt }
+  | { type: "sendPrompt"; prompt: Prompt; schema?: ResultSchema }
   /**
    * Ask the host how the run stands. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
    * number. An abort at `abortedAt` does not count: the run was continued after it. Nor does a failure or an abort until
    * `modelLeftAt`: it is that of a model that the run has left. `wasMissing`: the host did not find
    * the session last time; if it still does not, nor lists it, the report is `SESSION_DELETED`. `instructionID`: the newest
-   * instruction that the host has stored; the run is not answered before the model has seen it.
+   * instruction that the host has stored; the run is not answered before the model has seen it. `schema`: what an answer
+   * must fit.
    */
   | {
       type: "checkRun";
@@ -171,6 +186,7 @@ export type TaskEffect =
       abortedAt: number | undefined;
       modelLeftAt?: number | undefined;
       wasMissing: boolean;
+      schema?: ResultSchema;
     }
   /**
    * Abort the child's turn, whose model is refused; sessions below it work on. Reported by `MODEL_CHANGED` with this model,
@@ -229,7 +245,8 @@ export type TaskEvent =
   | { type: "SESSION_DELETED"; at: number }
   | ({ type: "CHECKED_BUSY" } & CheckResult)
   | ({ type: "CHECKED_AWAITING_TASKS" } & CheckResult)
-  | ({ type: "CHECKED_ANSWERED"; completedAt: number; result: string } & CheckResult)
+  /** Of a task with a schema, `result` is the JSON that fits it, or, with a `misfit`, the answer as it is. */
+  | ({ type: "CHECKED_ANSWERED"; completedAt: number; result: string; misfit?: Misfit } & CheckResult)
   /** `model`: the one that was asked; absent where only the error is known. A person may have asked another one than the run's. */
   | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError; model?: ModelRef } & CheckResult)
   | ({ type: "CHECKED_ABORTED"; completedAt: number } & CheckResult & LastStep)
@@ -388,6 +405,8 @@ export interface TaskContext {
   error: TaskError | undefined;
   /** Undefined until an answer of the run comes to its gate. */
   gate?: GateState | undefined;
+  /** How many answers in a row did not fit the schema; undefined where the newest one did, or there is none. */
+  misfits?: number | undefined;
   /** What was observed of the newest run, once it has ended. */
   receipt?: Receipt | undefined;
   /** True while the host is asked for what a receipt lacks: until then the task is not at rest. */

@@ -42,6 +42,7 @@ export const gating = taskSetup.createStateConfig({
     seenAtWork,
     assign({
       nextDeadline: undefined,
+      misfits: undefined,
       gate: ({ context: { gate }, event }) => {
         assertEvent(event, "CHECKED_ANSWERED");
         return { runs: (gate?.runs ?? 0) + 1, failures: gate?.failures ?? 0, answer: event.result, last: undefined };

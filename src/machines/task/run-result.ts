@@ -1,4 +1,8 @@
+import type { TaskError } from "../../task.ts";
 import type { RunResult, TaskContext } from "./events.ts";
+
+/** True where the run failed because its answer did not pass: that is kept. */
+const isRejected = (error: TaskError | undefined): boolean => error?.kind === "gate" || error?.kind === "schema";
 
 /** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */
 export const runResult = (
@@ -14,7 +18,7 @@ export const runResult = (
   outcome,
   startedAt: run.startedAt,
   endedAt: completedAt ?? run.startedAt,
-  ...((outcome === "completed" || limitError || error?.kind === "gate") && result !== undefined ? { result } : {}),
+  ...((outcome === "completed" || limitError || isRejected(error)) && result !== undefined ? { result } : {}),
   ...(error ? { error } : {}),
   ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
 });

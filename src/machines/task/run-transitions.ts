@@ -1,8 +1,8 @@
 import { and, assertEvent } from "xstate";
 import type { GateResult } from "../../receipt.ts";
-import { type TaskError, workDirectory } from "../../task.ts";
+import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
 import { backoff } from "../backoff.ts";
-import type { EndedRun, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
+import type { EndedRun, Misfit, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
@@ -34,6 +34,9 @@ const INTERRUPTED: TaskError = {
 /** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
 export const newestPrompt = (context: TaskContext): Prompt =>
   toPrompt(context, context.storedInstruction ?? context.run);
+
+/** The schema that answers must fit, to spread into an effect. */
+export const schemaOf = ({ facts: { schema } }: TaskContext): { schema?: ResultSchema } => (schema ? { schema } : {});
 
 /** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
 function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
@@ -95,7 +98,8 @@ export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   enqueue.assign({ checkId, nextDeadline: undefined });
   const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
   const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
-  enqueue({ type: "emitEffect", params: { type: "checkRun", checkId, sessionID: facts.sessionID, ...known } });
+  const asked = { checkId, sessionID: facts.sessionID, ...known, ...schemaOf(context) };
+  enqueue({ type: "emitEffect", params: { type: "checkRun", ...asked } });
 });
 
 /** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
@@ -121,13 +125,44 @@ export const seenAtWork = taskSetup.assign({
   hostError: undefined,
 });
 
-/** The run is answered, unless an instruction is still on its way. */
+/** What the check found out about an answer that does not fit the schema. */
+const misfitOf = (event: TaskEvent): Misfit | undefined => {
+  assertEvent(event, "CHECKED_ANSWERED");
+  return event.misfit;
+};
+
+/** The run is answered, unless an instruction is still on its way, or the answer does not fit the schema. */
 export const complete = [
   {
     guard: and(["isCurrentCheck", "isSteered"]),
     target: "working",
     description: "An instruction is on its way: the run goes on with it.",
     actions: seenAtWork,
+  },
+  {
+    guard: and(["isCurrentCheck", "isMisfit", "mayRepair"]),
+    target: "sending",
+    description: "The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+    actions: [
+      seenAtWork,
+      taskSetup.assign(({ context: { misfits = 0 }, event }) => {
+        const { messageID = "", partID = "", prompt = "" } = misfitOf(event) ?? {};
+        return { sendAttempts: 0, misfits: misfits + 1, storedInstruction: { messageID, partID, prompt } };
+      }),
+    ],
+  },
+  {
+    guard: and(["isCurrentCheck", "isMisfit"]),
+    target: "#idle",
+    description: "It does not fit once more. The answer is kept.",
+    actions: [
+      "recordEnd",
+      taskSetup.assign(({ event }) => {
+        assertEvent(event, "CHECKED_ANSWERED");
+        return { error: event.misfit?.error, result: event.result, resultRetrievedAt: undefined };
+      }),
+      endFailed,
+    ],
   },
   {
     guard: and(["isCurrentCheck", "hasGate"]),

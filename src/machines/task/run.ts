@@ -24,6 +24,7 @@ import {
   RETRY_BACKOFF,
   requestSlot,
   SESSION_DELETED,
+  schemaOf,
   steerAgainLater,
   stillAtWork,
   writeReceipt,
@@ -137,7 +138,10 @@ export const run = taskSetup.createStateConfig({
           missingSince: undefined,
           nextDeadline: undefined,
         }),
-        { type: "emitEffect", params: ({ context }) => ({ type: "sendPrompt", prompt: newestPrompt(context) }) },
+        {
+          type: "emitEffect",
+          params: ({ context }) => ({ type: "sendPrompt", prompt: newestPrompt(context), ...schemaOf(context) }),
+        },
       ],
       on: {
         PROMPT_ACCEPTED: [

@@ -32,6 +32,8 @@ export const TASK_LIMITS = {
    * what makes OpenCode crash.
    */
   interruptions: 2,
+  /** How often in a row a child whose answer does not fit the schema is asked for another one. */
+  repairs: 1,
 } as const;
 
 /** What a run begins with. A resumed task keeps nothing of the run before but its answer. */
@@ -55,6 +57,7 @@ export const NEW_RUN = {
   refusedModels: undefined,
   modelLeftAt: undefined,
   gate: undefined,
+  misfits: undefined,
   receipt: undefined,
   isReceiptIncomplete: undefined,
 } satisfies Partial<TaskContext>;
@@ -268,6 +271,11 @@ export const taskSetup = setup({
       assertEvent(event, "OWN_TASK_ENDED");
       return blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId));
     },
+    isMisfit: ({ event }) => {
+      assertEvent(event, "CHECKED_ANSWERED");
+      return event.misfit !== undefined;
+    },
+    mayRepair: ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs,
     hasGate: ({ context }) => context.facts.gate !== undefined,
     isCurrentGate: ({ context, event }) => {
       assertEvent(event, "GATE_ENDED");

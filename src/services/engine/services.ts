@@ -58,6 +58,7 @@ import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { taskReminder } from "../text/task-reminder.ts";
 import { worktreeLine, worktreeReport } from "../text/worktree.ts";
+import { createTypedResults, type JsonSchemas, type SchemaRules } from "../typed-results/typed-results.ts";
 import { sweepWorktrees } from "../worktrees/sweep.ts";
 import { createWorktrees, type WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createHostEventRouter } from "./host-event-router.ts";
@@ -76,6 +77,8 @@ export interface EngineDeps {
   log: Log;
   /** Runs the commands of gates. */
   runCommand: RunCommand;
+  /** Loads what knows JSON Schema. */
+  loadJsonSchemas(): Promise<JsonSchemas>;
   /** The directory whose tasks the engine supervises. */
   directory: string;
   /** The host port's own: the engine says where else its tasks work. */
@@ -115,6 +118,8 @@ export interface EngineOptions {
   fallback: FallbackRules;
   /** Which commands check the answers of which agents. */
   gate: GateRules;
+  /** Which schemas the results of which agents must fit. */
+  schema: SchemaRules;
   /** Which ended tasks are kept. */
   retention: Retention;
   worktree: WorktreeOptions;
@@ -134,6 +139,7 @@ export interface EngineOptions {
  */
 export const createServices = (deps: EngineDeps) => {
   const { host, opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
+  const { loadJsonSchemas } = deps;
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
   const platform = { host, store, clock, ids, log };
@@ -144,6 +150,7 @@ export const createServices = (deps: EngineDeps) => {
   // What is known in addition to the charts.
   const progress = createProgressLog();
   const gates = createGates(runCommand);
+  const typedResults = createTypedResults(options.schema, loadJsonSchemas);
   const receipts = createReceipts({
     ...{ host, clock, log, progress },
     onTakenOver: (events) => bus.emit("storedEventsRead", events),
@@ -174,6 +181,7 @@ export const createServices = (deps: EngineDeps) => {
     bus,
     gates,
     receipts,
+    readAnswer: typedResults.read,
     observedAnswers,
     reads,
     takeSlot: slots.take,
@@ -246,6 +254,7 @@ export const createServices = (deps: EngineDeps) => {
     wake: options.wake,
     fallback: options.fallback,
     gate: options.gate,
+    schemaFor: typedResults.schemaFor,
     maxDepth,
     tasksPerParent: budget.tasksPerParent,
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),

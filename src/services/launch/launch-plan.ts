@@ -1,6 +1,6 @@
 // ADR-044 in docs/decisions.md
 import type { HostSession, PermissionRule } from "../../machines/host-events.ts";
-import { type ModelRef, shortDescription, type Task, type Wake } from "../../task.ts";
+import { type ModelRef, type ResultSchema, shortDescription, type Task, type Wake } from "../../task.ts";
 import type { HostAgent } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
@@ -26,6 +26,8 @@ export interface LaunchRequest {
   priority: number;
   /** True for a worktree of its own. Default: as the options say of the agent. */
   worktree: boolean | undefined;
+  /** What the result must fit. Default: as the options say of the agent. */
+  schema: ResultSchema | undefined;
   /** True to begin with the caller's conversation, up to but not including the message that launches the task. */
   fork: boolean;
   /** Checks whether the caller may use the agent, which may involve asking the user. Rejects with the reason if not. */
@@ -40,6 +42,8 @@ export interface LaunchPlan {
   batchId: string;
   model: ModelRef | undefined;
   permission: PermissionRule[];
+  /** What the result must fit; undefined where it may be any text. */
+  schema: ResultSchema | undefined;
   /** The directory that the calling session works in. */
   callerDirectory: string;
   /** The task in whose session, or below it, the new task is launched; undefined for a session that belongs to no task. */
@@ -51,6 +55,8 @@ export interface LaunchRules {
   reads: HostReads;
   /** How many levels deep tasks may launch tasks. */
   maxDepth: number;
+  /** Returns the schema of a task: the one that is named, or the agent's own. A failure says why it cannot be used. */
+  schemaFor(agent: string, named: ResultSchema | undefined): Promise<Outcome<ResultSchema | undefined>>;
   /** Returns the tasks that a session works for, nearest first. */
   ancestorTasks(sessionID: string): Task[];
   /** Reads all ancestors of a session from the host, so that `ancestorTasks` knows them. */
@@ -128,6 +134,8 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
   if (!agent.ok) return agent;
   const named = await namedModel(reads, request.model);
   if (!named.ok) return named;
+  const schema = await rules.schemaFor(agent.value.name, request.schema);
+  if (!schema.ok) return schema;
   await request.permit();
   const [parent, batchId] = await Promise.all([
     reads.session(request.parentSessionID),
@@ -153,6 +161,7 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
       batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
       permission: inheritedRules(parent.value),
+      schema: schema.value,
       callerDirectory: parent.value.directory ?? request.directory,
       parentTask: ancestors[0],
     },

@@ -155,7 +155,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     worktree: Worktree | undefined,
     created: CreatedSession,
   ): Outcome<Launched> => {
-    const { description, batchId, model, parentTask } = plan;
+    const { description, batchId, model, schema, parentTask } = plan;
     const { wake = deps.wake } = request;
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
     const { id: sessionID, forkRefusal } = created;
@@ -190,6 +190,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           ...(worktree ? { worktree } : {}),
           ...fallbackOf(agent, deps.fallback),
           ...gateOf(agent, deps.gate),
+          ...(schema ? { schema } : {}),
         },
         run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
       },

@@ -3,6 +3,7 @@ import type {
   GateEnd,
   GateState,
   Instruction,
+  Misfit,
   ProviderRetry,
   Run,
   RunResult,
@@ -61,6 +62,7 @@ type Field = FieldOf<
   | GateState
   | GateEnd
   | Gate
+  | Misfit
   | Fallback
   | Worktree
 >;
@@ -210,6 +212,9 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   waitedMs: PRIVATE,
   gate: PRIVATE,
   gateRun: PRIVATE,
+  schema: PRIVATE,
+  misfit: PRIVATE,
+  misfits: PRIVATE,
   runs: PRIVATE,
   failures: PRIVATE,
   last: PRIVATE,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
+import { ResultSchema } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
@@ -30,13 +31,14 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       title: z.string().describe("Short description of the task"),
       agent: z.string().describe("Agent name to use"),
       prompt: z.string().describe("All the agent needs to know"),
+      schema: ResultSchema.optional().describe("JSON Schema that the result must fit; the result is then JSON"),
       async: z.boolean().optional().describe("Run in background (default: false)"),
     },
     refuse: refusal,
     ignoresUnknown: true,
-    execute: async ({ title, agent, prompt, async = false }, context) => {
-      const launched = await launchForCaller(context, deps, { description: title, prompt, agent }).catch((error) =>
-        fail(errorMessage(error)),
+    execute: async ({ title, agent, prompt, schema, async = false }, context) => {
+      const launched = await launchForCaller(context, deps, { description: title, prompt, agent, schema }).catch(
+        (error) => fail(errorMessage(error)),
       );
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
       if (!launched.ok)

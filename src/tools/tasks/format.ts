@@ -173,6 +173,7 @@ const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(
 const resultHeading = (task: Task): OwnText | "" => {
   if (task.result === undefined || task.status === "completed") return "";
   if (task.error?.kind === "gate") return own`Its last answer, which did not pass the gate:`;
+  if (task.error?.kind === "schema") return own`Its last answer, which did not fit its schema:`;
   return hasPartialResult(task)
     ? own`Partial result, written before the run was stopped:`
     : own`Result of the previous run:`;

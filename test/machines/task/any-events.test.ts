@@ -99,7 +99,10 @@ const taskEvents: Events<TaskEvent> = {
   SESSION_DELETED: timed,
   CHECKED_BUSY: fc.record(looked),
   CHECKED_AWAITING_TASKS: fc.record(looked),
-  CHECKED_ANSWERED: fc.record({ ...looked, completedAt: at, result: text }),
+  CHECKED_ANSWERED: fc.record(
+    { ...looked, completedAt: at, result: text, misfit: fc.record({ messageID: id, partID: id, prompt: text, error }) },
+    { requiredKeys: ["at", "checkId", "completedAt", "result"] },
+  ),
   CHECKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
   CHECKED_ABORTED: fc.record({ ...looked, completedAt: at }),
   CHECKED_UNANSWERED: fc.record(looked),
@@ -198,6 +201,7 @@ const input: Arbitrary<TaskInput> = fc.record({
     priority: count,
     wake,
     gate: fc.option(fc.record({ command: text, tries: count, timeout: at }), { nil: undefined }),
+    schema: fc.option(fc.constant({ type: "integer" }), { nil: undefined }),
     fallback: fc.option(fc.record({ models: fc.array(model, { minLength: 1, maxLength: 3 }), after: at }), {
       nil: undefined,
     }),

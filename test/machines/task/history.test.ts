@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { assign, initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import { isAtRest, statusOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
-import { input, possibleIn } from "../../model/task-events.ts";
+import { gatedInput, input, possibleIn, typedInput } from "../../model/task-events.ts";
 import { createTaskHistory, effectsOf } from "../../model/task-history.ts";
 import { pureRuns } from "../../seed.ts";
 
@@ -69,6 +69,7 @@ const draws = fc.record({
   choices: fc.array(fc.nat(), { minLength: 1, maxLength: 120, size: "max" }),
   recurring: fc.tuple(fc.constantFrom(...RECURRING), fc.constantFrom(...RECURRING)).map((some) => new Set(some.flat())),
   recovery: fc.constantFrom<Recovery>("continue", "continue", "fail"),
+  begin: fc.constantFrom(input, input, gatedInput, typedInput),
 });
 type Draws = typeof draws extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
@@ -82,7 +83,7 @@ const distinct = (event: TaskEvent, place: number): TaskEvent => {
 /** A task that is watched from outside. */
 const watched = (machine: Machine, given: TaskInput) => {
   let [snapshot, actions] = initialTransition(machine, given);
-  const history = createTaskHistory(given.run, effectsOf(actions), given.facts.gate);
+  const history = createTaskHistory(given.run, effectsOf(actions), given.facts);
   const events: TaskEvent[] = [];
   return {
     get snapshot() {
@@ -132,7 +133,7 @@ const nextEvent = (task: Watched, { recurring, recovery }: Draws, choice: number
 };
 
 const walk = (machine: Machine, drawn: Draws): void => {
-  const task = watched(machine, input);
+  const task = watched(machine, drawn.begin);
   for (const [place, choice] of drawn.choices.entries()) {
     const event = nextEvent(task, drawn, choice, place);
     if (event) task.take(event);
@@ -156,7 +157,7 @@ test("whatever happens to a task, its history is one that is promised", LIMIT, (
 
 /** What leads any run to its answer, and its answer to the parent. */
 const ONWARDS =
-  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
+  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|GATE_ENDED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
 
 /** What a task still knows of earlier runs when it is resumed, and nothing else. */
 const KEPT_BY_A_RESUME = {
@@ -173,7 +174,8 @@ const counted = (effects: TaskEffect[], offset: number): TaskEffect[] =>
 
 test("a task that is resumed goes on as if it were launched with that prompt, whatever happened before", LIMIT, () => {
   const property = fc.property(draws, draws, (before, after) => {
-    const resumed = watched(taskMachine, input);
+    const { begin } = before;
+    const resumed = watched(taskMachine, begin);
     for (const [place, choice] of before.choices.slice(0, 30).entries()) {
       const event = nextEvent(resumed, before, choice, place);
       if (event && !ENDS.has(event.type)) resumed.take(event);
@@ -187,12 +189,12 @@ test("a task that is resumed goes on as if it were launched with that prompt, wh
       if (next) resumed.take(next);
     }
     fc.pre(statusOf(resumed.snapshot) === "completed" && isAtRest(resumed.snapshot));
-    const at = input.run.startedAt;
+    const at = begin.run.startedAt;
     const run = { messageID: "msg_9", partID: "prt_9", prompt: "And now?" };
     const offset = resumed.snapshot.context.checkId;
     const { index } = resumed.snapshot.context.run;
     const begun = resumed.take({ type: "RESUME", at, ...run });
-    const asLaunched = { ...input, run: { index: index + 1, startedAt: at, ...run } };
+    const asLaunched = { ...begin, run: { index: index + 1, startedAt: at, ...run } };
     const [, actions] = initialTransition(taskMachine, asLaunched);
     expect(counted(begun, offset)).toEqual(effectsOf(actions));
     const launched = watched(taskMachine, asLaunched);
@@ -252,6 +254,11 @@ const MISTAKES: Record<string, Implementations> = {
       }),
     },
   },
+  "an answer that does not pass the gate counts": { guards: { hasPassed: always } },
+  "the gate is tried again without end": { guards: { mayTryGateAgain: always } },
+  "an answer that does not fit the schema counts": { guards: { isMisfit: never } },
+  "an answer that does not fit is given back without end": { guards: { mayRepair: always } },
+  "an answer that does not fit is never given back": { guards: { mayRepair: never } },
   "an end is not recorded": { actions: { recordEnd: assign({ nextDeadline: undefined }) } },
 };
 

@@ -53,6 +53,7 @@ test("a higher priority comes first, then the older", async () => {
     directory: "/project",
     fork: false,
     worktree: undefined,
+    schema: undefined,
     permit: async () => undefined,
     signal: new AbortController().signal,
   };

@@ -10,6 +10,7 @@ import {
   QueuePlace,
   RefusedModel,
   RefusingProvider,
+  ResultSchema,
   TaskError,
   TaskStatus,
   TaskWithUsage,
@@ -35,7 +36,7 @@ const Model = describeFields(ModelRef, {
 
 const Failure = describeFields(TaskError, {
   name: "The error's name; that of OpenCode where it reported one.",
-  kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `gate` (its answer did not pass the gate), `internal` (a fault in this plugin).",
+  kind: "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `gate` (its answer did not pass the gate), `schema` (its answer did not fit the schema of its result), `internal` (a fault in this plugin).",
   message: "What happened, in words.",
   refusal:
     "Of kind `provider`, why the model was refused: `auth` (its key is not accepted), `quota` (nothing is left of it), `unknownModel` (there is no such model), `overloaded` (a rate limit, or too much load). Absent for another failure.",
@@ -211,6 +212,7 @@ const shape = TaskWithUsage.extend({
   worktree: Tree.optional(),
   fallback: OtherModels.optional(),
   gate: AnswerGate.optional(),
+  schema: ResultSchema.optional(),
   refusedModels: z.array(Refused).optional(),
   error: Failure.optional(),
   receipt: WrittenReceipt.optional(),
@@ -238,6 +240,7 @@ export const DescribedTask = describeFields(shape, {
   worktree: "The git worktree in which its agent works; absent where it works in the task's directory.",
   fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
   gate: "The command that an answer must pass before it counts; absent where there is none.",
+  schema: "The JSON Schema that the result must fit; absent where it may be any text.",
   refusedModels:
     "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. One that a person asked in the task's session may be among them. The last is `model` where all refused it.",
   startedAt: "When it was launched.",
@@ -252,7 +255,8 @@ export const DescribedTask = describeFields(shape, {
   runStartedAt: "When the newest run began.",
   completedAt: "When the newest run ended; absent while it is under way.",
   resultRetrievedAt: "When an agent first read the result; absent until then.",
-  result: "The child's last text; of a run that was stopped at a limit, what it had said so far.",
+  result:
+    "The child's last text, or the JSON in it where there is a `schema`; of a run that was stopped at a limit, what it had said so far.",
   summary: "The first paragraph of `result`.",
   error: "Why the newest run failed; absent unless it did.",
   failureReason: "The message of `error`.",

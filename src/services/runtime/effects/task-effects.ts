@@ -1,12 +1,14 @@
-import type { Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
+import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
 import { TASK_LIMITS } from "../../../machines/task/setup.ts";
-import type { TaskError } from "../../../task.ts";
+import type { ResultSchema, TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Ids } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Receipts } from "../../receipts/receipts.ts";
+import { misfitError, misfitPrompt, promptWithSchema } from "../../text/result-schema.ts";
 import type { ObservedAnswers } from "../observed-answers.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../run-outcome.ts";
 import {
@@ -60,15 +62,24 @@ const abortAll = async (
   };
 };
 
+/** Has a prompt say what its answer must be. */
+const withSchema = (prompt: Prompt, schema: ResultSchema): Prompt => ({
+  ...prompt,
+  parts: prompt.parts.map((part) => ({ ...part, text: promptWithSchema(part.text, schema) })),
+});
+
 /** What a task's effects are carried out with. */
 export interface TaskEffectDeps {
   host: Host;
   clock: Clock;
   log: Log;
+  ids: Ids;
   observedAnswers: Pick<ObservedAnswers, "answerOf">;
   receipts: Pick<Receipts, "ready">;
   /** Takes a slot for a run. False when none is free: then the run gets `SLOT_GRANTED` when it has one. */
   takeSlot(request: SlotRequest): boolean;
+  /** Reads the JSON in an answer: that, or what of it does not fit the schema. */
+  readAnswer(schema: ResultSchema, answer: string): Promise<{ json: string } | { misfits: string[] }>;
   /** Says why a session cannot be prompted, whatever the host answers; undefined where it can. */
   obstacleTo(sessionID: string): string | undefined;
   /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
@@ -83,8 +94,10 @@ export const createTaskEffects = ({
   host,
   clock,
   log,
+  ids,
   observedAnswers,
   receipts,
+  readAnswer,
   obstacleTo,
   expectInstruction,
   takeSlot,
@@ -102,13 +115,13 @@ export const createTaskEffects = ({
     }
   };
 
-  const sendPrompt = async ({ prompt }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
+  const sendPrompt = async ({ prompt, schema }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
     const obstacle = obstacleTo(prompt.sessionID);
     if (obstacle !== undefined) {
       const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
-    const sent = await host.prompt(prompt);
+    const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
     await stopIfLost(prompt.sessionID, charts);
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
@@ -207,8 +220,23 @@ export const createTaskEffects = ({
     return { type: charts.awaitsRuns(sessionID) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
-  /** A plain answer is known from the host's events. */
+  /** Puts the JSON of an answer in its place, or says why it does not fit. */
+  const judged = async (event: TaskEvent, schema: ResultSchema | undefined): Promise<TaskEvent> => {
+    if (event.type !== "CHECKED_ANSWERED" || !schema) return event;
+    const read = await readAnswer(schema, event.result);
+    if ("json" in read) return { ...event, result: read.json };
+    const { misfits } = read;
+    const [partID = ""] = ids.parts(1);
+    const misfit: Misfit = {
+      ...{ messageID: ids.message(), partID, prompt: misfitPrompt(misfits) },
+      error: { name: "SchemaMisfit", kind: "schema", message: misfitError(misfits) },
+    };
+    return { ...event, misfit };
+  };
+
+  /** A plain answer is known from the host's events; whether it fits a schema is not. */
   const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
+    if (effect.schema) return undefined;
     const observed = observedAnswers.answerOf(effect.sessionID, effect.instructionID ?? effect.messageID);
     return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID), charts);
   };
@@ -222,7 +250,8 @@ export const createTaskEffects = ({
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
     if (outcome.is === "answered") {
-      return answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID), charts);
+      const event = answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID), charts);
+      return judged(event, effect.schema);
     }
     const at = clock.now();
     const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ABORTED } from "../../../../src/machines/host-events.ts";
 import { TASK_LIMITS } from "../../../../src/machines/task/setup.ts";
 import type { HostMessage } from "../../../../src/services/host/messages.ts";
+import { createIds } from "../../../../src/services/platform/ids.ts";
 import type { Charts, EffectOf } from "../../../../src/services/runtime/effects/effect-handler.ts";
 import { createTaskEffects } from "../../../../src/services/runtime/effects/task-effects.ts";
 import { NEWEST_MESSAGES } from "../../../../src/services/runtime/run-outcome.ts";
@@ -26,6 +27,8 @@ const setUp = () => {
     host,
     clock,
     log,
+    ids: createIds(clock),
+    readAnswer: async (_, answer) => ({ json: answer }),
     receipts: { ready: async () => undefined },
     observedAnswers: { answerOf: () => undefined },
     obstacleTo: () => undefined,
