@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
+import { calls, hang, text } from "./lab/reply.ts";
+import { served, statusApi } from "./status-api.ts";
+import { launching, notified } from "./tasks-and-notices.ts";
+
+const built = new URL("../../", import.meta.url).href;
+
+const SCHEMA = { type: "object", required: ["files"], properties: { files: { type: "array" } } };
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ plugin: [built, { toolsets: ["tasks", "elisha"], schema: { agents: { general: SCHEMA } } }] });
+});
+
+afterAll(() => lab.stop());
+
+const taskOf = async (id: string) => {
+  await served(lab);
+  return (await statusApi(lab).get(`/v1/tasks/${id}`)).body;
+};
+
+/** The request of a child whose newest message begins with these words. */
+const asked =
+  (words: string) =>
+  (request: ModelRequest): boolean =>
+    request.parentSessionID !== undefined && lastUserText(request).startsWith(words);
+
+/** The request of a child whose answer to that prompt was given back. */
+const givenBack =
+  (prompt: string) =>
+  (request: ModelRequest): boolean =>
+    asked("Automated message.")(request) && JSON.stringify(request.messages).includes(prompt);
+
+/** Launches a task with this prompt. */
+const launch = async (parent: string, prompt: string): Promise<string> => {
+  lab.model.when(`launch ${prompt}`, [calls([launching(prompt)]), text("launched")]);
+  await lab.ask(parent, `launch ${prompt}`);
+  return (await lab.model.waitFor(asked(prompt))).sessionID;
+};
+
+const userMessages = async (id: string) => (await lab.messages(id)).filter(({ info }) => info.role === "user");
+
+test("an answer that does not fit is given back once, and the result is the JSON of the next one", async () => {
+  const parent = await lab.session();
+  lab.model.when(asked("find the files"), text("There is a.ts."));
+  lab.model.when(givenBack("find the files"), text('```json\n{ "files": ["a.ts"] }\n```'));
+  const id = await launch(parent, "find the files");
+  const notices = await notified(lab, parent, [id]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain('> { "files": ["a.ts"] }\n</task_result>');
+  expect(await taskOf(id)).toMatchObject({
+    status: "completed",
+    prompt: "find the files",
+    result: '{ "files": ["a.ts"] }',
+    schema: SCHEMA,
+  });
+  const [first, second] = await userMessages(id);
+  expect(JSON.stringify(first)).toContain("one JSON value that fits this JSON Schema");
+  expect(JSON.stringify(second)).toContain('- \\"it is no JSON\\"');
+});
+
+test("an answer that never fits fails the run, with the words kept, and is delivered once", async () => {
+  const parent = await lab.session();
+  lab.model.when(asked("count the files"), text("There are two."));
+  lab.model.when(givenBack("count the files"), text('{"files": 2}'));
+  const id = await launch(parent, "count the files");
+  const notices = await notified(lab, parent, [id]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]?.hidden).toContain("did not fit the JSON Schema of its result: /files must be array.");
+  expect(await taskOf(id)).toMatchObject({ status: "error", error: { kind: "schema" }, result: '{"files": 2}' });
+});
+
+test("after a crash while an answer is given back, the child has it once, and its end is delivered once", async () => {
+  const parent = await lab.session();
+  lab.model.when(asked("list the files"), text("a.ts and b.ts"));
+  lab.model.when(givenBack("list the files"), hang());
+  const id = await launch(parent, "list the files");
+  await lab.model.waitFor(givenBack("list the files"));
+  await lab.opencode.kill();
+  lab.model.when(givenBack("list the files"), text('{"files": ["a.ts", "b.ts"]}'));
+  await lab.restart();
+  const notices = await notified(lab, parent, [id]);
+  expect(notices).toHaveLength(1);
+  expect(await taskOf(id)).toMatchObject({ status: "completed", result: '{"files": ["a.ts", "b.ts"]}' });
+  expect(await userMessages(id)).toHaveLength(2);
+});
+
+test("elisha_task takes a schema of its own, and answers with JSON in its result", async () => {
+  const parent = await lab.session();
+  const args = { title: "Add", agent: "explore", prompt: "add 1 and 2", schema: { type: "integer" } };
+  lab.model.when(asked("add 1 and 2"), text("3"));
+  lab.model.when("do the sum", [calls([{ name: "elisha_task", args }]), text("done")]);
+  await lab.ask(parent, "do the sum");
+  const answer = await lab.model.waitFor((request) => toolResults(request).some(({ name }) => name === "elisha_task"));
+  expect(JSON.parse(toolResults(answer)[0]?.output ?? "")).toMatchObject({ status: "completed", result: "3" });
+});
+
+test("a schema that is none is refused at the launch, with what is wrong", async () => {
+  const parent = await lab.session();
+  const args = { title: "Add", agent: "explore", prompt: "add 3 and 4", schema: { type: "number", minmum: 3 } };
+  lab.model.when("do another sum", [calls([{ name: "elisha_task", args }]), text("done")]);
+  await lab.ask(parent, "do another sum");
+  const answer = await lab.model.waitFor(
+    (request) => request.sessionID === parent && toolResults(request).some(({ name }) => name === "elisha_task"),
+  );
+  expect(JSON.parse(toolResults(answer)[0]?.output ?? "")).toEqual({
+    status: "failed",
+    code: "SESSION_ERROR",
+    error: 'The schema is no JSON Schema that can be used: "strict mode: unknown keyword: \\"minmum\\"".',
+  });
+});
