@@ -153,6 +153,7 @@ export const createSimulation = (
     concurrency: { default: slots, ...limits.concurrency },
     fallback: limits.fallback,
     gate: { agents: limits.gate.length > 0 ? { general: "npm test" } : {}, tries: GATE_TRIES, timeout: 60_000 },
+    schema: { agents: limits.typed.length > 0 ? { general: { type: "string" } } : {} },
     runCommand: gateCommands.run,
     ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
     isHeadless: () => isHeadless,

@@ -20,6 +20,8 @@ export interface Limits {
   fallback: EngineOptions["fallback"];
   /** How the commands end that check the answers of the agent `general`; none: its answers count as they are. */
   gate: readonly GateEnding[];
+  /** Whether the answers of the agent `general` fit the schema of its results, in turn; none: it has no schema. */
+  typed: readonly ("fits" | "misfits")[];
   /** Which ended tasks are kept. */
   retention: Retention;
   /** How long a request may wait for a person. */
@@ -46,6 +48,7 @@ export const USUAL_LIMITS: Limits = {
   stale: 600_000,
   fallback: { agents: { general: [small, claude] }, after: 10_000 },
   gate: [],
+  typed: [],
   retention: {},
   attention: undefined,
   isHeadless: false,
@@ -86,6 +89,7 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     [ending("fails", 600)],
     [ending("cannotRun", 0), ending("fails", 40_000)],
   ),
+  typed: seldom<Limits["typed"]>([], ["fits"], ["misfits", "fits"], ["misfits"]),
   retention: seldom<Retention>({}, { count: 0 }, { count: 1 }, { days: 0 }),
   attention: seldom(undefined, 3_000, 20_000),
   isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),

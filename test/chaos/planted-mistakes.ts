@@ -435,6 +435,18 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: 'guard: and(["isCurrentCheck", "hasGate", "isSteered"]),',
   },
   {
+    name: "an answer that does not fit its schema counts",
+    file: "src/machines/task/setup.ts",
+    code: "return event.misfit !== undefined;",
+    mistake: "return event.misfit === null;",
+  },
+  {
+    name: "an answer that does not fit its schema is given back once too often",
+    file: "src/machines/task/setup.ts",
+    code: "repairs: 1,",
+    mistake: "repairs: 2,",
+  },
+  {
     name: "a receipt is never completed when the process dies that was to do it",
     file: "src/machines/task/machine.ts",
     code: "  !context.isReceiptIncomplete;",

@@ -17,12 +17,21 @@ const removeFaults = (world: Simulation) => {
   for (const id of host.sessionIDs()) host.habits(id, USER_SESSIONS.includes(id) ? "reply" : "work");
 };
 
+/** An answer that is JSON fits a schema: all schemas here want a string. */
+const answerOf = ({ host, limits: { typed }, stage }: Simulation, sessionID: string): string => {
+  const { messages } = host.at(sessionID);
+  const words = `answer ${messages.length} of ${sessionID}`;
+  const answers = messages.filter(({ role }) => role === "assistant").length;
+  const isTyped = stage.store.get(sessionID)?.task.schema !== undefined;
+  return isTyped && typed[answers % typed.length] === "fits" ? JSON.stringify(words) : words;
+};
+
 /** The model of a session gives its final answer, a different one each time. */
 export const finishRun = (
-  { host }: Simulation,
+  world: Simulation,
   sessionID: string,
   how: { idles?: number; unwritten?: boolean; unseen?: boolean } = {},
-) => host.finish(sessionID, `answer ${host.at(sessionID).messages.length} of ${sessionID}`, how);
+) => world.host.finish(sessionID, answerOf(world, sessionID), how);
 
 /** Answers every open request and finishes every run. */
 const answerAll = (world: Simulation) => {
