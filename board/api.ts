@@ -1,3 +1,4 @@
+import type { Changes } from "../src/services/http/contract/changes.ts";
 import type { Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
 import type { ApiTask } from "../src/services/http/contract/status-source.ts";
 import type { UserReply } from "../src/user-request.ts";
@@ -59,7 +60,10 @@ export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> =
 
 export const readStats = (): Promise<Stats> => get("/v1/stats");
 
-const post = async (id: string, what: string, body?: unknown): Promise<ApiTask> => {
+/** Reads what an ended task left changed in its worktree. */
+export const readChanges = (id: string, signal?: AbortSignal): Promise<Changes> => get(ofTask(id, "/changes"), signal);
+
+const post = async <T = ApiTask>(id: string, what: string, body?: unknown): Promise<T> => {
   const init: RequestInit = { method: "POST" };
   if (body !== undefined)
     Object.assign(init, { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
@@ -69,4 +73,6 @@ const post = async (id: string, what: string, body?: unknown): Promise<ApiTask> 
 export const cancelTask = (id: string): Promise<ApiTask> => post(id, "/cancel");
 export const resumeTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/resume", { prompt });
 export const steerTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/steer", { prompt });
+export const applyChanges = (id: string): Promise<Changes> => post(id, "/apply");
+export const discardChanges = (id: string): Promise<Changes> => post(id, "/discard");
 export const answerRequest = (id: string, reply: UserReply): Promise<ApiTask> => post(id, "/answers", reply);

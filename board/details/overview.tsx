@@ -3,9 +3,11 @@ import type { ApiTask } from "../../src/services/http/contract/status-source.ts"
 import { overlapLines } from "../../src/services/text/overlaps.ts";
 import { receiptLines } from "../../src/services/text/receipt.ts";
 import { readTask } from "../api.ts";
+import { isActive } from "../filters.ts";
 import { shortId } from "../format.ts";
 import { StatusMark } from "../status-mark.tsx";
 import type { TaskBoard } from "../task-board.ts";
+import { WorktreeChanges } from "./worktree.tsx";
 
 type Related = Pick<ApiTask, "sessionID" | "status" | "state" | "attention" | "description">;
 
@@ -49,11 +51,15 @@ const Links = ({ title, tasks, onOpen }: { title: string; tasks: Related[]; onOp
 export const Overview = ({
   task,
   board,
+  hasToken,
   onOpen,
+  onTokenLost,
 }: {
   task: ApiTask;
   board: TaskBoard;
+  hasToken: boolean;
   onOpen: (id: string) => void;
+  onTokenLost: () => void;
 }) => {
   const parents = useRelated(task.parentTaskId === undefined ? [] : [task.parentTaskId], board);
   const children = useRelated(task.childTaskIds, board);
@@ -79,6 +85,9 @@ export const Overview = ({
           <h3>What was observed</h3>
           <pre>{receiptLines(task.receipt).join("\n")}</pre>
         </section>
+      )}
+      {task.worktree && !task.worktree.isShared && !isActive(task) && (
+        <WorktreeChanges task={task} hasToken={hasToken} onTokenLost={onTokenLost} />
       )}
       {task.progress.overlaps && (
         <section>

@@ -156,7 +156,9 @@ export const TaskDetails = (props: TaskDetailsProps) => {
           <Facts task={task} />
           <Actions task={task} hasToken={hasToken} onChanged={changed} onToken={onToken} onTokenLost={onTokenLost} />
           <Tabs views={VIEWS} shown={shown} onShow={onView}>
-            {shown === "" && <Overview task={task} board={board} onOpen={onOpen} />}
+            {shown === "" && (
+              <Overview task={task} board={board} hasToken={hasToken} onOpen={onOpen} onTokenLost={onTokenLost} />
+            )}
             {shown === "conversation" && (
               <Conversation id={task.sessionID} version={version} isActive={isActive(task)} />
             )}

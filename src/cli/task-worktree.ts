@@ -1,36 +1,28 @@
 // ADR-245 in docs/decisions.md
 import type { ApiTask } from "../client/api-types.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
-import { toSingleLine } from "../services/platform/plain-text.ts";
-import { isThere, pathsOf, type WorktreePaths, worktreesFolder } from "../services/worktrees/folders.ts";
-import { GitError } from "../services/worktrees/git/git.ts";
-import { readRecord, type WorktreeRecord } from "../services/worktrees/record.ts";
+import { worktreesFolder } from "../services/worktrees/folders.ts";
+import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
 import { hasEnded } from "../task.ts";
-import { CommandError, named, taskIdOf } from "./command.ts";
+import { CommandError, taskIdOf } from "./command.ts";
 import { readStoredTask } from "./stored-tasks.ts";
 import { readTasks } from "./task-source.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 
-/** The worktree of a task that has ended. */
+/** The worktree of a task that has ended, and what its use depends on. */
 export interface TaskWorktree {
   task: ApiTask;
-  paths: WorktreePaths;
-  record: WorktreeRecord;
-  /** The commit that it began with. */
-  base: string;
+  left: LeftWorktree;
+  use: WorktreeUse;
 }
 
-const GONE = {
-  clean: "nothing was changed in it",
-  applied: "its changes were applied",
-  discarded: "its changes were discarded",
-  expired: "it was kept for the time that the option worktree.keep gives it",
-} as const;
-
-/** Says when a worktree went and why, and where the patch still is. */
-const whyGone = (task: ApiTask, { patch }: WorktreePaths, { why, at }: NonNullable<WorktreeRecord["gone"]>): string => {
-  const went = `Task ${named(task)} has no worktree any more, since ${dateTime(at)}: ${GONE[why]}.`;
-  return why === "discarded" || why === "expired" ? `${went} Its patch is still in ${patch}.` : went;
+/** Returns what was done. @throws CommandError with the reason why it was not, and `after` */
+export const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => {
+  try {
+    return await asked;
+  } catch (error) {
+    throw error instanceof NotDone ? new CommandError(`${error.message}${after}`) : error;
+  }
 };
 
 /**
@@ -42,32 +34,17 @@ export const findWorktree = async (
   { data, terminal }: { data: string | undefined; terminal: Terminal },
 ): Promise<TaskWorktree> => {
   const id = taskIdOf(given);
-  const { value: task } = await readTasks(
-    { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
-    { data, terminal },
-  );
-  const { worktree } = task;
-  if (!worktree) throw new CommandError(`Task ${named(task)} worked in ${toSingleLine(task.directory)} itself.`);
-  if (worktree.isShared) {
-    const above = task.parentTaskId === undefined ? "another task" : `task ${toSingleLine(task.parentTaskId)}`;
-    throw new CommandError(`Task ${named(task)} worked in the worktree of ${above}: name that one.`);
-  }
-  if (!hasEnded(task)) throw new CommandError(`Task ${named(task)} still runs. Wait for its end, or cancel it.`);
-  const paths = pathsOf(worktreesFolder(data ?? dataFolder()), worktree.id);
-  const record = readRecord(paths);
-  if (record?.gone) throw new CommandError(whyGone(task, paths, record.gone));
-  if (record?.base === undefined || !isThere(paths)) {
-    throw new CommandError(`The worktree of task ${named(task)} is gone: there is no ${paths.tree}.`);
-  }
-  return { task, paths, record, base: record.base };
-};
-
-/** Returns what git answered. @throws CommandError with git's own words after `what` when git failed */
-export const orRefuse = async <T>(what: string, asked: Promise<T>): Promise<T> => {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof GitError) throw new CommandError(`${what}: ${toSingleLine(error.message)}.`);
-    throw error;
-  }
+  const read = async (to: Terminal) => {
+    const { value } = await readTasks(
+      { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
+      { data, terminal: to },
+    );
+    return value;
+  };
+  const task = await read(terminal);
+  const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime);
+  const left = await orRefuse(find());
+  // Where it was read from has been said.
+  const quiet: Terminal = { ...terminal, note: () => undefined };
+  return { task, left, use: { isAtWork: async () => !hasEnded(await read(quiet)), now: Date.now } };
 };

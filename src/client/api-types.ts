@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Changes } from "../services/http/contract/changes.ts";
 import type * as schemas from "../services/http/contract/schemas.ts";
 import type { ApiTask } from "../services/http/contract/status-source.ts";
 import type { TaskStatus, Usage } from "../task.ts";
@@ -7,7 +8,8 @@ import type { TaskStatus, Usage } from "../task.ts";
 // carries no validator. It checks what its readers rely on by itself, see `isTask`.
 
 /** A task, as the API returns it. */
-export type { ApiTask };
+/** What an ended task left changed in its worktree. */
+export type { ApiTask, Changes };
 
 /** Counts of all tasks, and what they used. */
 export type Stats = schemas.Stats;
@@ -68,6 +70,10 @@ export const isHealth = (value: unknown): value is Health =>
   typeof value.pid === "number" &&
   typeof value.startedAt === "string" &&
   typeof value.version === "string";
+
+/** True for what a task left changed in its worktree. */
+export const isChanges = (value: unknown): value is Changes =>
+  isRecord(value) && typeof value.tree === "string" && Array.isArray(value.files);
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);

@@ -4,6 +4,8 @@ import type { UserReply } from "../user-request.ts";
 import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
 import {
   type ApiTask,
+  type Changes,
+  isChanges,
   isGroupPage,
   isLogs,
   isPage,
@@ -48,6 +50,12 @@ export interface StatusApiClient {
   steer(id: string, prompt: string): Promise<ApiResult<ApiTask>>;
   /** Answers a permission or a question of a task. */
   answer(id: string, reply: UserReply): Promise<ApiResult<ApiTask>>;
+  /** What an ended task left changed in its worktree. */
+  changes(id: string): Promise<ApiResult<Changes>>;
+  /** Takes that into the tree that the worktree was made from: all of it, or nothing. */
+  apply(id: string): Promise<ApiResult<Changes>>;
+  /** Removes the worktree with it. */
+  discard(id: string): Promise<ApiResult<Changes>>;
   /**
    * Follows all tasks until `signal` is aborted, across lost connections and restarts: see `followTasks`.
    * @example
@@ -146,6 +154,9 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     resume: (id, prompt) => change(id, "/resume", { prompt }),
     steer: (id, prompt) => change(id, "/steer", { prompt }),
     answer: (id, reply) => change(id, "/answers", reply),
+    changes: (id) => get(pathOf(id, "/changes"), isChanges, changeMs),
+    apply: (id) => call({ method: "POST", path: pathOf(id, "/apply") }, isChanges),
+    discard: (id) => call({ method: "POST", path: pathOf(id, "/discard") }, isChanges),
     follow: (signal, times) => followTasks(finder, signal, times),
   };
 };

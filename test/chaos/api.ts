@@ -130,6 +130,7 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
           commands += 1;
           return `command_${commands}`;
         },
+        "/nowhere/worktrees",
       );
       return {
         send: (request) => {

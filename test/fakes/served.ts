@@ -7,6 +7,7 @@ import type { LivePage } from "../../src/services/http/live.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
 import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
+import { worktreesFolder } from "../../src/services/worktrees/folders.ts";
 import type { Stage } from "./stage.ts";
 
 /** The status API of a stage, served over a real socket. */
@@ -27,7 +28,7 @@ export const serve = async (
   const sites = createOpenDirectories();
   sites.add({ engine, store, host });
   const server = await startStatusServer({
-    source: createEngineSource(sites, systemClock, randomUUID),
+    source: createEngineSource(sites, systemClock, randomUUID, worktreesFolder(folder)),
     folder,
     env: port === undefined ? {} : { ASYNCAGENTS_API_PORT: String(port) },
     log: { info: () => undefined, error: (message) => console.error(message) },

@@ -12,6 +12,7 @@ import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import { worktreesFolder } from "../../src/services/worktrees/folders.ts";
 import { noProgress, type Task, type TaskStatus } from "../../src/task.ts";
 import { ownerOf } from "../services/store/owners.ts";
 import { taskInput } from "./task-input.ts";
@@ -102,7 +103,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   };
 };
 
-export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeSource => {
+export const createFakeSource = (clock: Clock, folder = "/nowhere", store = openMemory(clock)): FakeSource => {
   const sites = createOpenDirectories();
   const listeners = new Set<() => void>();
   let count = 0;
@@ -206,10 +207,11 @@ export const createFakeSource = (clock: Clock, store = openMemory(clock)): FakeS
     },
   };
   let requests = 0;
-  const real = createEngineSource(sites, impatient, () => {
+  const createId = () => {
     requests += 1;
     return `request ${requests}`;
-  });
+  };
+  const real = createEngineSource(sites, impatient, createId, worktreesFolder(folder));
   let subscribers = 0;
 
   const source: FakeSource = {

@@ -1,21 +1,21 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { changedFile, changesSummary } from "../../services/text/worktree.ts";
-import { applyChanges, type Conflict } from "../../services/worktrees/git/apply.ts";
-import { repositoryOf, takeSnapshot, topOf } from "../../services/worktrees/git/snapshot.ts";
-import { dropWorktree } from "../../services/worktrees/make-worktree.ts";
+import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
+import { repositoryOf, topOf } from "../../services/worktrees/git/snapshot.ts";
+import { applyLeftChanges, askGit, NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import { findWorktree, orRefuse, type TaskWorktree } from "../task-worktree.ts";
 
 /** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
-const treeAt = async (folder: string, { task, record }: TaskWorktree): Promise<string> => {
+const treeAt = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
   const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(record.source)}, or name it with --in`;
-  const [here, there] = await orRefuse(ofOther, Promise.all([repositoryOf(folder), repositoryOf(record.source)]));
+  const repositories = Promise.all([repositoryOf(folder), repositoryOf(record.source)]);
+  const [here, there] = await orRefuse(askGit(ofOther, repositories));
   if (here !== there) throw new CommandError(`${ofOther}.`);
-  return orRefuse(ofOther, topOf(folder));
+  return orRefuse(askGit(ofOther, topOf(folder)));
 };
 
-const conflictLines = (conflicts: readonly Conflict[]): string[] =>
+const conflictLines = ({ conflicts }: NotDone): string[] =>
   conflicts.map(({ path, kind }) => `  ${toSingleLine(path)} (${kind})`);
 
 /** `opencode-taskchart apply`: takes what a task changed in its worktree into the tree of the current folder. */
@@ -32,28 +32,26 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     )
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
       const found = await findWorktree(given, { data, terminal });
-      const { task, paths, record, base } = found;
+      const { task, left, use } = found;
       const tree = await treeAt(folder, found);
-      const refused = `Nothing of task ${named(task)} was applied`;
-      const { commit } = await orRefuse(refused, takeSnapshot(paths.tree));
-      const applied = await orRefuse(refused, applyChanges(tree, base, commit));
-      if (!applied.ok) {
+      const applied = await orRefuse(
+        applyLeftChanges(left, tree, use).catch((error) => {
+          if (error instanceof NotDone && error.conflicts.length > 0) return error;
+          throw error;
+        }),
+      );
+      if (applied instanceof NotDone) {
         if (!json) {
           throw new CommandError(
-            [
-              `${refused}: these files were changed in another way in ${toSingleLine(tree)}.`,
-              ...conflictLines(applied.conflicts),
-              `The worktree stays: ${paths.tree}`,
-            ].join("\n"),
+            [`${applied.message}.`, ...conflictLines(applied), `The worktree stays: ${left.paths.tree}`].join("\n"),
           );
         }
         printJson(terminal, { taskId: task.sessionID, tree, conflicts: applied.conflicts });
         return end(EXIT.failed);
       }
-      await dropWorktree(paths, record, { why: "applied", at: Date.now() });
-      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files: applied.files });
+      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files: applied });
       terminal.print(
-        `Task ${named(task)}: ${changesSummary(applied.files)} in ${toSingleLine(tree)}.`,
-        ...applied.files.map((file) => `  ${changedFile(file)}`),
+        `Task ${named(task)}: ${changesSummary(applied)} in ${toSingleLine(tree)}.`,
+        ...applied.map((file) => `  ${changedFile(file)}`),
       );
     });

@@ -1,7 +1,5 @@
-import { changedFile, changesSummary } from "../../services/text/worktree.ts";
-import { changesBetween, writePatch } from "../../services/worktrees/git/changes.ts";
-import { takeSnapshot } from "../../services/worktrees/git/snapshot.ts";
-import { dropWorktree } from "../../services/worktrees/make-worktree.ts";
+import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
+import { discardLeftChanges, readLeftChanges } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import { findWorktree, orRefuse } from "../task-worktree.ts";
 
@@ -18,14 +16,10 @@ OpenCode need not be running.
 ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { yes = false, json, data }) => {
-      const { task, paths, record, base } = await findWorktree(given, { data, terminal });
-      const read = async () => {
-        const { commit } = await takeSnapshot(paths.tree);
-        await writePatch(paths.tree, base, commit, paths.patch);
-        return changesBetween(paths.tree, base, commit);
-      };
-      const files = await orRefuse(`What task ${named(task)} changed cannot be read, so nothing was removed`, read());
+      const { task, left, use } = await findWorktree(given, { data, terminal });
+      const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
+        const files = await orRefuse(readLeftChanges(left), nothing);
         terminal.print(
           `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
           ...files.map((file) => `  ${changedFile(file)}`),
@@ -35,7 +29,8 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
           return end(EXIT.failed);
         }
       }
-      await dropWorktree(paths, record, { why: "discarded", at: Date.now() });
-      if (json) return printJson(terminal, { taskId: task.sessionID, files, patch: paths.patch });
-      terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${paths.patch}`);
+      const files = await orRefuse(discardLeftChanges(left, use), nothing);
+      const { patch } = left.paths;
+      if (json) return printJson(terminal, { taskId: task.sessionID, files, patch });
+      terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${patch}`);
     });

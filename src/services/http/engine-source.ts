@@ -17,6 +17,7 @@ import {
   type StatusSource,
 } from "./contract/status-source.ts";
 import type { OpenDirectories, OpenDirectory } from "./open-directories.ts";
+import { createWorktreeChanges } from "./worktree-changes.ts";
 
 /** Milliseconds between checks for the outcome of a command. */
 const OUTCOME_POLL_MS = 200;
@@ -50,12 +51,13 @@ const failure = (reason: string, cause: SourceFailure["cause"] = "task"): Source
 
 /**
  * Creates the source of the status API: the tasks of all directories and processes, read from the store that they share
- * through any directory that is open here. `createId` makes the ids of commands.
+ * through any directory that is open here. `createId` makes the ids of commands, `worktrees` is the folder of all worktrees.
  */
 export const createEngineSource = (
   directories: OpenDirectories,
   clock: Clock,
   createId: () => string,
+  worktrees: string,
 ): StatusSource => {
   const anyDirectory = (): OpenDirectory => {
     const [directory] = directories.all();
@@ -209,6 +211,7 @@ export const createEngineSource = (
     resume: (taskId, prompt) => execute(taskId, { kind: "resume", prompt }),
     steer: (taskId, prompt) => execute(taskId, { kind: "steer", prompt }),
     answer: (taskId, answer) => execute(taskId, { kind: "answer", answer }),
+    ...createWorktreeChanges({ root: worktrees, task: get, now: clock.now }),
     machines: chartsAsJson,
     onChange: directories.onChange,
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { worktreesFolder } from "../worktrees/folders.ts";
 import { createEngineSource } from "./engine-source.ts";
 import type { OpenDirectories } from "./open-directories.ts";
 import { type StatusServer, type StatusServerDeps, startStatusServer } from "./server/status-server.ts";
@@ -13,4 +14,7 @@ export interface StatusApiDeps extends Omit<StatusServerDeps, "source"> {
  * the libraries below it, half of all the code: it is imported when the server is started, which is after OpenCode has.
  */
 export const serveStatusApi = ({ directories, ...deps }: StatusApiDeps): Promise<StatusServer | undefined> =>
-  startStatusServer({ ...deps, source: createEngineSource(directories, deps.clock, randomUUID) });
+  startStatusServer({
+    ...deps,
+    source: createEngineSource(directories, deps.clock, randomUUID, worktreesFolder(deps.folder)),
+  });

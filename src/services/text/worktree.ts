@@ -1,26 +1,9 @@
-import { type ChangedFile, hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
-import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
+import { changedFile, changesSummary } from "./changed-files.ts";
+import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** Files that are listed: an agent pays for each line. */
 const LISTED = 20;
-
-const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((all, one = 0) => all + one, 0);
-
-const linesOf = (files: readonly ChangedFile[]): OwnText =>
-  own`+${sum(files.map(({ added }) => added))} −${sum(files.map(({ removed }) => removed))}`;
-
-const count = (files: readonly ChangedFile[]): OwnText => own`${files.length} ${files.length === 1 ? "file" : "files"}`;
-
-/** Says how much was changed, such as `3 files changed (+20 −4)`. */
-export const changesSummary = (files: readonly ChangedFile[]): OwnText =>
-  files.length === 0 ? own`no file changed` : own`${count(files)} changed (${linesOf(files)})`;
-
-/** Writes a changed file with its counts, such as `"src/a.ts" +3 −1`, or `"logo.png" added`. */
-export const changedFile = (file: ChangedFile): OwnText => {
-  const isText = file.added !== undefined;
-  const how = file.change === "modified" ? undefined : own`${file.change}`;
-  return join([quoteLine(file.path), how, isText ? linesOf([file]) : how ? undefined : own`modified`], " ");
-};
 
 /** What became of changes, after how much they are. */
 const BECAME = {

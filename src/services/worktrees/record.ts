@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { WorktreeChanges } from "../../task.ts";
+import { isAlive } from "../platform/process-identity.ts";
 import type { WorktreePaths } from "./folders.ts";
 
 /** What is known of a worktree. It stays when the worktree is removed, for as long as there is its task. */
@@ -25,8 +26,17 @@ export const WorktreeRecord = z.object({
       at: z.number(),
     })
     .optional(),
+  /** The process in which a person has it applied or discarded, and since when, in epoch milliseconds; absent otherwise. */
+  inUse: z.object({ pid: z.int(), at: z.number() }).optional(),
 });
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
+
+/** Milliseconds after which nobody applies or discards it any more, whatever its record says: git is stopped before that. */
+const MOST_IN_USE_MS = 600_000;
+
+/** True while a person has it applied or discarded: no agent may begin to work in it. `now` is epoch milliseconds. */
+export const isInUse = (record: WorktreeRecord | undefined, now: number): boolean =>
+  record?.inUse !== undefined && now - record.inUse.at < MOST_IN_USE_MS && isAlive(record.inUse.pid);
 
 /** Reads a file of a worktree. Undefined where there is none, or another version of the plugin has written something else. */
 const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {

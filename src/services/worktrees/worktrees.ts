@@ -12,7 +12,7 @@ import { own, quoteLine } from "../text/own-text.ts";
 import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
 import { isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
-import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
@@ -128,6 +128,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       counts.expect(task);
       return queues.run(id, async () => {
         const record = readRecord(pathsOf(root, id));
+        if (isInUse(record, clock.now()))
+          return fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
         if (isThere(pathsOf(root, id)) && !record?.gone) return { ok: true, value: undefined };
         if (!isShared && record) return makeAgain(id, sessionID, record, signal);
         return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);

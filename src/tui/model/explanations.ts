@@ -1,4 +1,6 @@
+import type { Changes } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
+import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
 import { hasEnded } from "../../task.ts";
@@ -29,6 +31,41 @@ export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Expl
   const count = others.length === 1 ? "1 task below it stops" : `${others.length} tasks below it stop`;
   return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
 };
+
+/** Files that a question names; more are counted. */
+const MAX_FILES = 8;
+
+const filesText = (files: Changes["files"]): string => {
+  const more = files.length > MAX_FILES ? [`and ${files.length - MAX_FILES} more`] : [];
+  return [...files.slice(0, MAX_FILES).map(changedFile), ...more].join("\n");
+};
+
+/** Asks whether what a task changed in its worktree is to be applied, or removed; undefined where there is nothing to ask. */
+export const changesQuestion = (
+  action: "apply" | "discard",
+  { description }: Pick<PanelTask, "description">,
+  { files, tree, became }: Changes,
+): Explanation | undefined => {
+  if (became !== undefined || files.length === 0) return undefined;
+  const what = `${changesSummary(files)}\n${filesText(files)}`;
+  return action === "apply"
+    ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
+    : {
+        title: `Discard what "${description}" changed?`,
+        message: `Its worktree is removed. A patch stays.\n\n${what}`,
+      };
+};
+
+/** What became of the changes of a task whose worktree is gone. */
+const BECAME = {
+  clean: "It changed nothing.",
+  applied: "Its changes were applied.",
+  discarded: "Its changes were discarded.",
+  expired: "Its changes were kept for the time that the options give them, and are removed.",
+} as const;
+
+/** Says why there is nothing to apply or to discard. */
+export const noChanges = ({ became = "clean" }: Changes): string => BECAME[became];
 
 const endText = ({ status, error, summary = "" }: PanelTask): string => {
   if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;

@@ -4,7 +4,7 @@ import { openRequests } from "./open-requests.ts";
 import type { PanelTask } from "./panel-task.ts";
 
 /** What a person can do with a task in the list. */
-export type TaskAction = "open" | "stop" | "resume" | "steer" | "answer" | "why";
+export type TaskAction = "open" | "stop" | "resume" | "steer" | "answer" | "apply" | "discard" | "why";
 
 /** The keys of the list, in the order in which they are shown. */
 export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAction }[] = [
@@ -13,6 +13,8 @@ export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAct
   { key: "r", shown: "r", action: "resume" },
   { key: "s", shown: "s", action: "steer" },
   { key: "a", shown: "a", action: "answer" },
+  { key: "p", shown: "p", action: "apply" },
+  { key: "d", shown: "d", action: "discard" },
   { key: "w", shown: "w", action: "why" },
 ];
 
@@ -42,6 +44,11 @@ export const refusalOf = (action: TaskAction, task: PanelTask): string | undefin
         : `${quoted(task)} takes no instructions at the moment.`;
     case "answer":
       return task.attention?.requests?.length ? undefined : `${quoted(task)} asks nothing.`;
+    case "apply":
+    case "discard":
+      if (!task.worktree) return `${quoted(task)} has no worktree: what it changes is in your files.`;
+      if (task.worktree.isShared) return `${quoted(task)} works in the worktree of the task above it.`;
+      return hasEnded(task) ? undefined : `${quoted(task)} runs: wait until it has ended.`;
     default:
       return undefined;
   }

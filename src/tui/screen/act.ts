@@ -3,7 +3,7 @@ import type { ApiResult } from "../../client/api-result.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
 import { type Answers, afterChoice, afterText, nextStep, type Outcome } from "../model/answer-steps.ts";
-import { stopQuestion, whyText } from "../model/explanations.ts";
+import { changesQuestion, noChanges, stopQuestion, whyText } from "../model/explanations.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/offers.ts";
 import type { AskedRequest } from "../model/open-requests.ts";
 import type { PanelTask } from "../model/panel-task.ts";
@@ -16,7 +16,7 @@ export type Act = (action: Exclude<TaskAction, "open">, task: PanelTask, tasks: 
 /** What the actions need. */
 export interface ActDeps {
   ui: TuiPluginApi["ui"];
-  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer">;
+  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer" | "changes" | "apply" | "discard">;
   dialogs: Dialogs;
   guard: Guard;
 }
@@ -56,6 +56,17 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
     }
   };
 
+  /** Has a person look at what a task changed in its worktree, and then takes or removes it. */
+  const settle = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
+    const changes = await client.changes(task.sessionID);
+    if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
+    const question = changesQuestion(action, task, changes.value);
+    if (!question) return ui.toast({ variant: "info", message: noChanges(changes.value) });
+    if (!(await dialogs.confirm(question))) return;
+    const done = action === "apply" ? "Applied" : "Discarded";
+    send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
+  };
+
   return async (action, task, tasks) => {
     const { sessionID, description } = task;
     const refused = refusalOf(action, task);
@@ -81,6 +92,10 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
         if (prompt !== undefined) send(`Steered "${description}".`, () => client.steer(sessionID, prompt));
         return;
       }
+      case "apply":
+      case "discard":
+        await settle(action, task);
+        return;
       case "answer": {
         const [asked] = requestsOf(task, tasks);
         if (asked) await answer(asked);

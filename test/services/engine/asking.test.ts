@@ -14,10 +14,11 @@ const sourceOver = (...stages: Stage[]): StatusSource => {
   for (const stage of stages) sites.add(stage);
   let asked = 0;
   const [stage] = stages;
-  return createEngineSource(sites, stage?.clock ?? createVirtualClock(), () => {
+  const createId = () => {
     asked += 1;
     return `request ${asked}`;
-  });
+  };
+  return createEngineSource(sites, stage?.clock ?? createVirtualClock(), createId, "/nowhere/worktrees");
 };
 
 describe("what a person asks one process of a task that another one supervises", () => {

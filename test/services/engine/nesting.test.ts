@@ -33,7 +33,7 @@ test("a task that waits for tasks of its own says for how many, in each answer",
   const stage = createStage();
   const sites = createOpenDirectories();
   sites.add(stage);
-  const api = createEngineSource(sites, stage.clock, () => "request 1");
+  const api = createEngineSource(sites, stage.clock, () => "request 1", "/nowhere/worktrees");
   const lead = await stage.launch({ description: "lead" });
   const own = await stage.launch({}, { sessionID: lead });
   await stage.launch({}, { sessionID: lead });

@@ -35,7 +35,7 @@ test.each([
   "ten clients that never read, and 21 results of 1 MB, are a few megabytes in flight: %s",
   async (_, maxStreamBytes) => {
     const clock = createVirtualClock();
-    const source = createFakeSource(clock, createMemory().boot(clock));
+    const source = createFakeSource(clock, "/nowhere", createMemory().boot(clock));
     const ids = Array.from({ length: 21 }, () => source.launch().sessionID);
     for (const id of ids)
       source.change(id, { status: "completed", completedAt: "2026-01-01T00:00:00.000Z", result: "x".repeat(MEGABYTE) });

@@ -56,12 +56,12 @@ export const serve = async ({
   reads?: Reads;
   limits?: Limits;
   /** Default: a new one. */
-  source?: (clock: VirtualClock) => FakeSource;
+  source?: (clock: VirtualClock, folder: string) => FakeSource;
   /** Default: a new one. */
   folder?: string;
 } = {}): Promise<Served> => {
   const clock = createVirtualClock();
-  const source = (given ?? createFakeSource)(clock);
+  const source = (given ?? createFakeSource)(clock, folder);
   const errors: string[] = [];
   const log = {
     info: () => undefined,

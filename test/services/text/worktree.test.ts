@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { changedFile, changesSummary, worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
+import { changedFile, changesSummary } from "../../../src/services/text/changed-files.ts";
+import { worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
 import type { ChangedFile, WorktreeChanges } from "../../../src/task.ts";
 
 const worktree = { id: "1a2b3c4d", directory: "/data/worktrees/1a2b3c4d/tree", isShared: false };

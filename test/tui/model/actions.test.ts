@@ -1,10 +1,40 @@
 import { describe, expect, test } from "vitest";
 import { type Answers, afterChoice, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
-import { stopQuestion, stopsWith, whyText } from "../../../src/tui/model/explanations.ts";
+import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/explanations.ts";
 import { refusalOf, requestsOf } from "../../../src/tui/model/offers.ts";
 import { readPanelOptions } from "../../../src/tui/options.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
+
+const WORKTREE = { id: "1", directory: "/data/1/tree", isShared: false };
+
+describe("what a task changed in its worktree", () => {
+  const task = panelTask("a");
+  const changes = { tree: "/shop", worktree: "/data/1/tree", patch: "/data/1/changes.patch" };
+  const files = Array.from({ length: 10 }, (_, at) => ({
+    ...{ path: `f${at}.ts`, change: "modified" as const, added: 1, removed: 0 },
+  }));
+
+  test("is named before it is applied or discarded", () => {
+    const message = 'To /shop: all of it, or nothing.\n\n2 files changed (+2 −0)\n"f0.ts" +1 −0\n"f1.ts" +1 −0';
+    expect(changesQuestion("apply", task, { ...changes, files: files.slice(0, 2) })).toEqual({
+      title: 'Apply what "about a" changed?',
+      message,
+    });
+    const discard = changesQuestion("discard", task, { ...changes, files });
+    expect(discard?.title).toBe('Discard what "about a" changed?');
+    expect(discard?.message).toMatch(
+      /^Its worktree is removed\. A patch stays\.\n\n10 files .*"f7\.ts" \+1 −0\nand 2 more$/s,
+    );
+  });
+
+  test("is not asked about where nothing is left of it: then it is said why", () => {
+    expect(changesQuestion("apply", task, { ...changes, files: [] })).toBeUndefined();
+    expect(changesQuestion("apply", task, { ...changes, files, became: "applied" })).toBeUndefined();
+    expect(noChanges({ ...changes, files: [] })).toBe("It changed nothing.");
+    expect(noChanges({ ...changes, files, became: "discarded" })).toBe("Its changes were discarded.");
+  });
+});
 
 describe("stopping a task", () => {
   const parent = panelTask("parent");
@@ -40,6 +70,9 @@ describe("an action that makes no sense", () => {
     ["steer", ended(panelTask("a"), "completed"), "resume it with r"],
     ["steer", panelTask("a"), "no instructions"],
     ["answer", panelTask("a"), "asks nothing"],
+    ["apply", ended(panelTask("a"), "completed"), "has no worktree"],
+    ["discard", ended(panelTask("a", { worktree: { ...WORKTREE, isShared: true } }), "completed"), "of the task above"],
+    ["apply", panelTask("a", { worktree: WORKTREE }), "wait until it has ended"],
   ] as const)("%s is refused with a reason", (action, task, reason) => {
     expect(refusalOf(action, task)).toContain(reason);
   });
@@ -49,6 +82,7 @@ describe("an action that makes no sense", () => {
     expect(refusalOf("resume", ended(panelTask("a", { allowed: ["RESUME"] }), "completed"))).toBeUndefined();
     expect(refusalOf("steer", panelTask("a", { allowed: ["STEER"] }))).toBeUndefined();
     expect(refusalOf("answer", asking(panelTask("a")))).toBeUndefined();
+    expect(refusalOf("apply", ended(panelTask("a", { worktree: WORKTREE }), "error"))).toBeUndefined();
   });
 });
 

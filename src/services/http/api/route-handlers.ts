@@ -2,6 +2,7 @@ import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import { createTokenGuard } from "../access/admission.ts";
 import { type App, type AppEnv, type ClientConnection, errorResponse } from "../access/request-handling.ts";
+import { Changes } from "../contract/changes.ts";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask, type SourceResult } from "../contract/status-source.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
@@ -46,6 +47,12 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const messages = await source.logs(resolveId(c.req.valid("param").id));
     if (messages.ok) return writeJson(c.env.connection, validated(schemas.Logs, messages.value));
     throw sourceError({ ...messages, reason: `OpenCode does not return the messages: ${messages.reason}` });
+  });
+
+  app.openapi(routes.changes, async (c) => {
+    const changes = await source.changes(resolveId(c.req.valid("param").id));
+    if (!changes.ok) throw sourceError(changes);
+    return writeJson(c.env.connection, validated(Changes, changes.value));
   });
 
   app.openapi(routes.journal, (c) => {
@@ -110,6 +117,19 @@ export const registerCommands = (app: App, { source, log, token, writeJson }: Ap
 
   app.openapi({ ...routes.cancel, middleware: withToken }, async (c) =>
     respond(c.env.connection, await source.cancel(resolveId(c.req.valid("param").id))),
+  );
+
+  const respondChanges = (connection: ClientConnection, result: SourceResult<Changes>) => {
+    if (!result.ok) throw sourceError(result);
+    return writeJson(connection, validated(Changes, result.value));
+  };
+
+  app.openapi({ ...routes.apply, middleware: withToken }, async (c) =>
+    respondChanges(c.env.connection, await source.apply(resolveId(c.req.valid("param").id))),
+  );
+
+  app.openapi({ ...routes.discard, middleware: withToken }, async (c) =>
+    respondChanges(c.env.connection, await source.discard(resolveId(c.req.valid("param").id))),
   );
 
   app.openapi({ ...routes.resume, middleware: [withToken, bodyLimit] }, async (c) =>

@@ -1,5 +1,6 @@
 // ADR-120 in docs/decisions.md
 import { createRoute, type z } from "@hono/zod-openapi";
+import { Changes } from "../contract/changes.ts";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask } from "../contract/status-source.ts";
 
@@ -87,6 +88,17 @@ export const journal = createRoute({
   responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
 });
 
+export const changes = createRoute({
+  ...get("getTaskChanges", "/v1/tasks/{id}/changes", "What an ended task left changed in its worktree"),
+  request: ofTask,
+  responses: {
+    200: json("The changes.", Changes),
+    ...readErrors,
+    404: unknownTask,
+    409: error("The task has no worktree of its own, or has not ended, or the id is the beginning of several."),
+  },
+});
+
 export const group = createRoute({
   ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
   request: { params: schemas.GroupPath },
@@ -129,6 +141,28 @@ export const cancel = createRoute({
   ...post("cancelTask", "/v1/tasks/{id}/cancel", "Stops a task"),
   request: ofTask,
   responses: { 200: json("The task.", ApiTask), ...commandErrors },
+});
+
+/** The errors of the routes that change a worktree, which need no process of the task's directory. */
+const worktreeErrors = {
+  401: commandErrors[401],
+  404: unknownTask,
+  409: error(
+    "The task has no worktree of its own, or runs, or its changes do not go together with those in the tree: the message names the files. Or the id is the beginning of several.",
+  ),
+  503: tooMuch,
+};
+
+export const apply = createRoute({
+  ...post("applyChanges", "/v1/tasks/{id}/apply", "Takes what a task changed in its worktree into the user's tree"),
+  request: ofTask,
+  responses: { 200: json("The files that were changed by it in the tree.", Changes), ...worktreeErrors },
+});
+
+export const discard = createRoute({
+  ...post("discardChanges", "/v1/tasks/{id}/discard", "Removes a task's worktree with what it changed there"),
+  request: ofTask,
+  responses: { 200: json("What was removed.", Changes), ...worktreeErrors },
 });
 
 const withBody = <S extends z.ZodType>(schema: S) => ({

@@ -6,6 +6,7 @@ import type { QueuePlace, Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
+import type { Changes } from "./changes.ts";
 import { DescribedTask } from "./task-fields.ts";
 
 /** A task as the API returns it. */
@@ -95,6 +96,12 @@ export interface StatusSource {
   steer(taskId: string, prompt: string): Promise<SourceResult<ApiTask>>;
   /** Gives the user's answer to a request of a task, whichever process supervises it. */
   answer(taskId: string, answer: UserReply): Promise<SourceResult<ApiTask>>;
+  /** What an ended task left changed in its worktree. */
+  changes(taskId: string): Promise<SourceResult<Changes>>;
+  /** Applies it to the tree that the worktree was made from: all of it, and then the worktree goes; or nothing. */
+  apply(taskId: string): Promise<SourceResult<Changes>>;
+  /** Removes the worktree with it. */
+  discard(taskId: string): Promise<SourceResult<Changes>>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
   /**

@@ -1,0 +1,84 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Changes } from "../../src/services/http/contract/changes.ts";
+import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { changedFile, changesSummary } from "../../src/services/text/changed-files.ts";
+import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
+
+/** What became of changes that are not in the worktree any more. */
+const BECAME = {
+  clean: "Its worktree is removed.",
+  applied: "They were applied.",
+  discarded: "They were discarded.",
+  expired: "They were not applied in time, and the worktree is removed.",
+} as const;
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What an ended task changed in its worktree, to apply or to discard. */
+export const WorktreeChanges = ({
+  task,
+  hasToken,
+  onTokenLost,
+}: {
+  task: ApiTask;
+  hasToken: boolean;
+  onTokenLost(): void;
+}) => {
+  const { sessionID, resumeCount } = task;
+  const [changes, setChanges] = useState<Changes>();
+  const [problem, setProblem] = useState("");
+  const [isUnderWay, setUnderWay] = useState(false);
+
+  // Each run of a resumed task leaves changes of its own.
+  useEffect(() => {
+    const leaving = new AbortController();
+    readChanges(sessionID, leaving.signal).then(setChanges, (error) => {
+      if (!leaving.signal.aborted) setProblem(reasonOf(error));
+    });
+    return () => leaving.abort();
+  }, [sessionID, resumeCount]);
+
+  const settle = async (work: (id: string) => Promise<Changes>) => {
+    setUnderWay(true);
+    setProblem("");
+    try {
+      setChanges(await work(sessionID));
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) onTokenLost();
+      setProblem(reasonOf(error));
+    } finally {
+      setUnderWay(false);
+    }
+  };
+
+  if (!changes && problem === "") return null;
+  const isThere = changes?.became === undefined && (changes?.files.length ?? 0) > 0;
+  return (
+    <section>
+      <h3>Changed in its worktree</h3>
+      {changes && (
+        <>
+          <p>
+            {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}
+          </p>
+          {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}
+        </>
+      )}
+      {isThere && hasToken && (
+        <p class="buttons">
+          <button type="button" class="primary" disabled={isUnderWay} onClick={() => void settle(applyChanges)}>
+            Apply to {changes?.tree}
+          </button>
+          <button type="button" class="danger" disabled={isUnderWay} onClick={() => void settle(discardChanges)}>
+            Discard
+          </button>
+        </p>
+      )}
+      {problem !== "" && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </section>
+  );
+};

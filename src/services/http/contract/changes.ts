@@ -1,0 +1,27 @@
+import { z } from "@hono/zod-openapi";
+import { ChangedFile } from "../../../task.ts";
+import { describeFields } from "./described.ts";
+
+const File = describeFields(ChangedFile, {
+  path: "From the top of the tree, with slashes.",
+  change: "What was done with it.",
+  added: "Lines that were added; absent for a file that is not text.",
+  removed: "Lines that were removed; absent for a file that is not text.",
+});
+
+/** What a task left changed in its worktree, as the API returns it. */
+export const Changes = z
+  .object({
+    tree: z.string().describe("The folder of the tree that the worktree was made from: `apply` changes it."),
+    worktree: z.string().describe("The folder of the worktree."),
+    patch: z.string().describe("A file with the changes, for `git apply`. There is none where nothing was changed."),
+    files: z.array(File).describe("The changed files, by path."),
+    became: z
+      .enum(["clean", "applied", "discarded", "expired"])
+      .optional()
+      .describe(
+        "Why the worktree is gone: nothing was changed in it, its changes were applied or discarded, or it was kept for long enough. Absent while it is there.",
+      ),
+  })
+  .meta({ id: "Changes", description: "What an ended task left changed in its worktree." });
+export type Changes = z.infer<typeof Changes>;

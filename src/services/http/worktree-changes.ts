@@ -1,0 +1,98 @@
+// ADR-250 in docs/decisions.md
+import { hasEnded } from "../../task.ts";
+import { toSingleLine } from "../platform/plain-text.ts";
+import { pathsOf } from "../worktrees/folders.ts";
+import {
+  applyLeftChanges,
+  discardLeftChanges,
+  findLeftWorktree,
+  type LeftWorktree,
+  NotDone,
+  readLeftChanges,
+} from "../worktrees/left-changes.ts";
+import { readChanges, readRecord } from "../worktrees/record.ts";
+import type { Changes } from "./contract/changes.ts";
+import type { ApiTask, SourceResult, StatusSource } from "./contract/status-source.ts";
+
+/** What is asked about worktrees with. */
+export interface WorktreeChangesDeps {
+  /** The folder of all worktrees. */
+  root: string;
+  task(taskId: string): ApiTask | undefined;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+const refused = (reason: string) => ({ ok: false, reason, cause: "task" }) as const;
+
+const whyNot = ({ message, conflicts }: NotDone): string => {
+  if (conflicts.length === 0) return message;
+  return `${message}: ${conflicts.map(({ path, kind }) => `${toSingleLine(path)} (${kind})`).join(", ")}. The worktree stays.`;
+};
+
+/** Creates the part of the source that is about what tasks left in their worktrees: it works in any process, on the files. */
+export const createWorktreeChanges = ({
+  root,
+  task,
+  now,
+}: WorktreeChangesDeps): Pick<StatusSource, "changes" | "apply" | "discard"> => {
+  const toChanges = (
+    { paths, record }: Pick<LeftWorktree, "paths" | "record">,
+    files: Changes["files"],
+    became?: Changes["became"],
+  ): Changes => ({
+    ...{ tree: record.source, worktree: paths.tree, patch: paths.patch, files },
+    ...(became ? { became } : {}),
+  });
+
+  /** The changes of a task whose worktree is gone, as they were counted at its end. */
+  const ofGone = ({ worktree, resumeCount }: ApiTask): Changes | undefined => {
+    if (!worktree || worktree.isShared) return undefined;
+    const paths = pathsOf(root, worktree.id);
+    const record = readRecord(paths);
+    const counted = readChanges(paths);
+    const files = counted?.run === resumeCount ? counted.files : [];
+    return record?.gone && toChanges({ paths, record }, files, record.gone.why);
+  };
+
+  const answer = async (taskId: string, work: (found: ApiTask) => Promise<Changes>): Promise<SourceResult<Changes>> => {
+    const found = task(taskId);
+    if (!found) return refused(`Task ${taskId} was cleared.`);
+    try {
+      return { ok: true, value: await work(found) };
+    } catch (error) {
+      if (error instanceof NotDone) return refused(whyNot(error));
+      throw error;
+    }
+  };
+
+  const find = (found: ApiTask) => findLeftWorktree(root, found, (at) => new Date(at).toISOString());
+
+  const use = (taskId: string) => ({
+    isAtWork: async () => {
+      const current = task(taskId);
+      return current !== undefined && !hasEnded(current);
+    },
+    now,
+  });
+
+  return {
+    changes: (taskId) =>
+      answer(taskId, async (found) => {
+        const gone = ofGone(found);
+        if (gone) return gone;
+        const left = find(found);
+        return toChanges(left, await readLeftChanges(left));
+      }),
+    apply: (taskId) =>
+      answer(taskId, async (found) => {
+        const left = find(found);
+        return toChanges(left, await applyLeftChanges(left, left.record.source, use(taskId)), "applied");
+      }),
+    discard: (taskId) =>
+      answer(taskId, async (found) => {
+        const left = find(found);
+        return toChanges(left, await discardLeftChanges(left, use(taskId)), "discarded");
+      }),
+  };
+};

@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { pathsOf } from "../../../../src/services/worktrees/folders.ts";
+import { makeWorktree } from "../../../../src/services/worktrees/make-worktree.ts";
+import { newRepository, repositoryAt } from "../../../fakes/repository.ts";
+import { serve } from "../served.ts";
+
+/** Tasks that have ended in worktrees of one project, and what the API says of them. */
+const begin = async () => {
+  const served = await serve();
+  const project = newRepository({ "a.txt": "1\n" });
+  const work = async (id: string, files: Record<string, string>) => {
+    const paths = pathsOf(join(served.folder, "worktrees"), id);
+    await makeWorktree({
+      ...{ paths, directory: project.top, home: project.top, taskId: `ses_${id}`, setup: undefined, now: 0 },
+      signal: new AbortController().signal,
+    });
+    repositoryAt(paths.tree).write(files);
+    const worktree = { id, directory: paths.tree, isShared: false };
+    served.source.end(served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree }).sessionID);
+    return paths;
+  };
+  const ask = async (id: string, action: "changes" | "apply" | "discard") => {
+    const response = await served.fetch(`/v1/tasks/ses_${id}/${action}`, {
+      method: action === "changes" ? "GET" : "POST",
+      headers: { authorization: `Bearer ${served.server.token}` },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  return { served, project, work, ask };
+};
+
+test("what a task left is read, applied to the tree that it came from, and said to be applied then", async () => {
+  const { project, work, ask } = await begin();
+  const { tree, patch } = await work("one", { "a.txt": "2\n" });
+  const files = [{ path: "a.txt", change: "modified", added: 1, removed: 1 }];
+  const left = { tree: project.top, worktree: tree, patch, files };
+  expect(await ask("one", "changes")).toEqual({ status: 200, body: left });
+  expect(await ask("one", "apply")).toEqual({ status: 200, body: { ...left, became: "applied" } });
+  expect(project.read("a.txt")).toBe("2\n");
+  expect(existsSync(tree)).toBe(false);
+  expect((await ask("one", "changes")).body).toMatchObject({ became: "applied" });
+  expect(await ask("one", "apply")).toMatchObject({
+    status: 409,
+    body: { error: expect.stringMatching(/has no worktree any more, since .*: its changes were applied\./) },
+  });
+});
+
+test("a conflict is a 409 that names the files; discarded, the worktree is gone", async () => {
+  const { project, work, ask } = await begin();
+  const { tree } = await work("two", { "a.txt": "2\n" });
+  project.write({ "a.txt": "3\n" });
+  expect(await ask("two", "apply")).toEqual({
+    status: 409,
+    body: {
+      status: 409,
+      error: `Nothing of task ses_two "write" was applied: these files were changed in another way in ${project.top}: a.txt (content). The worktree stays.`,
+    },
+  });
+  expect(existsSync(tree)).toBe(true);
+  expect(await ask("two", "discard")).toMatchObject({ status: 200, body: { became: "discarded" } });
+  expect(existsSync(tree)).toBe(false);
+  expect(project.read("a.txt")).toBe("3\n");
+});
+
+test("a task that still runs, and one without a worktree, are a 409", async () => {
+  const { served, ask } = await begin();
+  const worktree = { id: "x", directory: "/x", isShared: false };
+  served.source.launch({ sessionID: "ses_runs", worktree });
+  expect(await ask("runs", "apply")).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining("still runs") },
+  });
+  served.source.end(served.source.launch({ sessionID: "ses_plain", directory: "/shop" }).sessionID);
+  expect(await ask("plain", "changes")).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining("worked in /shop itself") },
+  });
+});
