@@ -45,6 +45,8 @@ export interface Engine {
   changesOf(task: Task): Promise<WorktreeChanges | undefined>;
   /** Waits until tasks have ended. The output of the waiting tool call delivers their results, so no notice follows. */
   wait(request: WaitRequest): Promise<WaitOutcome>;
+  /** Takes note that a tool call returns: what it waited for is in its output, if it is in any. */
+  onCallReturned(call: Pick<WaitRequest, "sessionID"> & { callID?: string | undefined }): void;
   /** Records that the result of an ended task was read, the first time that it is. */
   markRetrieved(task: Pick<Task, "sessionID" | "resultRetrievedAt">): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
@@ -102,6 +104,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     lastWords: createLastWords(host, clock),
     changesOf: services.worktrees.latestChanges,
     wait: waits.wait,
+    onCallReturned: waits.onCallReturned,
     markRetrieved: ({ sessionID, resultRetrievedAt }) => {
       // Each event of a task at rest is two commits.
       if (resultRetrievedAt === undefined) runtime.send(sessionID, { type: "RESULT_READ", at: clock.now() });

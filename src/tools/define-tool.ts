@@ -39,21 +39,23 @@ const throwReason = (reason: string): never => {
 
 /**
  * Creates a tool. Every tool is created by this function, because the host does not check arguments (seen in 1.18.33):
- * they are checked here, before anything else happens.
+ * they are checked here, before anything else happens. The engine is told when a call returns: a result that it waited for
+ * is delivered soon after that, or not at all.
  */
-export const defineTool = <S extends Shape>({
+export const defineTool = <S extends Shape>(
+  { engine }: Pick<ToolDeps, "engine">,
+  { description, args, refuse = throwReason, refusesBlank, ignoresUnknown, execute }: ToolSpec<S>,
+): ToolDefinition => ({
   description,
   args,
-  refuse = throwReason,
-  refusesBlank,
-  ignoresUnknown,
-  execute,
-}: ToolSpec<S>): ToolDefinition => ({
-  description,
-  args,
-  execute: async (sent, context) => {
+  execute: async (sent, context: CallContext) => {
     const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
-    return read.ok ? execute(read.value, context) : refuse(read.reason);
+    if (!read.ok) return refuse(read.reason);
+    try {
+      return await execute(read.value, context);
+    } finally {
+      engine.onCallReturned(context);
+    }
   },
 });
 

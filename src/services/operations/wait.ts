@@ -34,6 +34,8 @@ export interface Waits {
   waitForEnd(options: WaitOptions): Promise<WaitOutcome>;
   /** Re-checks every open wait. A task owned by another process ends without an event in this one. */
   recheckAll(): void;
+  /** Takes note that a call returns. The host is given a moment from then on to store its output. */
+  onCallReturned(call: Pick<WaitRequest, "sessionID"> & { callID?: string | undefined }): void;
   /** Takes an event of the host, which may say whether the output of a call was stored in the conversation. */
   onHostEvent(event: HostEvent): void;
   /** Ends all waits and their timers; later waits end at once. */
@@ -41,8 +43,8 @@ export interface Waits {
 }
 
 /**
- * Milliseconds that the host may take to store a tool's output (measured: under 50). After that, the results in it count
- * as undelivered: delivering them twice is better than never.
+ * Milliseconds that the host may take to store the output of a call that has returned (measured: under 50). After that, the
+ * results in it count as undelivered: delivering them twice is better than never.
  */
 const STORE_TIMEOUT_MS = 10_000;
 
@@ -64,7 +66,7 @@ export const createWaitEvents =
 /** Creates the registry of blocking tool calls. */
 export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits => {
   /** Calls whose output the host has not yet stored in the conversation. */
-  const unstoredOutputs = new Map<string, { resolve(isStored: boolean): void; cancelTimeout(): void }>();
+  const unstoredOutputs = new Map<string, { resolve(isStored: boolean): void; limit(): void; cancelTimeout(): void }>();
   /** Number of calls without an id so far. Each gets a different one, so that ending one wait does not end another. */
   let unnamedCalls = 0;
   const waits = new Set<{ stop(): void; recheck(): void }>();
@@ -109,17 +111,24 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       else recheck();
     });
 
-  /** Marks the results as delivered once the host has stored the output of the call, or as undelivered if it does not. */
+  /**
+   * Marks the results as delivered once the host has stored the output of the call, or as undelivered if it does not. The
+   * call may have more to do before it returns: to stop tasks, or to read a conversation.
+   */
   const awaitStoredOutput = (sessionID: string, callID: string, taskIds: string[]) => {
     const call = callKey(sessionID, callID);
     unstoredOutputs.get(call)?.resolve(false);
-    const cancelTimeout = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+    let cancelTimeout = (): void => undefined;
+    const limit = () => {
+      cancelTimeout();
+      cancelTimeout = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+    };
     const resolve = (isStored: boolean) => {
       cancelTimeout();
       unstoredOutputs.delete(call);
       sendToWaitedTasks(isStored ? "WAIT_DELIVERED" : "WAIT_ABANDONED", callID, taskIds);
     };
-    unstoredOutputs.set(call, { resolve, cancelTimeout });
+    unstoredOutputs.set(call, { resolve, limit, cancelTimeout: () => cancelTimeout() });
   };
 
   /** Tells the task that calls, if one does, that it is blocked: it needs no slot meanwhile. Returns how to end that. */
@@ -170,6 +179,9 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
     waitForEnd,
     recheckAll: () => {
       for (const { recheck } of [...waits]) recheck();
+    },
+    onCallReturned: ({ sessionID, callID }) => {
+      if (callID !== undefined) unstoredOutputs.get(callKey(sessionID, callID))?.limit();
     },
     onHostEvent: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;

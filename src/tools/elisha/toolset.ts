@@ -25,7 +25,7 @@ const COLLECT_FIRST =
 
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
 const taskTool = (deps: ToolDeps): ToolDefinition =>
-  defineTool({
+  defineTool(deps, {
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are notified when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
       title: z.string().describe("Short description of the task"),
@@ -50,7 +50,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
 
 /** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
 const outputTool = (deps: ToolDeps): ToolDefinition =>
-  defineTool({
+  defineTool(deps, {
     description: "Get the status and result of a task.",
     args: {
       task_id: z.string().trim().describe("The session ID of the task"),
@@ -75,27 +75,30 @@ const outputTool = (deps: ToolDeps): ToolDefinition =>
 
 /** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
 const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description: "Cancel a running task.",
-    args: { task_id: z.string().trim().describe("The session ID to cancel") },
-    refuse: refusal,
-    execute: async ({ task_id }, { sessionID, callID, abort }) => {
-      const found = engine.find(sessionID, task_id);
-      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
-      const taskId = found.value.sessionID;
-      // A task that refuses goes on: this answer does not report its end.
-      const answered = new AbortController();
-      const signal = AbortSignal.any([abort, answered.signal]);
-      const [outcome, [cancelled]] = await Promise.all([
-        engine.wait({ taskIds: [taskId], sessionID, callID, signal, timeoutMs: undefined }),
-        engine.cancel([taskId]).finally(() => answered.abort()),
-      ]);
-      if (outcome === "stopped") throw shutdownError([taskId]);
-      if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
-      const { task, refused } = cancelled;
-      return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
+  defineTool(
+    { engine },
+    {
+      description: "Cancel a running task.",
+      args: { task_id: z.string().trim().describe("The session ID to cancel") },
+      refuse: refusal,
+      execute: async ({ task_id }, { sessionID, callID, abort }) => {
+        const found = engine.find(sessionID, task_id);
+        if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
+        const taskId = found.value.sessionID;
+        // A task that refuses goes on: this answer does not report its end.
+        const answered = new AbortController();
+        const signal = AbortSignal.any([abort, answered.signal]);
+        const [outcome, [cancelled]] = await Promise.all([
+          engine.wait({ taskIds: [taskId], sessionID, callID, signal, timeoutMs: undefined }),
+          engine.cancel([taskId]).finally(() => answered.abort()),
+        ]);
+        if (outcome === "stopped") throw shutdownError([taskId]);
+        if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
+        const { task, refused } = cancelled;
+        return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
+      },
     },
-  });
+  );
 
 const TASK = "elisha_task";
 const OUTPUT = "elisha_task_output";

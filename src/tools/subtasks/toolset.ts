@@ -78,7 +78,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
  * user.
  */
 const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCancel: OnParentCancel): ToolDefinition =>
-  defineTool({
+  defineTool(deps, {
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
       title: z.string(),
@@ -118,19 +118,22 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
 
 /** Creates `read_subtask`: reads more of a subtask's answer that was too long for one tool output. */
 const readTool = ({ engine }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description: "Read more of a subtask's truncated answer.",
-    args: {
-      taskId: z.string().trim(),
-      offset: wholeNumber(0).optional().describe("Characters to skip"),
+  defineTool(
+    { engine },
+    {
+      description: "Read more of a subtask's truncated answer.",
+      args: {
+        taskId: z.string().trim(),
+        offset: wholeNumber(0).optional().describe("Characters to skip"),
+      },
+      execute: async ({ taskId, offset }, { sessionID }) => {
+        const task = orThrow(engine.find(sessionID, taskId));
+        if (!isEnded(task)) throw new Error(notEnded(task));
+        engine.markRetrieved(task);
+        return toToolOutput(task.description, await endedResult(task, engine), offset);
+      },
     },
-    execute: async ({ taskId, offset }, { sessionID }) => {
-      const task = orThrow(engine.find(sessionID, taskId));
-      if (!isEnded(task)) throw new Error(notEnded(task));
-      engine.markRetrieved(task);
-      return toToolOutput(task.description, await endedResult(task, engine), offset);
-    },
-  });
+  );
 
 /** The names under which texts mention these tools. Each call returns its result, so there is no output, list or resume. */
 export const subtasksNames: ToolNames = {

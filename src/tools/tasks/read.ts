@@ -28,20 +28,23 @@ export const selectTasks = (
 
 /** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
 export const listTool = ({ engine, clock, prefix }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description: "List this session's background tasks.",
-    args: { status: z.enum(TaskStatus.options).optional() },
-    execute: async ({ status }, { sessionID }) => {
-      const tasks = engine.list({ parentSessionID: sessionID });
-      const list = formatTaskList(tasks, {
-        shown: (task) => status === undefined || task.status === status,
-        usageOf: engine.usageOf(tasks),
-        now: clock.now(),
-        outputTool: `${prefix}_output`,
-      });
-      return list || "No background tasks found";
+  defineTool(
+    { engine },
+    {
+      description: "List this session's background tasks.",
+      args: { status: z.enum(TaskStatus.options).optional() },
+      execute: async ({ status }, { sessionID }) => {
+        const tasks = engine.list({ parentSessionID: sessionID });
+        const list = formatTaskList(tasks, {
+          shown: (task) => status === undefined || task.status === status,
+          usageOf: engine.usageOf(tasks),
+          now: clock.now(),
+          outputTool: `${prefix}_output`,
+        });
+        return list || "No background tasks found";
+      },
     },
-  });
+  );
 
 /** Milliseconds, from the specifications. Applied here, because the host fills in no defaults. */
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -53,56 +56,61 @@ const DEFAULT_MESSAGES = 50;
 
 /** Creates `<prefix>_output`: shows the status and result of a task or a batch, and waits for the end on request. */
 export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description:
-      "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
-    args: {
-      task_id: z.string().trim().optional(),
-      batch_id: z.string().trim().optional(),
-      block: z.boolean().optional().describe("Wait for the end (default false)"),
-      timeout: z
-        .number(TIMEOUT_RULE)
-        .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
-        .optional()
-        .describe("ms to wait; default 60000, max 600000"),
-      full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
-      message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
-      since_message_id: z.string().trim().optional(),
-      include_tool_results: z.boolean().optional(),
-    },
-    execute: async (args, context) => {
-      const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
-      const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
-      const wanted: TranscriptOptions = {
-        sinceMessageId: args.since_message_id,
-        messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
-        includeToolResults: args.include_tool_results ?? false,
-      };
-      if ((taskId === undefined) === (batchId === undefined)) {
-        throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
-      }
-      if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
-      const taskIds = selectTasks(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
-      const { sessionID, callID, abort } = context;
-      const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
-      if (outcome === "stopped") throw shutdownError(taskIds);
-      const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
-      const [only] = tasks;
-      const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
-      const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
-      if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
-      const task = tasks[0];
-      if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
-      return {
-        title: task.description,
-        output: full_session ? orThrow(await engine.transcript(task.sessionID, wanted)) : own`${report(task)}${waited}`,
-        metadata: { sessionId: task.sessionID },
-      };
+  defineTool(
+    { engine },
+    {
+      description:
+        "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
+      args: {
+        task_id: z.string().trim().optional(),
+        batch_id: z.string().trim().optional(),
+        block: z.boolean().optional().describe("Wait for the end (default false)"),
+        timeout: z
+          .number(TIMEOUT_RULE)
+          .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
+          .optional()
+          .describe("ms to wait; default 60000, max 600000"),
+        full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
+        message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
+        since_message_id: z.string().trim().optional(),
+        include_tool_results: z.boolean().optional(),
+      },
+      execute: async (args, context) => {
+        const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
+        const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
+        const wanted: TranscriptOptions = {
+          sinceMessageId: args.since_message_id,
+          messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
+          includeToolResults: args.include_tool_results ?? false,
+        };
+        if ((taskId === undefined) === (batchId === undefined)) {
+          throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
+        }
+        if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
+        const taskIds = selectTasks(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
+        const { sessionID, callID, abort } = context;
+        const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
+        if (outcome === "stopped") throw shutdownError(taskIds);
+        const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+        const [only] = tasks;
+        const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
+        const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
+        if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
+        const task = tasks[0];
+        if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
+        return {
+          title: task.description,
+          output: full_session
+            ? orThrow(await engine.transcript(task.sessionID, wanted))
+            : own`${report(task)}${waited}`,
+          metadata: { sessionId: task.sessionID },
+        };
 
-      /** Writes the report, and records that the result of an ended task has been read. */
-      function report(read: TaskWithUsage): OwnText {
-        if (hasEnded(read)) engine.markRetrieved(read);
-        return formatReport(read, clock.now(), changes);
-      }
+        /** Writes the report, and records that the result of an ended task has been read. */
+        function report(read: TaskWithUsage): OwnText {
+          if (hasEnded(read)) engine.markRetrieved(read);
+          return formatReport(read, clock.now(), changes);
+        }
+      },
     },
-  });
+  );

@@ -37,7 +37,7 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
 
 /** Creates `<prefix>_task`: launches, resumes or steers a task. It returns as soon as the session exists, without waiting for a result. */
 const taskTool = (deps: ToolDeps): ToolDefinition =>
-  defineTool({
+  defineTool(deps, {
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
@@ -104,36 +104,39 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
 
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
 const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description: "Cancel running background tasks. Give exactly one argument.",
-    args: {
-      task_id: z.string().trim().optional(),
-      batch_id: z.string().trim().optional(),
-      all: z.boolean().optional(),
+  defineTool(
+    { engine },
+    {
+      description: "Cancel running background tasks. Give exactly one argument.",
+      args: {
+        task_id: z.string().trim().optional(),
+        batch_id: z.string().trim().optional(),
+        all: z.boolean().optional(),
+      },
+      execute: async ({ task_id, batch_id, all }, { sessionID }) => {
+        const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
+        if (choices.length !== 1) {
+          throw new Error(
+            `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
+          );
+        }
+        const chosen = selectTasks(engine, sessionID, task_id, batch_id);
+        const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
+        if (tasks.length === 0) return "No running tasks to cancel.";
+        const results = await engine.cancel(tasks.map((task) => task.sessionID));
+        const output = results
+          .map(({ task, refused }) => {
+            const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
+            return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
+          })
+          .join("\n");
+        // The record of a running task may be damaged: then nothing can be done with it but to clear it.
+        if (output === "") return "No running tasks to cancel.";
+        const [only] = results;
+        return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
+      },
     },
-    execute: async ({ task_id, batch_id, all }, { sessionID }) => {
-      const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
-      if (choices.length !== 1) {
-        throw new Error(
-          `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
-        );
-      }
-      const chosen = selectTasks(engine, sessionID, task_id, batch_id);
-      const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
-      if (tasks.length === 0) return "No running tasks to cancel.";
-      const results = await engine.cancel(tasks.map((task) => task.sessionID));
-      const output = results
-        .map(({ task, refused }) => {
-          const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
-          return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
-        })
-        .join("\n");
-      // The record of a running task may be damaged: then nothing can be done with it but to clear it.
-      if (output === "") return "No running tasks to cancel.";
-      const [only] = results;
-      return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
-    },
-  });
+  );
 
 /** Refuses an id that is null or empty: a call that means one task must not remove all. */
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
@@ -146,25 +149,29 @@ const id = () =>
 
 /** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
 const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
-  defineTool({
-    description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
-    args: { task_id: id().optional(), batch_id: id().optional() },
-    refusesBlank: true,
-    execute: async ({ task_id, batch_id }, { sessionID }) => {
-      if (task_id !== undefined && batch_id !== undefined) {
-        throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
-      }
-      const tasks = selectTasks(engine, sessionID, task_id, batch_id);
-      if (tasks.length === 0) return "No background tasks found";
-      await engine.clear(tasks.map((task) => task.sessionID));
-      return tasks
-        .map(
-          (task) =>
-            own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
-        )
-        .join("\n");
+  defineTool(
+    { engine },
+    {
+      description:
+        "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
+      args: { task_id: id().optional(), batch_id: id().optional() },
+      refusesBlank: true,
+      execute: async ({ task_id, batch_id }, { sessionID }) => {
+        if (task_id !== undefined && batch_id !== undefined) {
+          throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
+        }
+        const tasks = selectTasks(engine, sessionID, task_id, batch_id);
+        if (tasks.length === 0) return "No background tasks found";
+        await engine.clear(tasks.map((task) => task.sessionID));
+        return tasks
+          .map(
+            (task) =>
+              own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
+          )
+          .join("\n");
+      },
     },
-  });
+  );
 
 /** The names under which texts mention these tools. */
 export const tasksNames = (prefix: string): ToolNames => ({

@@ -43,7 +43,8 @@ const waitFor = (timeoutMs: number | undefined) => {
     runtime.send("ses_1", { type: "CANCEL", at: clock.now() });
     runtime.send("ses_1", { type: "STOPPED", at: clock.now() });
   };
-  return { clock, waits, turn, wait, end, listeners: () => listeners };
+  const waiters = () => runtime.snapshotOf("ses_1")?.context.waiters;
+  return { clock, waits, turn, wait, end, waiters, listeners: () => listeners };
 };
 
 test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
@@ -61,6 +62,21 @@ test.each(["ended", "timedOut", "aborted", "stopped"] as const)(
     expect(listeners()).toBe(0);
   },
 );
+
+test("a call that has more to do before it returns delivers the result all the same, however long that takes", async () => {
+  const { clock, waits, wait, end, waiters } = waitFor(undefined);
+  end();
+  await settled();
+  expect(wait.value).toBe("ended");
+  await clock.advance(3_600_000);
+  expect(waiters()).toEqual(["call_1"]);
+  waits.onCallReturned({ sessionID: PARENT, callID: "call_1" });
+  await clock.advance(9_999);
+  expect(waiters()).toEqual(["call_1"]);
+  // The host has lost its output.
+  await clock.advance(1);
+  expect(waiters()).toEqual([]);
+});
 
 test("a timeout of 0 ends the wait at once, and does not mean no limit", async () => {
   const { clock, wait } = waitFor(0);
