@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { pathsOf } from "../../src/services/worktrees/folders.ts";
+import { makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
+import { newRepository, repositoryAt } from "../fakes/repository.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
@@ -95,6 +99,45 @@ describeInChromium("acting on the board", () => {
     await page.getByRole("button", { name: "Resume" }).click();
     await until(() => source.asked.at(-1)).toBe(`resume with "Once more" ${sessionID}`);
     await until(() => page.locator(".actions .problem").count()).toBe(0);
+  });
+
+  test("what a task changed in its worktree is applied, or discarded; a conflict is named", async () => {
+    const { source, folder, open } = await start();
+    const project = newRepository({ "a.txt": "one\n" });
+    const work = async (id: string, content: string) => {
+      const paths = pathsOf(join(folder, "worktrees"), id);
+      const { signal } = new AbortController();
+      const plan = {
+        paths,
+        directory: project.top,
+        home: project.top,
+        taskId: `ses_${id}`,
+        setup: undefined,
+        now: 0,
+        signal,
+      };
+      await makeWorktree(plan);
+      repositoryAt(paths.tree).write({ "a.txt": content });
+      const worktree = { id, directory: paths.tree, isShared: false };
+      return source.end(source.launch({ sessionID: `ses_${id}`, description: `write ${content}`, worktree }).sessionID);
+    };
+    await work("first", "ONE\n");
+    await work("second", "uno\n");
+    const { page } = await open("ses_first");
+    const section = page.locator("section", { hasText: "Changed in its worktree" }).last();
+    await until(() => section.textContent()).toContain('1 file changed (+1 −1). "a.txt" +1 −1');
+    await section.getByRole("button", { name: `Apply to ${project.top}` }).click();
+    await until(() => section.textContent()).toContain("They were applied.");
+    expect(project.read("a.txt")).toBe("ONE\n");
+    expect(await section.getByRole("button").count()).toBe(0);
+
+    const { page: other } = await open("ses_second");
+    const conflicting = other.locator("section", { hasText: "Changed in its worktree" }).last();
+    await conflicting.getByRole("button", { name: /^Apply/ }).click();
+    await until(() => conflicting.getByRole("alert").textContent()).toContain("a.txt (content)");
+    await conflicting.getByRole("button", { name: "Discard" }).click();
+    await until(() => conflicting.textContent()).toContain("They were discarded.");
+    expect(project.read("a.txt")).toBe("ONE\n");
   });
 
   test("permissions and questions are answered where they are shown", async () => {

@@ -13,6 +13,8 @@ export interface BoardStage {
   url: string;
   token: string;
   port: number;
+  /** The plugin's data folder. */
+  folder: string;
   stop(): Promise<void>;
 }
 
@@ -28,7 +30,7 @@ export const builtPage = (name: PageName): string => {
 /** Serves the board, by default on the usual port or the next that is free. */
 export const boardStage = async ({
   port,
-  source = createFakeSource(systemClock),
+  source: given,
   live = [],
   env = {},
 }: {
@@ -38,6 +40,7 @@ export const boardStage = async ({
   env?: Record<string, string>;
 } = {}): Promise<BoardStage> => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-board-"));
+  const source = given ?? createFakeSource(systemClock, folder);
   const server = await startStatusServer({
     source,
     folder,
@@ -55,6 +58,7 @@ export const boardStage = async ({
     url: server.url,
     token: server.token,
     port: server.port,
+    folder,
     stop: async () => {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,92 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newRepository, type Repository } from "../fakes/repository.ts";
+import { newHome, removeHome } from "./lab/home.ts";
+import { pluginsOf } from "./lab/lab.ts";
+import { calls, text } from "./lab/reply.ts";
+import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
+import { noTerminal, openTerminal, type Terminal } from "./lab/terminal.ts";
+import { inChild, launching } from "./tasks-and-notices.ts";
+
+const PATIENCE = { timeoutMs: 40_000 };
+
+const bash = (command: string) => ({ name: "bash", args: { command, description: "works" } });
+
+describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in their worktrees is", () => {
+  let model: ScriptedModel;
+  let home: string;
+  let project: Repository;
+  let terminal: Terminal;
+
+  beforeAll(async () => {
+    model = await startModel();
+    home = await newHome();
+    mkdirSync(join(home, "project"));
+    project = newRepository({ "a.txt": "one\ntwo\n" }, join(home, "project"));
+    const [plugin = ""] = pluginsOf();
+    terminal = await openTerminal({
+      ...{ modelURL: model.url, home, panel: [String(plugin)], size: { columns: 150, rows: 44 } },
+      plugins: [[String(plugin), { worktree: { agents: ["general"] } }]],
+    });
+    const writers = { "shout one": "s/one/ONE/", "translate one": "s/one/uno/" };
+    for (const [prompt, change] of Object.entries(writers))
+      model.when(inChild(prompt), [calls([bash(`sed -i '${change}' a.txt`)]), text("Written.")]);
+    model.when("write it twice", [calls(Object.keys(writers).map((prompt) => launching(prompt))), text("launched")]);
+    await terminal.submit("write it twice");
+    await terminal.shows("✓ about shout one", PATIENCE);
+    await terminal.shows("✓ about translate one", PATIENCE);
+  });
+
+  afterAll(async () => {
+    await terminal?.kill();
+    await model.stop();
+    await removeHome(home);
+  });
+
+  /** Opens the list with a task selected. */
+  const select = async (words: string) => {
+    await terminal.press("C-x");
+    await terminal.press("k");
+    await terminal.shows("esc close");
+    await terminal.press("/");
+    await terminal.type(words);
+    await terminal.shows(`Search: ${words}▏`);
+    await terminal.press("Enter");
+    await terminal.hides("▏");
+  };
+
+  test("applied by a key, after a look at the files", async () => {
+    await select("shout");
+    await terminal.shows("p apply  d discard");
+    await terminal.press("p");
+    const screen = await terminal.shows('Apply what "about shout one" changed?');
+    expect(screen).toContain("1 file changed (+1 −1)");
+    expect(screen).toContain('"a.txt" +1 −1');
+    expect(project.read("a.txt")).toBe("one\ntwo\n");
+    await terminal.press("Enter");
+    await terminal.shows('Applied the changes of "about shout one".', PATIENCE);
+    expect(project.read("a.txt")).toBe("ONE\ntwo\n");
+    await terminal.shows("esc close");
+    await terminal.press("p");
+    await terminal.shows("Its changes were applied.");
+    await terminal.press("Escape");
+    await terminal.hides("esc close");
+  });
+
+  test("left as it is where it conflicts, with the file named; and discarded by a key", async () => {
+    await select("translate");
+    await terminal.press("p");
+    await terminal.shows('Apply what "about translate one" changed?');
+    await terminal.press("Enter");
+    await terminal.shows("a.txt (content)", PATIENCE);
+    expect(project.read("a.txt")).toBe("ONE\ntwo\n");
+    await terminal.shows("esc close");
+    await terminal.press("d");
+    await terminal.shows("Its worktree is removed. A patch stays.");
+    await terminal.press("Enter");
+    await terminal.shows('Discarded the changes of "about translate one".', PATIENCE);
+    expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+    expect(project.read("a.txt")).toBe("ONE\ntwo\n");
+  });
+});
