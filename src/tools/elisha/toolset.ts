@@ -3,7 +3,6 @@ import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
-import { ResultSchema } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
@@ -31,7 +30,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
       title: z.string().describe("Short description of the task"),
       agent: z.string().describe("Agent name to use"),
       prompt: z.string().describe("All the agent needs to know"),
-      schema: ResultSchema.optional().describe("JSON Schema that the result must fit; the result is then JSON"),
+      schema: z.looseObject({}).optional().describe("JSON Schema for the result"),
       async: z.boolean().optional().describe("Run in background (default: false)"),
     },
     refuse: refusal,
