@@ -4,6 +4,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Plugin } from "@opencode-ai/plugin";
 import { createErrorToasts } from "./error-toasts.ts";
+import { setup } from "./opencode-2.ts";
 import type { PluginHooks } from "./plugin.ts";
 import { type SatelliteDeps, startSatellite } from "./satellite.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
@@ -117,4 +118,4 @@ const startHome: Plugin = async (input, given) => {
   };
 };
 
-export default { id: SERVICE, server };
+export default { id: SERVICE, server, setup };

@@ -3,12 +3,14 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Hooks, PluginInput } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
+import { toOpencodeTools } from "./opencode-tools.ts";
 import { type Options, optionsError, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine, type Engine } from "./services/engine.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
+import { isOpencodeRun } from "./services/host/opencode-run.ts";
 import { completedCallEffect } from "./services/host/tool-call-effects.ts";
 import { createWorkplaces } from "./services/host/workplaces.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
@@ -17,7 +19,7 @@ import { createOpenDirectories } from "./services/http/open-directories.ts";
 import type { StatusServer } from "./services/http/server/status-server.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { dataFolder } from "./services/platform/data-folder.ts";
-import { isDevelopment, isOpencodeRun } from "./services/platform/environment.ts";
+import { isDevelopment } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
 import { errorMessage, type Log } from "./services/platform/log.ts";
 import { runShellCommand } from "./services/platform/shell-command.ts";
@@ -110,7 +112,8 @@ export const createSatelliteTools = ({
   };
   const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
   // What is wrong with the configuration is logged in the home directory, which has the same one.
-  return inDirectory(home, afterReady(ready, createPluginTools(options, deps, configuredAgents, noLog)()));
+  const tools = createPluginTools(options, deps, configuredAgents, noLog)();
+  return toOpencodeTools(inDirectory(home, afterReady(ready, tools)));
 };
 
 /**
@@ -197,7 +200,7 @@ export const startPlugin = ({
     engine,
     ready: statusApi.ready,
     get tool() {
-      return afterReady(statusApi.ready, tools());
+      return toOpencodeTools(afterReady(statusApi.ready, tools()));
     },
     event: guarded(
       "an event could not be handled",

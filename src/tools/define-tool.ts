@@ -1,4 +1,3 @@
-import type { ToolContext, ToolDefinition, ToolResult } from "@opencode-ai/plugin";
 import type { Engine } from "../services/engine.ts";
 import type { Clock } from "../services/platform/clock.ts";
 import type { Outcome } from "../services/platform/result.ts";
@@ -17,13 +16,42 @@ export interface ToolDeps {
   isHeadless: boolean;
 }
 
-/**
- * What the host passes to a tool call. Its types lack the id of the call, and `bypassAgentCheck`: true if the user named an
- * agent in the prompt.
- */
-export type CallContext = ToolContext & { callID?: string; extra?: { bypassAgentCheck?: boolean } };
+/** What the host passes to a call of a tool. */
+export interface CallContext {
+  sessionID: string;
+  /** The message of the agent that calls. */
+  messageID: string;
+  agent: string;
+  /** The directory that the session works in. */
+  directory: string;
+  /** Aborted when the turn of the calling agent is. */
+  abort: AbortSignal;
+  /** Unique within the session; undefined when the host does not give one. */
+  callID?: string;
+  /** `bypassAgentCheck`: true if the user named an agent in the prompt. */
+  extra?: { bypassAgentCheck?: boolean };
+  /** Asks the person for a permission, where the rules want it. Rejects with the reason if it is not given. */
+  ask(request: {
+    permission: string;
+    patterns: string[];
+    always: string[];
+    metadata: Record<string, unknown>;
+  }): Promise<void>;
+}
 
-/** A tool, before it is registered with the host. */
+/** What a call returns: what the model reads, and what the host's interface shows with it. */
+export type ToolResult = string | { title?: string; output: string; metadata?: Record<string, unknown> };
+
+/** A tool, whatever host it is for. `src/opencode-tools.ts` hands it to OpenCode. */
+export interface Tool {
+  description: string;
+  /** The schema of each argument, which the model is shown. */
+  args: Shape;
+  /** Performs a call, with arguments of any shape. */
+  execute(sent: unknown, context: CallContext): Promise<ToolResult>;
+}
+
+/** A tool, before its arguments are checked. */
 export interface ToolSpec<S extends Shape> extends ReadingRules {
   description: string;
   args: S;
@@ -45,10 +73,10 @@ const throwReason = (reason: string): never => {
 export const defineTool = <S extends Shape>(
   { engine }: Pick<ToolDeps, "engine">,
   { description, args, refuse = throwReason, refusesBlank, ignoresUnknown, execute }: ToolSpec<S>,
-): ToolDefinition => ({
+): Tool => ({
   description,
   args,
-  execute: async (sent, context: CallContext) => {
+  execute: async (sent, context) => {
     const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
     if (!read.ok) return refuse(read.reason);
     try {
@@ -60,10 +88,7 @@ export const defineTool = <S extends Shape>(
 });
 
 /** Returns the tools with each call waiting for `ready` first. */
-export const afterReady = (
-  ready: () => Promise<void>,
-  tools: Record<string, ToolDefinition>,
-): Record<string, ToolDefinition> =>
+export const afterReady = (ready: () => Promise<void>, tools: Record<string, Tool>): Record<string, Tool> =>
   Object.fromEntries(
     Object.entries(tools).map(([name, definition]) => [
       name,
@@ -73,19 +98,19 @@ export const afterReady = (
           await ready();
           return definition.execute(args, context);
         },
-      } satisfies ToolDefinition,
+      } satisfies Tool,
     ]),
   );
 
 /** Returns the tools with each call made for another directory than the session's own. */
-export const inDirectory = (directory: string, tools: Record<string, ToolDefinition>): Record<string, ToolDefinition> =>
+export const inDirectory = (directory: string, tools: Record<string, Tool>): Record<string, Tool> =>
   Object.fromEntries(
     Object.entries(tools).map(([name, definition]) => [
       name,
       {
         ...definition,
         execute: (args, context) => definition.execute(args, { ...context, directory }),
-      } satisfies ToolDefinition,
+      } satisfies Tool,
     ]),
   );
 

@@ -1,8 +1,7 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
 import type { Options, Toolset } from "../options.ts";
 import { errorMessage, type Log } from "../services/platform/log.ts";
 import type { ToolNames } from "../services/text/notice.ts";
-import type { ToolDeps } from "./define-tool.ts";
+import type { Tool, ToolDeps } from "./define-tool.ts";
 import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
 import { READ_TOOL, subagentsOf } from "./subtasks/subagents.ts";
 import { subtasksNames, subtasksToolset } from "./subtasks/toolset.ts";
@@ -29,7 +28,7 @@ export const readingTools = (toolsets: Toolset[], prefix: string): string[] => {
 };
 
 /** Creates the tools that do not depend on the configured agents: those of `tasks` and `elisha`. */
-export const fixedTools = (toolsets: Toolset[], deps: ToolDeps): Record<string, ToolDefinition> => ({
+export const fixedTools = (toolsets: Toolset[], deps: ToolDeps): Record<string, Tool> => ({
   ...(toolsets.includes("tasks") ? tasksToolset(deps) : {}),
   ...(toolsets.includes("elisha") ? elishaToolset(deps) : {}),
 });
@@ -43,10 +42,10 @@ export const createPluginTools = (
   deps: ToolDeps,
   configuredAgents: () => unknown,
   log: Log,
-): (() => Record<string, ToolDefinition>) => {
+): (() => Record<string, Tool>) => {
   const fixed = fixedTools(toolsets, deps);
 
-  const subtaskTools = (): Record<string, ToolDefinition> => {
+  const subtaskTools = (): Record<string, Tool> => {
     try {
       const { subagents, unreadable } = subagentsOf(configuredAgents());
       if (unreadable.length > 0)

@@ -28,6 +28,17 @@ test.for([...folders])("%s says what it may import", (folder) => {
   expect(patterns.some((pattern) => restricted.has(pattern))).toBe(true);
 });
 
+/** What hands the plugin to OpenCode 1: an adapter for another host would take its place. */
+const ADAPTER = /^src\/(index|plugin|satellite|opencode-tools)\.ts$|^src\/services\/host\/|^src\/tui\//;
+
+test("tools, engine and charts know nothing of OpenCode's plugin API", () => {
+  const importing = readdirSync(`${root}/src`, { recursive: true, encoding: "utf8" })
+    .map((path) => `src/${path}`)
+    .filter((path) => path.endsWith(".ts") && /from "@opencode-ai\//.test(read(path)));
+  expect(importing).not.toEqual([]);
+  expect(importing.filter((path) => !ADAPTER.test(path))).toEqual([]);
+});
+
 const architecture = read("docs/architecture.md");
 
 test.for([...folders])("docs/architecture.md says what %s is for", (folder) => {

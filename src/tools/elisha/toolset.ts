@@ -1,10 +1,9 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { defineTool, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
 import {
   agentNotFound,
@@ -23,7 +22,7 @@ const COLLECT_FIRST =
   " OpenCode ends with your answer: first collect each async task with elisha_task_output and wait: true.";
 
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
-const taskTool = (deps: ToolDeps): ToolDefinition =>
+const taskTool = (deps: ToolDeps): Tool =>
   defineTool(deps, {
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are notified when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
@@ -48,7 +47,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
-const outputTool = (deps: ToolDeps): ToolDefinition =>
+const outputTool = (deps: ToolDeps): Tool =>
   defineTool(deps, {
     description: "Get the status and result of a task.",
     args: {
@@ -73,7 +72,7 @@ const outputTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
-const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {
@@ -110,7 +109,7 @@ export const elishaNames: ToolNames = { launch: TASK, output: OUTPUT, list: unde
  * waits for the result unless `async` is true. The names of the toolset and its tools come from the specification that it
  * implements, the task domain of Elisha, a multi-agent plugin for OpenCode; the option `prefix` does not apply to them.
  */
-export const elishaToolset = (deps: ToolDeps): Record<string, ToolDefinition> => ({
+export const elishaToolset = (deps: ToolDeps): Record<string, Tool> => ({
   [TASK]: taskTool(deps),
   [OUTPUT]: outputTool(deps),
   elisha_task_cancel: cancelTool(deps),

@@ -1,9 +1,8 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
-import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { defineTool, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
 import { abortedResult, endedResult, isEnded, notEnded, toToolOutput } from "./result.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
@@ -77,7 +76,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
  * Creates `create_subtask_<agent>`: launches a subtask and waits until it has ended, even while the subtask waits for the
  * user.
  */
-const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCancel: OnParentCancel): ToolDefinition =>
+const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCancel: OnParentCancel): Tool =>
   defineTool(deps, {
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
@@ -117,7 +116,7 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
   });
 
 /** Creates `read_subtask`: reads more of a subtask's answer that was too long for one tool output. */
-const readTool = ({ engine }: ToolDeps): ToolDefinition =>
+const readTool = ({ engine }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {
@@ -148,7 +147,7 @@ export const subtasksToolset = (
   deps: ToolDeps,
   subagents: Subagent[],
   onParentCancel: OnParentCancel,
-): Record<string, ToolDefinition> => {
+): Record<string, Tool> => {
   const names = subtaskNames(subagents.map(({ name }) => name));
   const tools = subagents.map((subagent) => [names.get(subagent.name), subtaskTool(deps, subagent, onParentCancel)]);
   return { ...Object.fromEntries(tools), [READ_TOOL]: readTool(deps) };

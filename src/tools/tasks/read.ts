@@ -1,11 +1,10 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import { duration } from "../../services/text/duration.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type ListedTask, type Task, TaskStatus, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool, orThrow, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { defineTool, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
 
 /**
@@ -27,7 +26,7 @@ export const selectTasks = (
 };
 
 /** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
-export const listTool = ({ engine, clock, prefix }: ToolDeps): ToolDefinition =>
+export const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {
@@ -55,7 +54,7 @@ const TIMEOUT_RULE = `be between 0 and ${MAX_TIMEOUT_MS} milliseconds`;
 const DEFAULT_MESSAGES = 50;
 
 /** Creates `<prefix>_output`: shows the status and result of a task or a batch, and waits for the end on request. */
-export const outputTool = ({ engine, clock }: ToolDeps): ToolDefinition =>
+export const outputTool = ({ engine, clock }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {

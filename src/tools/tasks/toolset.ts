@@ -1,10 +1,9 @@
-import type { ToolDefinition } from "@opencode-ai/plugin";
 import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { hasEnded, type Task, Wake } from "../../task.ts";
-import { type CallContext, defineTool, orThrow, type ToolDeps } from "../define-tool.ts";
+import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";
 import { listTool, outputTool, selectTasks } from "./read.ts";
@@ -36,7 +35,7 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
 };
 
 /** Creates `<prefix>_task`: launches, resumes or steers a task. It returns as soon as the session exists, without waiting for a result. */
-const taskTool = (deps: ToolDeps): ToolDefinition =>
+const taskTool = (deps: ToolDeps): Tool =>
   defineTool(deps, {
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
@@ -103,7 +102,7 @@ const taskTool = (deps: ToolDeps): ToolDefinition =>
   });
 
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
-const cancelTool = ({ engine }: ToolDeps): ToolDefinition =>
+const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {
@@ -148,7 +147,7 @@ const id = () =>
     .refine((text) => text !== "", NOT_EMPTY);
 
 /** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
-const clearTool = ({ engine }: ToolDeps): ToolDefinition =>
+const clearTool = ({ engine }: ToolDeps): Tool =>
   defineTool(
     { engine },
     {
@@ -182,7 +181,7 @@ export const tasksNames = (prefix: string): ToolNames => ({
 });
 
 /** Creates the five tools of the toolset `tasks`, under the configured prefix. Their definitions cost tokens in every model request. */
-export const tasksToolset = (deps: ToolDeps): Record<string, ToolDefinition> => ({
+export const tasksToolset = (deps: ToolDeps): Record<string, Tool> => ({
   [`${deps.prefix}_task`]: taskTool(deps),
   [`${deps.prefix}_output`]: outputTool(deps),
   [`${deps.prefix}_list`]: listTool(deps),

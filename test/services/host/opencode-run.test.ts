@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOpencodeRun } from "../../../src/services/platform/environment.ts";
+import { isOpencodeRun } from "../../../src/services/host/opencode-run.ts";
 
 test.each([
   [["run", "count the files"], true],
