@@ -74,6 +74,8 @@ export const createLimitWatch = ({
     const { run } = stage.store.get(sessionID)?.snapshot.context ?? {};
     const { messages } = stage.host.at(sessionID);
     const begin = messages.findIndex(({ id }) => id === run?.messageID);
+    // What is there of a run whose prompt was lost is copied from its parent's conversation.
+    if (begin < 0) return undefined;
     return messages
       .slice(begin + 1)
       .findLast(({ role, text, isSummary }) => role === "assistant" && !isSummary && text !== "")?.text;
