@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildPage, compressedScriptKB, PAGES } from "./pages.ts";
 import { kilobytesLoadedWith } from "./start-code.ts";
+import { licencesOf, packagesIn } from "./third-party.ts";
 
 /**
  * Makes the files of `dist`, which need no package but those that OpenCode supplies:
@@ -11,6 +14,9 @@ import { kilobytesLoadedWith } from "./start-code.ts";
  * - `cli.js`: the command
  * - `tui.js`: the panel, which OpenCode's terminal interface starts, on Bun alone; all others run on Bun (OpenCode in a
  *   terminal) and on Node (its desktop app)
+ *
+ * - `*.d.ts`: their types
+ * - `THIRD-PARTY-LICENSES.txt`: the licences of the packages of which they have code
  *
  * What the plugin imports by `import()` (the status API, and Stately's inspector where an option asks for it) becomes a
  * file of its own beside it, which is not read before that; so do the pages.
@@ -28,10 +34,18 @@ const MAX_KB = { "index.js": 10, "plugin.js": 930 };
 /** Kilobytes of compressed script that a page may have. The board has 24. */
 const MAX_SCRIPT_KB = 80;
 
+/** Where the bundler says what went into each bundle. */
+const accounts = mkdtempSync(join(tmpdir(), "taskchart-build-"));
+let bundles = 0;
+const account = (): string => {
+  bundles += 1;
+  return join(accounts, `${bundles}.json`);
+};
+
 const bundleWith = (how: string[], entry: string, ...where: string[]) =>
   execFileSync(
     `${root}/node_modules/.bin/bun`,
-    ["build", entry, ...where, "--target=node", "--format=esm", "--minify-syntax", ...how],
+    ["build", entry, ...where, "--target=node", "--format=esm", "--minify-syntax", `--metafile=${account()}`, ...how],
     // Without it, libraries with a development build would be bundled as that.
     { cwd: root, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, NODE_ENV: "production" } },
   );
@@ -51,7 +65,7 @@ bundle("src/cli/main.ts", "--outfile=dist/cli.js");
 bundleWith(fromHost, "src/tui/index.ts", "--outfile=dist/tui.js");
 chmodSync(`${root}/dist/cli.js`, 0o755);
 for (const page of PAGES) {
-  const html = buildPage(page);
+  const html = buildPage(page, account);
   const kilobytes = compressedScriptKB(html);
   if (kilobytes > MAX_SCRIPT_KB) {
     throw new Error(
@@ -60,6 +74,11 @@ for (const page of PAGES) {
   }
   writeFileSync(`${root}/dist/${page}.html`, html);
 }
+
+cpSync(`${root}/scripts/types`, `${root}/dist`, { recursive: true });
+const bundled = readdirSync(accounts).flatMap((file) => packagesIn(join(accounts, file)));
+writeFileSync(`${root}/dist/THIRD-PARTY-LICENSES.txt`, licencesOf(bundled));
+rmSync(accounts, { recursive: true });
 
 for (const [file, most] of Object.entries(MAX_KB)) {
   const kilobytes = kilobytesLoadedWith(`${root}/dist/${file}`);

@@ -18,14 +18,16 @@ const DOCUMENTS = {
 export type PageName = keyof typeof DOCUMENTS;
 export const PAGES = Object.keys(DOCUMENTS) as PageName[];
 
-/** A script for a browser with all that it imports, small. */
-export const bundleForBrowser = (script: string): string =>
-  execFileSync(`${root}/node_modules/.bin/bun`, ["build", script, "--target=browser", "--minify"], {
+/** A script for a browser with all that it imports, small. `metafile`: where the bundler says what went into it. */
+export const bundleForBrowser = (script: string, metafile?: string): string => {
+  const account = metafile === undefined ? [] : [`--metafile=${metafile}`];
+  return execFileSync(`${root}/node_modules/.bin/bun`, ["build", script, "--target=browser", "--minify", ...account], {
     cwd: root,
     encoding: "utf8",
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "pipe", "inherit"],
   }).replaceAll("</script", "<\\/script");
+};
 
 /** A chart without what belongs to a file of its own; ids would be there once for each chart. */
 const drawn = (file: string): string => {
@@ -40,8 +42,11 @@ const drawn = (file: string): string => {
 /** Where a file is put in: `{{task.svg}}`, and in a style or a script as a comment. `{{nonce}}` names no file. */
 const PLACE = /\/\* \{\{([\w-]+\.\w+)\}\} \*\/|\{\{([\w-]+\.\w+)\}\}/g;
 
-/** A page as one document with all that it needs. `{{nonce}}`, and what has no extension, stays for whoever serves it. */
-export const buildPage = (page: PageName): string => {
+/**
+ * A page as one document with all that it needs. `{{nonce}}`, and what has no extension, stays for whoever serves it. `account` returns
+ * where the bundler is to say what went into a script.
+ */
+export const buildPage = (page: PageName, account?: () => string): string => {
   const path = `${root}/${DOCUMENTS[page]}`;
   const fileOf = (name: string): string => {
     const own = `${dirname(path)}/${name}`;
@@ -51,7 +56,7 @@ export const buildPage = (page: PageName): string => {
     switch (extname(name)) {
       case ".ts":
       case ".tsx":
-        return bundleForBrowser(fileOf(name));
+        return bundleForBrowser(fileOf(name), account?.());
       case ".svg":
         return drawn(`${root}/statecharts/${name}`);
       default:

@@ -33,10 +33,7 @@ export async function prepareHome(options: OpenCodeOptions): Promise<Home> {
   const project = options.project ?? join(home, "project");
   const configFolder = join(home, "config", "opencode");
   await mkdir(project, { recursive: true });
-  // OpenCode installs @opencode-ai/plugin into its config folder and waits for npm, unless it looks installed already.
-  await mkdir(join(configFolder, "node_modules"), { recursive: true });
-  const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
-  await writeFile(join(configFolder, "package-lock.json"), JSON.stringify(lock));
+  await lookInstalled(configFolder);
   await writeFile(catalogue(home), "{}");
   return {
     home,
@@ -46,6 +43,13 @@ export async function prepareHome(options: OpenCodeOptions): Promise<Home> {
       if (options.home === undefined && !options.keep) await removeHome(home);
     },
   };
+}
+
+/** OpenCode installs @opencode-ai/plugin into each of its config folders and waits for npm, unless it looks installed already. */
+export async function lookInstalled(configFolder: string): Promise<void> {
+  await mkdir(join(configFolder, "node_modules"), { recursive: true });
+  const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
+  await writeFile(join(configFolder, "package-lock.json"), JSON.stringify(lock));
 }
 
 /** An empty folder for one OpenCode, or for several in turn. */
