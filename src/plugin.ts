@@ -29,7 +29,7 @@ import { thisProcess } from "./services/store/ownership.ts";
 import { shellCommand } from "./services/text/user-request.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
 import { afterReady, inDirectory } from "./tools/define-tool.ts";
-import { createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
+import { answersInJson, createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -218,6 +218,7 @@ export const startPlugin = ({
         const added = engine.onToolCallEnded({
           sessionID,
           effect: completedCallEffect(tool, { ...ended, input: args }),
+          mayAdd: !answersInJson(tool),
         });
         if (added !== undefined) ended.output += `\n\n${added}`;
       },

@@ -27,6 +27,9 @@ export const readingTools = (toolsets: Toolset[], prefix: string): string[] => {
   return toolsets.flatMap((toolset) => all[toolset].flatMap((name) => name ?? []));
 };
 
+/** True for a tool whose output is JSON, to which nothing may be added: those of `elisha` and `subtasks`. */
+export const answersInJson = (tool: string): boolean => /^(elisha_|create_subtask_)/.test(tool) || tool === READ_TOOL;
+
 /** Creates the tools that do not depend on the configured agents: those of `tasks` and `elisha`. */
 export const fixedTools = (toolsets: Toolset[], deps: ToolDeps): Record<string, Tool> => ({
   ...(toolsets.includes("tasks") ? tasksToolset(deps) : {}),

@@ -41,6 +41,11 @@ const usageText = (task: ApiTask): string[] => {
   ];
 };
 
+const sharedText = ({ progress, parentSessionID }: ApiTask): string[] => {
+  const summary = overlapSummary(progress.overlaps, parentSessionID);
+  return summary === undefined ? [] : [summary.replace(/^Files shared with other agents: /, "")];
+};
+
 const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string[] => {
   if (toolCalls === 0) return [];
   const byName = Object.entries(toolCallsByName)
@@ -73,7 +78,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("used", usageText(task)),
     ...line("tools", toolsText(task)),
     ...line("observed", task.receipt ? [receiptSummary(task.receipt).replace(/^Observed: /, "")] : []),
-    ...line("shared", [overlapSummary(task.progress.overlaps, task.parentSessionID) ?? ""].filter(Boolean)),
+    ...line("shared", sharedText(task)),
     ...line("parent", [task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`]),
     ...line("batch", [task.batchId]),
     ...line("below", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),

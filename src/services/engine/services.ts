@@ -292,12 +292,12 @@ export const createServices = (deps: EngineDeps) => {
     isTask: (sessionID) => taskOf(sessionID) !== undefined,
     isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
   });
-  const tasksAtWork = () =>
-    runtime.liveTasks().flatMap(({ context: { facts, run, completedAt } }) => {
+  const liveTasks = () =>
+    runtime.liveTasks().map(({ context: { facts, run, completedAt } }) => {
       const { sessionID, parentSessionID } = facts;
-      return completedAt === undefined ? { sessionID, parentSessionID, startedAt: run.startedAt } : [];
+      return { sessionID, parentSessionID, startedAt: run.startedAt, isAtWork: completedAt === undefined };
     });
-  const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors, tasksAtWork });
+  const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors, liveTasks });
 
   // What makes up for crashes and missed events.
   const adoption = startAdoption({

@@ -15,24 +15,39 @@ export interface FileLedger {
   note(sessionID: string, path: string, did: FileUse, at: number): void;
   /** Returns what the other sessions did with a file. */
   othersOf(sessionID: string, path: string): OtherUse[];
-  /** Forgets what a session did. */
+  /** True if another session's tool was the last one that wrote a file, at `since` or later. It may be forgotten since. */
+  wasWrittenByOther(sessionID: string, path: string, since: number): boolean;
+  /** Forgets what a session did, but for its being the last to write a file. */
   forget(sessionID: string): void;
+  /** Forgets everything. */
+  clear(): void;
 }
 
 /** Creates a ledger without entries. It grows by one small entry for each file that a session uses, until that is forgotten. */
 export const createFileLedger = (): FileLedger => {
-  const files = new Map<string, Map<string, OtherUse>>();
+  const uses = new Map<string, Map<string, Omit<OtherUse, "sessionID">>>();
+  const lastWrites = new Map<string, { sessionID: string; at: number }>();
 
   return {
     note: (sessionID, path, did, at) => {
-      const uses = files.get(path) ?? new Map<string, OtherUse>();
-      const hasWritten = did === "wrote" || uses.get(sessionID)?.did === "wrote";
-      uses.set(sessionID, { sessionID, did: hasWritten ? "wrote" : "read", at });
-      files.set(path, uses);
+      const own = uses.get(sessionID) ?? new Map<string, Omit<OtherUse, "sessionID">>();
+      uses.set(sessionID, own);
+      own.set(path, { did: own.get(path)?.did === "wrote" ? "wrote" : did, at });
+      if (did === "wrote") lastWrites.set(path, { sessionID, at });
     },
-    othersOf: (sessionID, path) => [...(files.get(path)?.values() ?? [])].filter((use) => use.sessionID !== sessionID),
-    forget: (sessionID) => {
-      for (const [path, uses] of files) if (uses.delete(sessionID) && uses.size === 0) files.delete(path);
+    othersOf: (sessionID, path) =>
+      [...uses].flatMap(([other, files]) => {
+        const use = other === sessionID ? undefined : files.get(path);
+        return use ? { sessionID: other, ...use } : [];
+      }),
+    wasWrittenByOther: (sessionID, path, since) => {
+      const last = lastWrites.get(path);
+      return last !== undefined && last.sessionID !== sessionID && last.at >= since;
+    },
+    forget: (sessionID) => void uses.delete(sessionID),
+    clear: () => {
+      uses.clear();
+      lastWrites.clear();
     },
   };
 };

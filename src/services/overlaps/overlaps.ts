@@ -1,6 +1,6 @@
 // ADR-248 in docs/decisions.md
 import type { HostEvent, ToolCallEffect } from "../../machines/host-events.ts";
-import { hasEnded, type Overlap, type Task } from "../../task.ts";
+import type { Overlap, Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
@@ -14,12 +14,14 @@ export interface EndedCall {
   sessionID: string;
   /** What it did; undefined where that is not known. */
   effect: ToolCallEffect | undefined;
+  /** False where nothing may be added to its output: it is read by a program. */
+  mayAdd: boolean;
 }
 
 /**
- * Sees when an agent writes a file that another one uses, too: a task at work, or the session that launched one. Both are
- * told once, in the output of a tool call of theirs, for that wakes nobody and costs no turn; what the launching agent was
- * not told so stands in the notice of the task's end.
+ * Sees when an agent writes a file that another one uses, too: a task at work, or a session above one. Both are told once, in
+ * the output of a tool call of theirs, for that wakes nobody and costs no turn; what the launching agent was not told so stands
+ * in the notice of the task's end.
  */
 export interface Overlaps {
   /** Takes a call that has ended. Returns what its agent is to be told with the call's output; undefined where nothing is. */
@@ -28,12 +30,14 @@ export interface Overlaps {
   onHostEvent(event: HostEvent): void;
 }
 
-/** A task at work in this process. */
-export interface TaskAtWork {
+/** A task of this process that is not at rest. */
+export interface LiveTask {
   sessionID: string;
   parentSessionID: string;
   /** When its run began, epoch milliseconds. */
   startedAt: number;
+  /** False where its run has ended, and is to be delivered yet. */
+  isAtWork: boolean;
 }
 
 /** What overlaps are seen by. */
@@ -42,7 +46,7 @@ export interface OverlapsDeps {
   bus: EngineBus;
   progress: Pick<ProgressLog, "of" | "addOverlap" | "takeUntold">;
   store: Pick<Store, "storeProgress">;
-  tasksAtWork(): TaskAtWork[];
+  liveTasks(): LiveTask[];
   /** Returns a task as people see it. */
   get(taskId: string): Task | undefined;
   /** The task for which a session counts that has no task of its own. */
@@ -51,39 +55,47 @@ export interface OverlapsDeps {
   ancestors(sessionID: string): string[];
 }
 
+/** Lines that are kept for a session whose tool calls cannot say them. */
+const MAX_KEPT = 50;
+
 /** Creates the record of the files that agents use. Nothing is recorded while no task is at work. */
-export const createOverlaps = ({
-  clock,
-  bus,
-  progress,
-  store,
-  tasksAtWork,
-  get,
-  taskAbove,
-  ancestors,
-}: OverlapsDeps): Overlaps => {
+export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
+  const { clock, bus, progress, store, liveTasks, get, taskAbove, ancestors } = deps;
   const ledger = createFileLedger();
   /** When a session began the first command of its step, epoch milliseconds. */
   const commandsSince = new Map<string, number>();
+  /** What is to be told to sessions with a later call: to one far above a task, or one whose output could not say it. */
+  const kept = new Map<string, OverlapLine[]>();
 
-  const atWork = (taskId: string): TaskAtWork | undefined =>
-    tasksAtWork().find(({ sessionID }) => sessionID === taskId);
+  const tasksAtWork = () => liveTasks().filter(({ isAtWork }) => isAtWork);
+  const atWork = (taskId: string) => tasksAtWork().find(({ sessionID }) => sessionID === taskId);
+  const isAbove = (sessionID: string, taskId: string) => ancestors(taskId).includes(sessionID);
+  /** True for a task at work, and for a session above one: what others do with files concerns nobody. */
+  const isConcerned = (sessionID: string) =>
+    tasksAtWork().some((task) => task.sessionID === sessionID || isAbove(sessionID, task.sessionID));
 
   const forget = (sessionID: string) => {
-    ledger.forget(sessionID);
-    commandsSince.delete(sessionID);
+    if (tasksAtWork().length === 0) {
+      ledger.clear();
+      commandsSince.clear();
+    } else if (!isConcerned(sessionID)) {
+      ledger.forget(sessionID);
+      commandsSince.delete(sessionID);
+    }
   };
 
-  bus.on("taskChanged", (task) => {
-    if (!hasEnded(task)) return;
-    forget(task.sessionID);
-    const { parentSessionID: caller } = task;
-    if (!tasksAtWork().some(({ sessionID, parentSessionID }) => [sessionID, parentSessionID].includes(caller)))
-      forget(caller);
+  bus.on("taskChanged", ({ sessionID, parentSessionID }) => {
+    if (!atWork(sessionID)) [sessionID, parentSessionID].forEach(forget);
+  });
+  bus.on("tasksLost", (lost) => {
+    for (const { sessionID } of lost) forget(sessionID);
   });
 
+  const keep = (sessionID: string, lines: readonly OverlapLine[]) =>
+    kept.set(sessionID, [...(kept.get(sessionID) ?? []), ...lines].slice(-MAX_KEPT));
+
   /** Notes an overlap with a task's run. Returns whether it is new. */
-  const add = ({ sessionID }: TaskAtWork, overlap: Overlap): boolean => {
+  const add = ({ sessionID }: LiveTask, overlap: Overlap): boolean => {
     if (!progress.addOverlap(sessionID, overlap)) return false;
     storeProgress(sessionID);
     const changed = get(sessionID);
@@ -103,45 +115,44 @@ export const createOverlaps = ({
     return taken;
   };
 
-  /** Notes that a session wrote a file, in the tasks that this concerns. Returns what a writer without a task is to be told. */
-  const onWrite = (writerID: string, path: string): OverlapLine[] => {
+  /**
+   * Notes that a session wrote a file, in the tasks that this concerns. Sessions above a task that did not launch it, and the
+   * writer where it is above one, are told with a later call of theirs.
+   */
+  const onWrite = (writerID: string, path: string) => {
     const at = new Date(clock.now()).toISOString();
     const writer = atWork(writerID);
-    return ledger.othersOf(writerID, path).flatMap((use): OverlapLine[] => {
+    for (const use of ledger.othersOf(writerID, path)) {
       const user = atWork(use.sessionID);
-      const isBelow = writer !== undefined && ancestors(writerID).includes(use.sessionID);
-      const isAbove = user !== undefined && ancestors(use.sessionID).includes(writerID);
-      // What the launching agent did before is what it launched the task with. A person's session counts for its tasks only.
-      const counts = isBelow ? use.at >= writer.startedAt : isAbove || (writer !== undefined && user !== undefined);
-      if (!counts) return [];
+      const isBelow = writer !== undefined && isAbove(use.sessionID, writerID);
+      const isOwn = user !== undefined && isAbove(writerID, use.sessionID);
+      // What an agent above did before the launch is what the task was launched with. A person's session counts for its tasks only.
+      const counts = isBelow ? use.at >= writer.startedAt : isOwn || (writer !== undefined && user !== undefined);
+      if (!counts) continue;
       const isNew = [
         writer !== undefined &&
           add(writer, {
-            path,
-            at,
-            did: "wrote",
-            other: { sessionID: use.sessionID, did: use.did },
+            ...{ path, at, did: "wrote", other: { sessionID: use.sessionID, did: use.did } },
             // Where the other agent launched the writer, it is told as a task, too.
             untold: user && isBelow ? ["agent"] : ["agent", "caller"],
           }),
         user !== undefined &&
           add(user, {
-            path,
-            at,
-            did: use.did,
-            other: { sessionID: writerID, did: "wrote" },
+            ...{ path, at, did: use.did, other: { sessionID: writerID, did: "wrote" } },
             // The agent that launched both is told once.
-            untold: isAbove || writer?.parentSessionID === user.parentSessionID ? ["agent"] : ["agent", "caller"],
+            untold: isOwn || writer?.parentSessionID === user.parentSessionID ? ["agent"] : ["agent", "caller"],
           }),
       ].includes(true);
-      return isNew && !writer ? [{ path, you: "wrote", by: use.sessionID, did: use.did }] : [];
-    });
+      if (!isNew) continue;
+      if (!writer) keep(writerID, [{ path, you: "wrote", by: use.sessionID, did: use.did }]);
+      if (!user && isBelow && writer.parentSessionID !== use.sessionID)
+        keep(use.sessionID, [{ path, you: use.did, by: writerID, did: "wrote" }]);
+    }
   };
 
-  const use = (sessionID: string, path: string, did: FileUse): OverlapLine[] => {
-    const found = did === "wrote" ? onWrite(sessionID, path) : [];
+  const use = (sessionID: string, path: string, did: FileUse) => {
+    if (did === "wrote") onWrite(sessionID, path);
     ledger.note(sessionID, path, did, clock.now());
-    return found;
   };
 
   const usesOf = (effect: ToolCallEffect | undefined): [path: string, did: FileUse][] => {
@@ -158,11 +169,11 @@ export const createOverlaps = ({
   });
 
   /** What the agent of a session is to be told: of its own task's files, and of those of the tasks that it launched. */
-  const untoldOf = (sessionID: string): OverlapLine[] => {
+  const takeLines = (sessionID: string): OverlapLine[] => {
     const own = take(sessionID, "agent").map(({ path, did, other }) => ({
       ...{ path, you: did, by: other.sessionID, did: other.did },
     }));
-    const launched = tasksAtWork().filter(({ parentSessionID }) => parentSessionID === sessionID);
+    const launched = liveTasks().filter(({ parentSessionID }) => parentSessionID === sessionID);
     const ofTasks = launched.flatMap(({ sessionID: taskId }) =>
       take(taskId, "caller").map(({ path, did, other }): OverlapLine => {
         const isYou = other.sessionID === sessionID;
@@ -170,32 +181,33 @@ export const createOverlaps = ({
         return isYou ? { ...line, you: other.did } : { ...line, also: { by: other.sessionID, did: other.did } };
       }),
     );
-    return [...own, ...ofTasks];
+    const later = kept.get(sessionID) ?? [];
+    kept.delete(sessionID);
+    return [...later, ...own, ...ofTasks];
   };
 
   return {
-    onToolCallEnded: ({ sessionID, effect }) => {
-      if (tasksAtWork().length === 0) return undefined;
+    onToolCallEnded: ({ sessionID, effect, mayAdd }) => {
       const user = taskAbove(sessionID) ?? sessionID;
-      const found = usesOf(effect).flatMap(([path, did]) => use(user, path, did));
-      const told = [...found, ...untoldOf(user)];
-      return told.length === 0 ? undefined : overlapWarning(told, (taskId) => get(taskId)?.description);
+      if (isConcerned(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
+      const lines = takeLines(user);
+      if (lines.length === 0) return undefined;
+      if (mayAdd) return overlapWarning(lines, { get, launcher: get(user)?.parentSessionID });
+      keep(user, lines);
+      return undefined;
     },
     onHostEvent: (event) => {
       if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
         const user = taskAbove(event.sessionID) ?? event.sessionID;
-        if (!commandsSince.has(user)) commandsSince.set(user, clock.now());
+        if (!commandsSince.has(user) && isConcerned(user)) commandsSince.set(user, clock.now());
       }
       if (event.type !== "filesChanged") return;
       const user = taskAbove(event.sessionID) ?? event.sessionID;
       const since = commandsSince.get(user);
       commandsSince.delete(user);
       // Without a command, whoever changed them is known by a tool of its own.
-      if (since === undefined || tasksAtWork().length === 0) return;
-      for (const path of event.files) {
-        const isOthers = ledger.othersOf(user, path).some(({ did, at }) => did === "wrote" && at >= since);
-        if (!isOthers) use(user, path, "wrote");
-      }
+      if (since === undefined) return;
+      for (const path of event.files) if (!ledger.wasWrittenByOther(user, path, since)) use(user, path, "wrote");
     },
   };
 };

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Overlap } from "../../task.ts";
+import type { Overlap, Task } from "../../task.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** An overlap as an agent is told it: what another task did, and what the agent itself or a third one did. */
@@ -14,31 +14,35 @@ export interface OverlapLine {
   also?: { by: string; did: Overlap["did"] };
 }
 
-/** Returns a task's description; undefined for a session that is no task's. */
-type DescriptionOf = (sessionID: string) => string | undefined;
+/** Whom a warning is for, and what it names. */
+interface Reader {
+  /** Returns a task; undefined for a session that is no task's, or whose task was cleared. */
+  get(sessionID: string): Pick<Task, "description"> | undefined;
+  /** The session whose agent launched the reader; undefined where a person works with it. */
+  launcher: string | undefined;
+}
 
 const DEEDS = { read: "has read", wrote: "has written" } as const;
 
-const nameOfAgent = (sessionID: string, descriptionOf: DescriptionOf): OwnText => {
-  const description = descriptionOf(sessionID);
-  return description === undefined
-    ? own`the agent that launched you`
-    : own`task ${nameOf(sessionID)} ${quoteLine(description)}`;
+const nameOfAgent = (sessionID: string, { get, launcher }: Reader): OwnText => {
+  const task = get(sessionID);
+  if (task) return own`task ${nameOf(sessionID)} ${quoteLine(task.description)}`;
+  return sessionID === launcher ? own`the agent that launched you` : own`the agent of session ${nameOf(sessionID)}`;
 };
 
-const sentence = ({ path, you, by, did, also }: OverlapLine, descriptionOf: DescriptionOf): OwnText => {
-  const other = own`${nameOfAgent(by, descriptionOf)} ${DEEDS[did]} it`;
-  const second = also ? own`${nameOfAgent(also.by, descriptionOf)} ${DEEDS[also.did]} it` : own``;
+const sentence = ({ path, you, by, did, also }: OverlapLine, reader: Reader): OwnText => {
+  const other = own`${nameOfAgent(by, reader)} ${DEEDS[did]} it`;
+  const second = also ? own`${nameOfAgent(also.by, reader)} ${DEEDS[also.did]} it` : own``;
   const yours = you === undefined ? second : own`you ${you === "read" ? own`have read` : own`have written`} it`;
   return own`- ${quoteLine(path)}: ${yours}, ${other}.`;
 };
 
 /** Writes what an agent is told with the output of a tool call. */
-export const overlapWarning = (told: readonly OverlapLine[], descriptionOf: DescriptionOf): OwnText =>
+export const overlapWarning = (told: readonly OverlapLine[], reader: Reader): OwnText =>
   lines(
     "[opencode-taskchart] More than one agent uses these files in the same folder:",
-    ...told.map((line) => sentence(line, descriptionOf)),
-    "Read such a file again before you write it, and keep what the other agent did. It is told, too.",
+    ...told.map((line) => sentence(line, reader)),
+    "Read such a file again before you write it, and keep what the other agent did.",
   );
 
 /** Writes a line for each file that a task shared, and with whom. */

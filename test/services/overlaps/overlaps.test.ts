@@ -30,7 +30,7 @@ const writing = (path = FILE): ToolCallEffect => {
 /** An agent calls a tool a moment later. Returns what is added to the output. */
 const call = async (sessionID: string, effect?: ToolCallEffect): Promise<string | undefined> => {
   await clock.advance(10);
-  return stage.engine.onToolCallEnded({ sessionID, effect });
+  return stage.engine.onToolCallEnded({ sessionID, effect, mayAdd: true });
 };
 
 const overlapsOf = (id: string) => stage.task(id).progress.overlaps;
@@ -56,7 +56,7 @@ describe("a task that writes what another one has read", () => {
       [
         "[opencode-taskchart] More than one agent uses these files in the same folder:",
         `- "${FILE}": you have written it, task ${reader} "read along" has read it.`,
-        "Read such a file again before you write it, and keep what the other agent did. It is told, too.",
+        "Read such a file again before you write it, and keep what the other agent did.",
       ].join("\n"),
     );
     expect(await call(reader)).toContain(
@@ -169,6 +169,30 @@ describe("a task and the agent that launched it", () => {
   });
 });
 
+describe("an agent above a task that another one launched", () => {
+  test("is told with its next call, and named by its session to the task", async () => {
+    const above = await stage.launch({ description: "lead" });
+    const below = await stage.launch({ description: "help" }, { sessionID: above });
+    await call(PARENT, reading());
+    expect(await call(below, writing())).toContain(`you have written it, the agent of session ${PARENT} has read it.`);
+    expect(await call(PARENT)).toContain(`- "${FILE}": you have read it, task ${below} "help" has written it.`);
+    expect(await call(PARENT)).toBe(NOTHING);
+  });
+});
+
+describe("an agent whose call may say nothing, since a program reads its output,", () => {
+  test("is told with its next one, of tasks that have ended by then, too", async () => {
+    const [writer, reader] = [await stage.launch({ wake: "all" }), await stage.launch({ wake: "all" })];
+    void stage.call("output", { task_id: writer, block: true }, { callID: "call_w" });
+    await call(reader, reading());
+    await call(writer, writing());
+    await finish(writer);
+    expect(stage.engine.onToolCallEnded({ sessionID: PARENT, effect: undefined, mayAdd: false })).toBe(NOTHING);
+    expect(await call(PARENT)).toContain(FILE);
+    expect(await call(PARENT)).toBe(NOTHING);
+  });
+});
+
 describe("nothing is said", () => {
   test("of a file that two only read, nor of one that an agent reads after the other has written it", async () => {
     const [one, other] = [await stage.launch(), await stage.launch()];
@@ -231,6 +255,36 @@ describe("files that a command changed", () => {
     expect(await call(one)).toBe(NOTHING);
     expect(overlapsOf(other)).toBeUndefined();
   });
+});
+
+describe("the agent that launched a task and writes by a command", () => {
+  test("is told with its next call what the task did with the file", async () => {
+    const reader = await stage.launch({ description: "read it" });
+    await call(reader, reading());
+    await stage.host.emit({
+      type: "toolCall",
+      sessionID: PARENT,
+      callID: "c",
+      tool: "bash",
+      stage: "begun",
+      input: "1",
+    });
+    await clock.advance(10);
+    await stage.host.emit({ type: "filesChanged", sessionID: PARENT, partID: "prt_1", files: [FILE] });
+    expect(await call(PARENT)).toContain(`- "${FILE}": you have written it, task ${reader} "read it" has read it.`);
+  });
+});
+
+test("a command is not blamed for what a task wrote by a tool meanwhile, though that has ended since", async () => {
+  const [slow, quick, reader] = [await stage.launch(), await stage.launch(), await stage.launch()];
+  await call(reader, reading());
+  await stage.host.emit({ type: "toolCall", sessionID: slow, callID: "c", tool: "bash", stage: "begun", input: "1" });
+  await call(quick, writing());
+  await call(reader);
+  await finish(quick);
+  await stage.host.emit({ type: "filesChanged", sessionID: slow, partID: "prt_1", files: [FILE] });
+  expect(await call(slow)).toBe(NOTHING);
+  expect(await call(reader)).toBe(NOTHING);
 });
 
 test("who has been told is known to the next process", async () => {
