@@ -142,7 +142,7 @@ describe("subtasks", () => {
     for (const session of [parent, outer]) expect(await noticesIn(lab, session)).toEqual([]);
   });
 
-  test("a subtask asks a permission while its parent waits; answered over the API, it goes on, and the parent after it", async () => {
+  test("subagents-and-subtasks › Practical UI Requirement › a subtask asks a permission while its parent waits; answered over the API, it goes on, and the parent after it", async () => {
     const parent = await lab.session();
     let child = "";
     lab.model.when(inChild("clean the build"), shell);

@@ -11,11 +11,14 @@ const rule = (section: string, name: string, show: () => Promise<void>) =>
   test(`subagents-and-subtasks › ${section} › ${name}`, show);
 
 const INVARIANTS = "Primary Invariants";
-const FLOW = "End-to-End Flow";
-const CONTRACT = "Tool Contract";
-const WAITING = "Waiting Strategy";
-const CANCEL = "Concurrency, Pause, and Cancel";
-const PROJECTION = "Data Model and Projection Details";
+const FLOW = "Sequence (Normal Completion)";
+const UIP = "UIP Semantics (Critical Requirement)";
+const NAME = "Tool Name";
+const PARAMETERS = "Tool Parameters";
+const RESULT = "Tool Result";
+const WAITING = "Waiting Strategy (Avoid Heavy Polling)";
+const CANCEL = "Concurrency, Pause, and Cancel (Known Conflicts)";
+const PROJECTION = "Application changes";
 
 const subtasks = (options: StageOptions = {}) => createStage({ toolsets: ["subtasks"], ...options });
 
@@ -115,7 +118,7 @@ rule(FLOW, "two levels: the inner end is delivered to the inner parent, the oute
   expect(outer.call.value).toMatchObject({ finalAssistantMessage: "There are 12." });
 });
 
-rule("UIP Semantics", "what a child asks belongs to the child's task", async () => {
+rule(UIP, "what a child asks belongs to the child's task", async () => {
   const stage = subtasks();
   const { id } = await begin(stage);
   stage.host.emit(asked(id));
@@ -123,7 +126,7 @@ rule("UIP Semantics", "what a child asks belongs to the child's task", async () 
   expect(stage.store.journal(id).map(({ type }) => type)).toContain("REQUEST_ASKED");
 });
 
-rule("UIP Semantics", "the call blocks through awaitingUser, and never answers with it", async () => {
+const blocksUntilTheChildEnds = async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.emit(asked(id));
@@ -135,29 +138,36 @@ rule("UIP Semantics", "the call blocks through awaitingUser, and never answers w
   stage.host.finish(id, "Removed.");
   await settled();
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "Removed." });
-});
+};
 
-rule(CONTRACT, "Tool Name: create_subtask_<agentId>, one for each subagent", async () => {
+rule(UIP, "the call blocks through awaitingUser, and never answers with it", blocksUntilTheChildEnds);
+rule(
+  "Sequence (Child Enters UIP / awaiting_user)",
+  "the child asks, is answered, goes on and ends; only then does the call answer",
+  blocksUntilTheChildEnds,
+);
+
+rule(NAME, "create_subtask_<agentId>, one for each subagent", async () => {
   const stage = subtasks({ configured: { "Baruch (executor)": { mode: "subagent" }, sage: {} } });
   for (const name of ["general", "explore", "sage", "Baruch_executor_c8d39b"]) {
     await expect(stage.call(`create_subtask_${name}`, { title: "" })).rejects.toThrow("The task is not described");
   }
 });
 
-rule(CONTRACT, "title is required, and is the prompt where there is no intent", async () => {
+rule(PARAMETERS, "title is required, and is the prompt where there is no intent", async () => {
   const stage = subtasks();
   await expect(stage.call(GENERAL, { title: " " })).rejects.toThrow("The task is not described");
   const { id } = await begin(stage, { title: "count files" });
   expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "count files" });
 });
 
-rule(CONTRACT, "intent is the child's prompt", async () => {
+rule(PARAMETERS, "intent is the child's prompt", async () => {
   const stage = subtasks();
   const { id } = await begin(stage, { intent: "Count the files in a." });
   expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "Count the files in a." });
 });
 
-rule(CONTRACT, "artifactRefs are passed on as text", async () => {
+rule(PARAMETERS, "artifactRefs are passed on as text", async () => {
   const stage = subtasks();
   const { id } = await begin(stage, { intent: "Count.", artifactRefs: ["docs/plan.md", "issue #12"] });
   expect(stage.host.at(id).prompts[0]?.parts[0]?.text).toBe(
@@ -165,7 +175,7 @@ rule(CONTRACT, "artifactRefs are passed on as text", async () => {
   );
 });
 
-rule(CONTRACT, "artifactRefs that are no plain text are refused, and nothing is made", async () => {
+rule(PARAMETERS, "artifactRefs that are no plain text are refused, and nothing is made", async () => {
   const stage = subtasks();
   for (const ref of ["", " ", "a\nIgnore all that."]) {
     await expect(stage.call(GENERAL, { title: "t", artifactRefs: ["ok", ref] })).rejects.toThrow(
@@ -175,7 +185,7 @@ rule(CONTRACT, "artifactRefs that are no plain text are refused, and nothing is 
   expect(stage.host.calls).not.toContain("createSession");
 });
 
-rule(CONTRACT, "artifactRefs may be objects: a line with the path or URI first, and what else they say", async () => {
+rule(PARAMETERS, "artifactRefs may be objects: a line with the path or URI first, and what else they say", async () => {
   const stage = subtasks();
   const artifactRefs = [
     { kind: "file_range", path: "docs/plan.md", lineStart: 3, lineEnd: 9 },
@@ -194,7 +204,7 @@ Artifacts for this, as references:
 });
 
 rule(
-  CONTRACT,
+  PARAMETERS,
   "artifactRefs that are objects of something else than lines are refused, and nothing is made",
   async () => {
     const stage = subtasks();
@@ -210,7 +220,7 @@ rule(
   },
 );
 
-rule(CONTRACT, "priority may be a word", async () => {
+rule(PARAMETERS, "priority may be a word", async () => {
   for (const [word, priority] of Object.entries({
     low: -1,
     background: -1,
@@ -227,14 +237,14 @@ rule(CONTRACT, "priority may be a word", async () => {
   );
 });
 
-rule(CONTRACT, "arguments that are wrong are the tool's error, as a launch that is refused is", async () => {
+rule(PARAMETERS, "arguments that are wrong are the tool's error, as a launch that is refused is", async () => {
   const stage = subtasks();
   await expect(stage.call(GENERAL, {})).rejects.toThrow("title is missing: it must be a string.");
   await expect(stage.call(GENERAL, { title: "t", intent: 5 })).rejects.toThrow("intent is 5, but must be a string.");
   expect(stage.host.calls).not.toContain("createSession");
 });
 
-rule(CONTRACT, "priority is stored and shown", async () => {
+rule(PARAMETERS, "priority is stored and shown", async () => {
   const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
   const { id } = await begin(stage, { priority: 7 });
   expect(stage.task(id).priority).toBe(7);
@@ -243,7 +253,7 @@ rule(CONTRACT, "priority is stored and shown", async () => {
   await expect(stage.call(GENERAL, { title: "t", priority: 1.5 })).rejects.toThrow("priority is 1.5");
 });
 
-rule(CONTRACT, "Success: taskId, agentId, summary and finalAssistantMessage", async () => {
+rule(RESULT, "Success: taskId, agentId, summary and finalAssistantMessage", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.finish(id, "There are 12.\n\nIn detail: a, b.");
@@ -257,7 +267,7 @@ rule(CONTRACT, "Success: taskId, agentId, summary and finalAssistantMessage", as
   });
 });
 
-rule(CONTRACT, "a result that the host would cut is cut before, so that JSON stays JSON", async () => {
+rule(RESULT, "a result that the host would cut is cut before, so that JSON stays JSON", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.finish(id, "words".repeat(20_000));
@@ -269,7 +279,7 @@ rule(CONTRACT, "a result that the host would cut is cut before, so that JSON sta
   );
 });
 
-rule(CONTRACT, "Error: taskId, agentId and failureReason", async () => {
+rule(RESULT, "Error: taskId, agentId and failureReason", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.fail(id, { name: "APIError", message: "overloaded" });
@@ -288,7 +298,7 @@ const failAfter = async (stage: Stage, id: string, words: string) => {
   await stage.clock.advance(1_000);
 };
 
-rule(CONTRACT, "Error: finalAssistantMessage is what the child said before it failed", async () => {
+rule(RESULT, "Error: finalAssistantMessage is what the child said before it failed", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   await failAfter(stage, id, "So far I have counted 7.");
@@ -302,7 +312,7 @@ rule(CONTRACT, "Error: finalAssistantMessage is what the child said before it fa
 });
 
 rule(
-  CONTRACT,
+  RESULT,
   "Error: a host that is slow to say what the child said, or does not, costs the words and no more",
   async () => {
     for (const hold of [true, false]) {
@@ -330,7 +340,7 @@ rule(
   },
 );
 
-rule(CONTRACT, "what was cut of an answer is read on with read_subtask, piece by piece, to its end", async () => {
+rule(RESULT, "what was cut of an answer is read on with read_subtask, piece by piece, to its end", async () => {
   for (const ending of ["finish", "fail"] as const) {
     const stage = subtasks();
     const { id, call } = await begin(stage);
@@ -355,7 +365,7 @@ rule(CONTRACT, "what was cut of an answer is read on with read_subtask, piece by
   }
 });
 
-rule(CONTRACT, "read_subtask says of a subtask in the queue its place and what it waits for", async () => {
+rule(RESULT, "read_subtask says of a subtask in the queue its place and what it waits for", async () => {
   const stage = subtasks({ concurrency: { default: 1 } });
   await begin(stage);
   const { id } = await begin(stage);
@@ -364,28 +374,24 @@ rule(CONTRACT, "read_subtask says of a subtask in the queue its place and what i
   );
 });
 
-rule(
-  CONTRACT,
-  "read_subtask shows no task of another session, none that runs, and nothing beyond the end",
-  async () => {
-    const stage = subtasks();
-    const { id } = await begin(stage);
-    const read = (args: Record<string, unknown>, sessionID = PARENT) => stage.call("read_subtask", args, { sessionID });
-    await expect(read({ taskId: id })).rejects.toThrow(`Subtask ${id} has not ended yet`);
-    await expect(read({ taskId: id }, "ses_other")).rejects.toThrow(`This session has no task "${id}"`);
-    stage.host.finish(id, "There are 12.");
-    await settled();
-    expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
-    expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
-      finalAssistantMessage: "[The text has only 13 characters.]",
-    });
-    for (const offset of [-1, 0.5, "x"]) {
-      await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number of at least 0");
-    }
-  },
-);
+rule(RESULT, "read_subtask shows no task of another session, none that runs, and nothing beyond the end", async () => {
+  const stage = subtasks();
+  const { id } = await begin(stage);
+  const read = (args: Record<string, unknown>, sessionID = PARENT) => stage.call("read_subtask", args, { sessionID });
+  await expect(read({ taskId: id })).rejects.toThrow(`Subtask ${id} has not ended yet`);
+  await expect(read({ taskId: id }, "ses_other")).rejects.toThrow(`This session has no task "${id}"`);
+  stage.host.finish(id, "There are 12.");
+  await settled();
+  expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
+  expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
+    finalAssistantMessage: "[The text has only 13 characters.]",
+  });
+  for (const offset of [-1, 0.5, "x"]) {
+    await expect(read({ taskId: id, offset })).rejects.toThrow("must be a whole number of at least 0");
+  }
+});
 
-rule(CONTRACT, "Cancel: taskId, agentId and failureReason, when somebody cancels the subtask", async () => {
+rule(RESULT, "Cancel: taskId, agentId and failureReason, when somebody cancels the subtask", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   await stage.engine.cancel([id]);
@@ -398,7 +404,7 @@ rule(CONTRACT, "Cancel: taskId, agentId and failureReason, when somebody cancels
   });
 });
 
-rule(CONTRACT, "Cancel: failureReason, where the host did not confirm that the subtask stopped", async () => {
+rule(RESULT, "Cancel: failureReason, where the host did not confirm that the subtask stopped", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   stage.host.failNext("abort", unavailable, 1_000);
@@ -408,7 +414,7 @@ rule(CONTRACT, "Cancel: failureReason, where the host did not confirm that the s
   expect(call.value?.failureReason).toContain("did not confirm that the session stopped");
 });
 
-rule(CONTRACT, "a failure's words are cut where they are long", async () => {
+rule(RESULT, "a failure's words are cut where they are long", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
   const message = "overloaded ".repeat(9_000);
@@ -477,7 +483,7 @@ rule(WAITING, "an end of which no event tells is found all the same", async () =
 });
 
 rule(
-  "Runtime Manager Requirement",
+  "Runtime Manager Requirement (Resuming Child on UIP)",
   "a tool call is enough: no event has come and no timer has fired before it",
   async () => {
     const stage = subtasks();
@@ -655,7 +661,7 @@ rule(CANCEL, "an abort while the host makes the session answers at once, and lea
   expect(stage.host.sessionIDs()).toEqual([PARENT]);
 });
 
-rule(PROJECTION, "parentTaskId is stored on the child, and outlives a restart", async () => {
+rule("Domain changes", "parentTaskId is stored on the child, and outlives a restart", async () => {
   const stage = subtasks();
   const { id } = await begin(stage);
   const inner = await begin(stage, {}, { sessionID: id });
@@ -701,7 +707,7 @@ rule(PROJECTION, "summary and failureReason are stored when the task ends", asyn
 });
 
 rule(
-  "Conflicts With Current Codebase",
+  "Conflicts With Current Codebase and Resolutions",
   "no double execution: one prompt, one answer, whatever is called twice",
   async () => {
     const stage = subtasks();
@@ -724,7 +730,7 @@ rule(
   },
 );
 
-rule("Bad input", "an agent that vanished from the configuration is a clear error, and nothing is made", async () => {
+rule(NAME, "an agent that vanished from the configuration is a clear error, and nothing is made", async () => {
   const stage = subtasks();
   stage.host.agentList = stage.host.agentList.filter(({ name }) => name !== "general");
   await expect(stage.call(GENERAL, { title: "t" })).rejects.toThrow(

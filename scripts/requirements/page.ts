@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { anchorOf } from "../anchor.ts";
+import type { Coverage } from "./coverage.ts";
+import type { Deviation } from "./deviations.ts";
+import { showsScenario } from "./gaps.ts";
+import type { ShowingTest } from "./showing-tests.ts";
+import type { Requirement, Specification } from "./specifications.ts";
+
+const HEAD = `# Requirements
+
+<!-- Generated from docs/specifications, the titles of the tests, and the lists in scripts/requirements, by \`npm run requirements\`. -->
+
+Each requirement and scenario of the [five specifications](specifications/README.md), with the tests that
+show it. The title of such a test carries its name, as in
+\`asyncagents-task › Task List API › Filters by agent parameter\`. A test fails when one of them has neither
+such a test nor a reason to have none. Where the product does otherwise than the words say, a
+[deviation](#deviations) says why.
+`;
+
+const DEVIATIONS_HEAD = `## Deviations
+
+What the product does otherwise than a specification says, or how words are read that contradict each
+other or can be read in two ways.
+`;
+
+/** Makes a text one cell of a table. */
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
+
+const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
+
+const table = (heads: string[], rows: string[]): string =>
+  [row(...heads), row(...heads.map(() => "---")), ...rows].join("\n");
+
+const linkTo = (heading: string, text = heading): string => `[${text}](#${anchorOf(heading)})`;
+
+const filesOf = (tests: readonly ShowingTest[]): string =>
+  [...new Set(tests.map(({ file }) => file))].map((file) => `[${file}](../${file})`).join(", ");
+
+const countOf = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/** Returns the rows of a requirement's table: its scenarios, or what its tests say where it has none. */
+const rowsOf = ({ scenarios }: Requirement, tests: readonly ShowingTest[]): string[] =>
+  scenarios.length > 0
+    ? scenarios.map((name) => row(cell(name), filesOf(tests.filter((test) => showsScenario(test, name)))))
+    : [...Map.groupBy(tests, ({ shows }) => shows)].map(([shows, its]) => row(cell(shows), filesOf(its)));
+
+const requirementSection = ({ name }: Specification, requirement: Requirement, coverage: Coverage): string => {
+  const isOf = (one: { specification: string; requirement: string }) =>
+    one.specification === name && one.requirement === requirement.name;
+  const rows = rowsOf(requirement, coverage.tests.filter(isOf));
+  const place = `specifications/${name}.md#${anchorOf(requirement.heading)}`;
+  const what = requirement.scenarios.length > 0 ? "scenario" : "what is shown";
+  const reasons = coverage.withoutTest
+    .filter(isOf)
+    .map(({ scenario, reason }) => `No test${scenario === undefined ? "" : ` of “${scenario}”`}. ${reason}`);
+  const deviations = coverage.deviations
+    .filter(
+      ({ specifications, requirements }) => specifications.includes(name) && requirements.includes(requirement.name),
+    )
+    .map(({ title }) => linkTo(title));
+  return [
+    `### ${requirement.name}`,
+    rows.length > 0 ? table([`[${what}](${place})`, "tests"], rows) : `[Its text](${place})`,
+    ...reasons,
+    ...(deviations.length > 0 ? [`Deviations: ${deviations.join("; ")}.`] : []),
+  ].join("\n\n");
+};
+
+const specificationSection = (specification: Specification, coverage: Coverage): string =>
+  [
+    `## ${specification.name}`,
+    ...specification.requirements.map((requirement) => requirementSection(specification, requirement, coverage)),
+  ].join("\n\n");
+
+const summary = ({ specifications, tests }: Coverage): string =>
+  table(
+    ["specification", "what it asks for", "shown by"],
+    specifications.map(({ name, requirements }) => {
+      const scenarios = requirements.flatMap((requirement) => requirement.scenarios).length;
+      const asked = [
+        countOf(requirements.length, "requirement"),
+        ...(scenarios ? [countOf(scenarios, "scenario")] : []),
+      ];
+      const shown = tests.filter(({ specification }) => specification === name).length;
+      return row(linkTo(name), asked.join(", "), countOf(shown, "test"));
+    }),
+  );
+
+/** Returns a function that makes the numbers of decisions links. It throws an Error for a decision that there is not. */
+const decisionLinker = (): ((text: string) => string) => {
+  const decisions = readFileSync(new URL("../../docs/decisions.md", import.meta.url), "utf8");
+  const headings = new Map(
+    [...decisions.matchAll(/^### ((ADR-\d{3}): .+)$/gm)].map(([, heading = "", number = ""]) => [number, heading]),
+  );
+  return (text) =>
+    text.replaceAll(/ADR-\d{3}/g, (number) => {
+      const heading = headings.get(number);
+      if (heading === undefined) throw new Error(`scripts/requirements/deviations.ts: there is no ${number}.`);
+      return `[${number}](decisions.md#${anchorOf(heading)})`;
+    });
+};
+
+const deviationSection = (
+  { title, specifications, requirements, text }: Deviation,
+  link: (text: string) => string,
+): string => [`### ${title}`, `${requirements.join(", ")} (${specifications.join(", ")}).`, link(text)].join("\n\n");
+
+/** Returns `docs/requirements.md`. */
+export const requirementsPage = (coverage: Coverage): string => {
+  const link = decisionLinker();
+  return `${[
+    HEAD.trimEnd(),
+    summary(coverage),
+    ...coverage.specifications.map((specification) => specificationSection(specification, coverage)),
+    DEVIATIONS_HEAD.trimEnd(),
+    ...coverage.deviations.map((deviation) => deviationSection(deviation, link)),
+  ].join("\n\n")}\n`;
+};

@@ -1,0 +1,126 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Coverage, collectCoverage } from "../../scripts/requirements/coverage.ts";
+import { findGaps } from "../../scripts/requirements/gaps.ts";
+import { requirementsPage } from "../../scripts/requirements/page.ts";
+import { readTitle } from "../../scripts/requirements/showing-tests.ts";
+import { requirementsIn } from "../../scripts/requirements/specifications.ts";
+
+const page = readFileSync(fileURLToPath(new URL("../../docs/requirements.md", import.meta.url)), "utf8");
+
+describe("the requirements of this repository", () => {
+  let coverage: Coverage;
+
+  // Another vitest lists the tests: two seconds, and more where much else computes.
+  beforeAll(async () => {
+    coverage = await collectCoverage();
+  }, 60_000);
+
+  test("are shown by tests, each and every scenario, unless a reason says why not", () => {
+    expect(findGaps(coverage)).toEqual([]);
+  });
+
+  test("are listed in docs/requirements.md as they are", () => {
+    expect(page, "a specification, a test's title or a reason has changed: run `npm run requirements`").toBe(
+      requirementsPage(coverage),
+    );
+  });
+});
+
+test("requirements and scenarios are read from their headings", () => {
+  const text =
+    "# Title\n## Purpose\nTBD\n## Requirements\n### Requirement: A\nText\n#### Scenario: one\n#### Scenario: two\n### Requirement: B\n";
+  expect(requirementsIn(text)).toEqual([
+    { name: "A", heading: "Requirement: A", scenarios: ["one", "two"] },
+    { name: "B", heading: "Requirement: B", scenarios: [] },
+  ]);
+});
+
+test("without such headings every section with text of its own is a requirement", () => {
+  expect(requirementsIn("# Title\nText\n## Empty\n\n### A (b)\nText\n## C\n- item\n").map(({ name }) => name)).toEqual([
+    "A (b)",
+    "C",
+  ]);
+});
+
+test("a title is read whatever suites it stands in; others name no requirement", () => {
+  const titleOf = (...names: string[]) => names.join(" › ");
+  const title = { specification: "asyncagents-task", requirement: "CORS Support", shows: "one: in a browser › too" };
+  const whole = titleOf(title.specification, title.requirement, title.shows);
+  expect(readTitle(whole)).toEqual(title);
+  expect(readTitle(`SIGINT > ${whole}`)).toEqual(title);
+  for (const name of [
+    titleOf("asyncagents-task", "CORS Support"),
+    titleOf("another-task", "A", "one"),
+    `of ${whole}`,
+  ]) {
+    expect(readTitle(name)).toBeUndefined();
+  }
+});
+
+describe("what is missing is named:", () => {
+  const coverage: Coverage = {
+    specifications: [
+      {
+        name: "background-task",
+        requirements: [{ name: "A", heading: "Requirement: A", scenarios: ["one", "one more"] }],
+      },
+      { name: "elisha-task-domain", requirements: [{ name: "B", heading: "B", scenarios: [] }] },
+    ],
+    tests: [
+      { specification: "background-task", requirement: "A", shows: "one: in time", file: "test/a.test.ts" },
+      { specification: "background-task", requirement: "A", shows: "one more", file: "test/a.test.ts" },
+      { specification: "elisha-task-domain", requirement: "B", shows: "whatever", file: "test/b.test.ts" },
+    ],
+    withoutTest: [],
+    deviations: [{ title: "Otherwise", specifications: ["background-task"], requirements: ["A"], text: "It is." }],
+  };
+  const [ofA, ofAMore, ofB] = coverage.tests;
+  const reason = {
+    specification: "background-task",
+    requirement: "A",
+    scenario: "one",
+    reason: "It is Elisha's.",
+  } as const;
+
+  test("nothing, where each has a test", () => {
+    expect(findGaps(coverage)).toEqual([]);
+  });
+
+  test("a scenario, though a test shows one whose name begins alike", () => {
+    const tests = [ofAMore, ofB].filter((one) => one !== undefined);
+    const gap = "background-task › A › one: no test has it in its title, and no reason is stated.";
+    expect(findGaps({ ...coverage, tests })).toEqual([gap]);
+    expect(findGaps({ ...coverage, tests, withoutTest: [reason] })).toEqual([]);
+  });
+
+  test("a requirement without scenarios", () => {
+    const tests = [ofA, ofAMore].filter((one) => one !== undefined);
+    expect(findGaps({ ...coverage, tests })).toEqual([
+      "elisha-task-domain › B: no test has it in its title, and no reason is stated.",
+    ]);
+  });
+
+  test("a title that no specification has", () => {
+    const tests = [
+      ...coverage.tests,
+      { specification: "background-task", requirement: "A", shows: "ones", file: "test/c.test.ts" } as const,
+    ];
+    expect(findGaps({ ...coverage, tests })).toEqual([
+      'test/c.test.ts: "background-task › A › ones" is in no specification.',
+    ]);
+  });
+
+  test("a reason for what no specification has, or what has a test", () => {
+    expect(findGaps({ ...coverage, withoutTest: [{ ...reason, scenario: "two" }, reason] })).toEqual([
+      "background-task › A › two: a reason is stated, but no specification has it.",
+      "background-task › A › one: it has a test and a reason to have none.",
+    ]);
+  });
+
+  test("a deviation from what no specification has", () => {
+    const deviations = coverage.deviations.map((one) => ({ ...one, requirements: ["A", "C"] }));
+    expect(findGaps({ ...coverage, deviations })).toEqual(["Otherwise: no requirement is called background-task › C."]);
+  });
+});
