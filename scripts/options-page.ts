@@ -64,6 +64,7 @@ const valuesOf = (schema: Schema): string => {
   if (type === "array" && items) return items.enum ? `list of ${valuesOf(items)}` : `list of ${valuesOf(items)}s`;
   if (type === "string") return "string";
   if (type === "object" && schema.additionalProperties) {
+    if (Object.keys(schema.additionalProperties).length === 0) return "JSON Schema";
     return `object with a value for each name: ${valuesOf(schema.additionalProperties)}`;
   }
   const kind = type === "integer" ? "whole number" : "number";

@@ -28,6 +28,7 @@ export const WorktreeChanges = ({
   const [changes, setChanges] = useState<Changes>();
   const [problem, setProblem] = useState("");
   const [isUnderWay, setUnderWay] = useState(false);
+  const [isAsked, setAsked] = useState(false);
 
   // Each run of a resumed task leaves changes of its own.
   useEffect(() => {
@@ -69,9 +70,20 @@ export const WorktreeChanges = ({
           <button type="button" class="primary" disabled={isUnderWay} onClick={() => void settle(applyChanges)}>
             Apply to {changes?.tree}
           </button>
-          <button type="button" class="danger" disabled={isUnderWay} onClick={() => void settle(discardChanges)}>
-            Discard
-          </button>
+          {isAsked ? (
+            <>
+              <button type="button" class="danger" disabled={isUnderWay} onClick={() => void settle(discardChanges)}>
+                Remove the worktree, keep a patch
+              </button>
+              <button type="button" onClick={() => setAsked(false)}>
+                Keep it
+              </button>
+            </>
+          ) : (
+            <button type="button" class="danger" disabled={isUnderWay} onClick={() => setAsked(true)}>
+              Discard …
+            </button>
+          )}
         </p>
       )}
       {problem !== "" && (

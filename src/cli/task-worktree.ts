@@ -1,11 +1,12 @@
 // ADR-245 in docs/decisions.md
+import type { ApiResult } from "../client/api-result.ts";
 import type { ApiTask } from "../client/api-types.ts";
+import type { StatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/data-folder.ts";
 import { worktreesFolder } from "../services/worktrees/folders.ts";
 import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
-import { hasEnded } from "../task.ts";
 import { CommandError, taskIdOf } from "./command.ts";
-import { readStoredTask } from "./stored-tasks.ts";
+import { readStoredTask, readStoredTasks } from "./stored-tasks.ts";
 import { readTasks } from "./task-source.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 
@@ -34,17 +35,34 @@ export const findWorktree = async (
   { data, terminal }: { data: string | undefined; terminal: Terminal },
 ): Promise<TaskWorktree> => {
   const id = taskIdOf(given);
-  const read = async (to: Terminal) => {
+  const read = async () => {
     const { value } = await readTasks(
       { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
-      { data, terminal: to },
+      { data, terminal },
     );
     return value;
   };
-  const task = await read(terminal);
+  const task = await read();
   const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime);
   const left = await orRefuse(find());
   // Where it was read from has been said.
   const quiet: Terminal = { ...terminal, note: () => undefined };
-  return { task, left, use: { isAtWork: async () => !hasEnded(await read(quiet)), now: Date.now } };
+  const isAtWork = async () => {
+    const { value: tasks } = await readTasks(
+      { live: liveTasks, stored: (journals) => readStoredTasks(journals, {}, 0) },
+      { data, terminal: quiet },
+    );
+    return tasks.some(({ worktree }) => worktree?.id === task.worktree?.id);
+  };
+  return { task, left, use: { isAtWork, now: Date.now } };
+};
+
+/** The tasks that have not ended. */
+const liveTasks = async (client: StatusApiClient): Promise<ApiResult<ApiTask[]>> => {
+  const [running, resumed] = await Promise.all([
+    client.allTasks({ status: "running" }),
+    client.allTasks({ status: "resumed" }),
+  ]);
+  if (!running.ok) return running;
+  return resumed.ok ? { ok: true, value: [...running.value, ...resumed.value] } : resumed;
 };

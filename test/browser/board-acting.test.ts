@@ -135,7 +135,10 @@ describeInChromium("acting on the board", () => {
     const conflicting = other.locator("section", { hasText: "Changed in its worktree" }).last();
     await conflicting.getByRole("button", { name: /^Apply/ }).click();
     await until(() => conflicting.getByRole("alert").textContent()).toContain("a.txt (content)");
-    await conflicting.getByRole("button", { name: "Discard" }).click();
+    await conflicting.getByRole("button", { name: "Discard …" }).click();
+    await conflicting.getByRole("button", { name: "Keep it" }).click();
+    await conflicting.getByRole("button", { name: "Discard …" }).click();
+    await conflicting.getByRole("button", { name: "Remove the worktree, keep a patch" }).click();
     await until(() => conflicting.textContent()).toContain("They were discarded.");
     expect(project.read("a.txt")).toBe("ONE\n");
   });

@@ -83,7 +83,7 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");
     await terminal.shows("esc close");
     await terminal.press("d");
-    await terminal.shows("Its worktree is removed. A patch stays.");
+    await terminal.shows("This removes its worktree; a patch file is kept.");
     await terminal.press("Enter");
     await terminal.shows('Discarded the changes of "about translate one".', PATIENCE);
     expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);

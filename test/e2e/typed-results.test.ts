@@ -59,7 +59,7 @@ test("an answer that does not fit is given back once, and the result is the JSON
   });
   const [first, second] = await userMessages(id);
   expect(JSON.stringify(first)).toContain("one JSON value that fits this JSON Schema");
-  expect(JSON.stringify(second)).toContain('- \\"it is no JSON\\"');
+  expect(JSON.stringify(second)).toContain('- \\"it is not JSON\\"');
 });
 
 test("an answer that never fits fails the run, with the words kept, and is delivered once", async () => {
@@ -69,7 +69,7 @@ test("an answer that never fits fails the run, with the words kept, and is deliv
   const id = await launch(parent, "count the files");
   const notices = await notified(lab, parent, [id]);
   expect(notices).toHaveLength(1);
-  expect(notices[0]?.hidden).toContain("did not fit the JSON Schema of its result: /files must be array.");
+  expect(notices[0]?.hidden).toContain("did not match the required JSON Schema: /files must be array.");
   expect(await taskOf(id)).toMatchObject({ status: "error", error: { kind: "schema" }, result: '{"files": 2}' });
 });
 
@@ -109,6 +109,6 @@ test("a schema that is none is refused at the launch, with what is wrong", async
   expect(JSON.parse(toolResults(answer)[0]?.output ?? "")).toEqual({
     status: "failed",
     code: "SESSION_ERROR",
-    error: 'The schema is no JSON Schema that can be used: "strict mode: unknown keyword: \\"minmum\\"".',
+    error: 'This is not a usable JSON Schema: "strict mode: unknown keyword: \\"minmum\\"". Nothing was launched.',
   });
 });

@@ -49,9 +49,11 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
         printJson(terminal, { taskId: task.sessionID, tree, conflicts: applied.conflicts });
         return end(EXIT.failed);
       }
-      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files: applied });
+      const { files, isRemoved } = applied;
+      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files });
       terminal.print(
-        `Task ${named(task)}: ${changesSummary(applied)} in ${toSingleLine(tree)}.`,
-        ...applied.map((file) => `  ${changedFile(file)}`),
+        `Task ${named(task)}: ${changesSummary(files)} in ${toSingleLine(tree)}.`,
+        ...files.map((file) => `  ${changedFile(file)}`),
+        ...(isRemoved ? [] : ["The worktree stays: an agent works in it again."]),
       );
     });

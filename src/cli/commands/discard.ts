@@ -29,8 +29,9 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
           return end(EXIT.failed);
         }
       }
-      const files = await orRefuse(discardLeftChanges(left, use), nothing);
+      const { files, isRemoved } = await orRefuse(discardLeftChanges(left, use), nothing);
       const { patch } = left.paths;
       if (json) return printJson(terminal, { taskId: task.sessionID, files, patch });
+      if (!isRemoved) return terminal.print(`The worktree of task ${named(task)} stays: an agent works in it again.`);
       terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${patch}`);
     });

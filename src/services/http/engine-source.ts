@@ -2,7 +2,7 @@ import { chartsAsJson } from "../../machines/chart-json.ts";
 import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import { addUp, entryOf, type QueuePlace, type Task, type Usage } from "../../task.ts";
+import { addUp, entryOf, hasEnded, type QueuePlace, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
@@ -211,7 +211,15 @@ export const createEngineSource = (
     resume: (taskId, prompt) => execute(taskId, { kind: "resume", prompt }),
     steer: (taskId, prompt) => execute(taskId, { kind: "steer", prompt }),
     answer: (taskId, answer) => execute(taskId, { kind: "answer", answer }),
-    ...createWorktreeChanges({ root: worktrees, task: get, now: clock.now }),
+    ...createWorktreeChanges({
+      root: worktrees,
+      task: get,
+      isWorkedIn: (worktreeId) =>
+        anyDirectory()
+          .store.live()
+          .some(({ task }) => task.worktree?.id === worktreeId && !hasEnded(task)),
+      now: clock.now,
+    }),
     machines: chartsAsJson,
     onChange: directories.onChange,
   };

@@ -1,5 +1,4 @@
 // ADR-250 in docs/decisions.md
-import { hasEnded } from "../../task.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
 import { pathsOf } from "../worktrees/folders.ts";
 import {
@@ -19,6 +18,8 @@ export interface WorktreeChangesDeps {
   /** The folder of all worktrees. */
   root: string;
   task(taskId: string): ApiTask | undefined;
+  /** True while a run of a task that works in the worktree of that id is under way. */
+  isWorkedIn(worktreeId: string): boolean;
   /** Epoch milliseconds. */
   now(): number;
 }
@@ -34,6 +35,7 @@ const whyNot = ({ message, conflicts }: NotDone): string => {
 export const createWorktreeChanges = ({
   root,
   task,
+  isWorkedIn,
   now,
 }: WorktreeChangesDeps): Pick<StatusSource, "changes" | "apply" | "discard"> => {
   const toChanges = (
@@ -68,13 +70,7 @@ export const createWorktreeChanges = ({
 
   const find = (found: ApiTask) => findLeftWorktree(root, found, (at) => new Date(at).toISOString());
 
-  const use = (taskId: string) => ({
-    isAtWork: async () => {
-      const current = task(taskId);
-      return current !== undefined && !hasEnded(current);
-    },
-    now,
-  });
+  const use = ({ worktree }: ApiTask) => ({ isAtWork: async () => isWorkedIn(worktree?.id ?? ""), now });
 
   return {
     changes: (taskId) =>
@@ -87,12 +83,14 @@ export const createWorktreeChanges = ({
     apply: (taskId) =>
       answer(taskId, async (found) => {
         const left = find(found);
-        return toChanges(left, await applyLeftChanges(left, left.record.source, use(taskId)), "applied");
+        const { files, isRemoved } = await applyLeftChanges(left, left.record.source, use(found));
+        return toChanges(left, files, isRemoved ? "applied" : undefined);
       }),
     discard: (taskId) =>
       answer(taskId, async (found) => {
         const left = find(found);
-        return toChanges(left, await discardLeftChanges(left, use(taskId)), "discarded");
+        const { files, isRemoved } = await discardLeftChanges(left, use(found));
+        return toChanges(left, files, isRemoved ? "discarded" : undefined);
       }),
   };
 };

@@ -1,4 +1,5 @@
 import type { ResultSchema } from "../../task.ts";
+import { truncateLine } from "../platform/plain-text.ts";
 import { lines, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** What of an answer does not fit is named up to this number. */
@@ -23,7 +24,7 @@ const more = (misfits: readonly string[]): OwnText | undefined =>
 export const misfitPrompt = (misfits: readonly string[]): OwnText =>
   lines(
     "Automated message. The user did not write it, and it approves nothing.",
-    "Your answer does not fit the JSON Schema that it must fit:",
+    "Your answer does not match the required JSON Schema:",
     ...misfits.slice(0, MOST).map((misfit) => own`- ${quoteLine(misfit, CHARS)}`),
     more(misfits),
     "Answer again, with the whole JSON and nothing else: that answer replaces the one before.",
@@ -31,7 +32,10 @@ export const misfitPrompt = (misfits: readonly string[]): OwnText =>
 
 /** Writes why a run failed whose answers did not fit. */
 export const misfitError = (misfits: readonly string[]): string => {
-  const shown = misfits.slice(0, MOST).join("; ");
+  const shown = misfits
+    .slice(0, MOST)
+    .map((misfit) => truncateLine(misfit, CHARS))
+    .join("; ");
   const rest = misfits.length > MOST ? `; and ${misfits.length - MOST} more` : "";
-  return `The answer did not fit the JSON Schema of its result: ${shown}${rest}.`;
+  return `The answer did not match the required JSON Schema: ${shown}${rest}.`;
 };

@@ -20,7 +20,9 @@ const SETTINGS = {
 const compile = (schema: ResultSchema) => {
   const ajv = DRAFT_07.test(String(schema.$schema)) ? new Ajv(SETTINGS) : new Ajv2020(SETTINGS);
   formats.default(ajv);
-  return ajv.compile(schema);
+  const validate = ajv.compile(schema);
+  if ("$async" in validate) throw new Error("$async is not supported");
+  return validate;
 };
 
 /** What is wrong, and where, as a path into the value such as `/items/0`. */

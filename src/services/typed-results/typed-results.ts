@@ -31,11 +31,20 @@ export interface TypedResults {
 /** Characters of a schema as JSON that a launch may name: it goes with each prompt of the task, and is stored with it. */
 const MAX_CHARS = 20_000;
 
-/** Keywords with regular expressions: one that a model writes could keep this process busy for ever. */
-const PATTERNS = ["pattern", "patternProperties"];
+/**
+ * Keywords that a schema of a model may not have, since they can keep this process busy for ever: regular expressions, and
+ * references, of which a few multiply.
+ */
+const COSTLY = ["pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"];
 
-/** A block of code in Markdown, with or without `json` behind its fence. */
-const CODE_BLOCK = /^```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n```[ \t]*$/gim;
+/** Keywords whose values are no schemas, but data. */
+const DATA: readonly string[] = ["enum", "const", "default", "examples", "required", "dependentRequired"];
+
+/** Keywords whose values are schemas by a name that the author chose. */
+const BY_NAME: readonly string[] = ["properties", "$defs", "definitions", "dependentSchemas"];
+
+/** A line that begins a block of code in Markdown, with its language, or ends one. */
+const FENCE = /^\s*(`{3,})\s*([\w-]*)\s*$/;
 
 const isJson = (text: string): boolean => {
   try {
@@ -46,22 +55,39 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** Finds the JSON in an answer: all of it, or its last block of code that is JSON. */
-const jsonIn = (answer: string): string | undefined => {
-  const blocks = [...answer.matchAll(CODE_BLOCK)].map(([, code = ""]) => code);
-  return [...blocks, answer].map((text) => text.trim()).findLast(isJson);
+/** Returns the blocks of code in a text in Markdown that may be JSON by their language, or have none. */
+const codeBlocks = (text: string): string[] => {
+  const blocks: string[] = [];
+  let open: { fence: string; language: string; lines: string[] } | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const [, fence = "", language = ""] = FENCE.exec(line) ?? [];
+    if (!open) {
+      if (fence !== "") open = { fence, language: language.toLowerCase(), lines: [] };
+    } else if (language === "" && fence.length >= open.fence.length) {
+      if (open.language === "" || open.language === "json") blocks.push(open.lines.join("\n"));
+      open = undefined;
+    } else {
+      open.lines.push(line);
+    }
+  }
+  return blocks;
 };
 
-/** The first of these keys in a value, at any depth. */
-const firstKey = (value: unknown, keys: readonly string[]): string | undefined => {
-  if (typeof value !== "object" || value === null) return undefined;
-  const here = keys.find((key) => Object.hasOwn(value, key));
-  if (here !== undefined && !Array.isArray(value)) return here;
-  for (const inner of Object.values(value)) {
-    const found = firstKey(inner, keys);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** Finds the JSON in an answer: all of it, or its last block of code that is JSON. */
+const jsonIn = (answer: string): string | undefined =>
+  [...codeBlocks(answer), answer].map((text) => text.trim()).findLast(isJson);
+
+/** The first costly keyword in a schema, at any depth. */
+const costlyKeyword = (schema: unknown): string | undefined => {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  if (Array.isArray(schema)) return schema.map(costlyKeyword).find((found) => found !== undefined);
+  const here = COSTLY.find((keyword) => Object.hasOwn(schema, keyword));
+  if (here !== undefined) return here;
+  return Object.entries(schema)
+    .filter(([keyword]) => !DATA.includes(keyword))
+    .flatMap(([keyword, inner]) => (BY_NAME.includes(keyword) ? Object.values(inner ?? {}) : [inner]))
+    .map(costlyKeyword)
+    .find((found) => found !== undefined);
 };
 
 /** Creates the reader of typed results. `load` is called with the first schema. */
@@ -71,14 +97,16 @@ export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<
     const { length } = JSON.stringify(schema);
     if (length > MAX_CHARS)
       return own`The schema has ${length} characters of JSON, and at most ${MAX_CHARS} are taken.`;
-    const pattern = firstKey(schema, PATTERNS);
-    return pattern === undefined
+    const keyword = costlyKeyword(schema);
+    return keyword === undefined
       ? undefined
-      : own`The schema has ${quoteLine(pattern)}: a regular expression is taken from the options only. Leave it out.`;
+      : own`The schema has the keyword ${quoteLine(keyword)}, which only schemas in the options may have. Leave it out.`;
   };
 
   return {
-    schemaFor: async (agent, named) => {
+    schemaFor: async (agent, given) => {
+      // Models send {} for an argument that they leave out.
+      const named = given && Object.keys(given).length > 0 ? given : undefined;
       const refusal = named && refusalOf(named);
       if (refusal !== undefined) return fail(refusal);
       const schema = named ?? (Object.hasOwn(agents, agent) ? agents[agent] : undefined);
@@ -86,13 +114,13 @@ export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<
       if (problem === undefined) return { ok: true, value: schema };
       return fail(
         named
-          ? own`The schema is no JSON Schema that can be used: ${quoteLine(problem)}.`
-          : own`The option schema.agents has no JSON Schema that can be used for the agent ${quoteLine(agent)}: ${quoteLine(problem)}. Nothing was launched.`,
+          ? own`This is not a usable JSON Schema: ${quoteLine(problem)}. Nothing was launched.`
+          : own`The option schema.agents has no usable JSON Schema for the agent ${quoteLine(agent)}: ${quoteLine(problem)}. Nothing was launched.`,
       );
     },
     read: async (schema, answer) => {
       const json = jsonIn(answer);
-      if (json === undefined) return { misfits: [answer.trim() === "" ? "it is empty" : "it is no JSON"] };
+      if (json === undefined) return { misfits: [answer.trim() === "" ? "it is empty" : "it is not JSON"] };
       const misfits = (await load()).schemaMisfits(schema, JSON.parse(json));
       return misfits.length === 0 ? { json } : { misfits };
     },

@@ -99,36 +99,49 @@ export const readLeftChanges = (left: LeftWorktree): Promise<ChangedFile[]> =>
 
 /** What the use of a worktree depends on. */
 export interface WorktreeUse {
-  /** True while a run of the task is under way: it may have been resumed since it was found to have ended. */
+  /** True while a run of a task that works in it is under way: the task's own, or one that it launched. */
   isAtWork(): Promise<boolean>;
   /** Epoch milliseconds. */
   now(): number;
 }
 
-/** Does `work` while no run of the task can begin, and removes the worktree then. @throws NotDone, and what `work` throws */
-const useAndRemove = async <T>(
-  { task, paths, record }: LeftWorktree,
+/** What was done with changes. */
+export interface Settled {
+  files: ChangedFile[];
+  /** False where an agent had begun to work in the worktree again: it keeps that. */
+  isRemoved: boolean;
+}
+
+/** Does `work` while no run can begin in the worktree, and removes it then. @throws NotDone, and what `work` throws */
+const useAndRemove = async (
+  { task, paths, base }: LeftWorktree,
   { isAtWork, now }: WorktreeUse,
   why: "applied" | "discarded",
-  work: () => Promise<T>,
-): Promise<T> => {
-  if (isInUse(readRecord(paths), now()))
+  work: () => Promise<ChangedFile[]>,
+): Promise<Settled> => {
+  // As it is now: somebody else may have used it since it was found.
+  const record = readRecord(paths);
+  if (isInUse(record, now()))
     throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
+  if (!record || record.gone || record.base !== base)
+    throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
   writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
-  const resumed = new NotDone(`Task ${named(task)} was resumed. Wait for its end, or cancel it.`);
   try {
-    if (await isAtWork()) throw resumed;
-    const done = await work();
-    // A resume that was under way before the worktree was marked may have begun meanwhile: its agent keeps the worktree.
-    if (!(await isAtWork())) await dropWorktree(paths, record, { why, at: now() });
-    return done;
+    if (await isAtWork())
+      throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
+    const files = await work();
+    // A resume that was under way before the worktree was marked may have begun meanwhile: its agent keeps the worktree. So it
+    // does where nobody can say.
+    const isRemoved = !(await isAtWork().catch(() => true));
+    if (isRemoved) await dropWorktree(paths, record, { why, at: now() });
+    return { files, isRemoved };
   } finally {
     if (isInUse(readRecord(paths), now())) writeRecord(paths, record);
   }
 };
 
 /** Applies what a task changed to a tree of its repository: all of it, and then the worktree goes; or nothing. @throws NotDone */
-export const applyLeftChanges = (left: LeftWorktree, tree: string, use: WorktreeUse): Promise<ChangedFile[]> => {
+export const applyLeftChanges = (left: LeftWorktree, tree: string, use: WorktreeUse): Promise<Settled> => {
   const nothing = `Nothing of task ${named(left.task)} was applied`;
   return useAndRemove(left, use, "applied", async () => {
     const { commit } = await askGit(nothing, takeSnapshot(left.paths.tree));
@@ -140,5 +153,5 @@ export const applyLeftChanges = (left: LeftWorktree, tree: string, use: Worktree
 };
 
 /** Removes a worktree with what a task changed there. Its patch stays. @throws NotDone */
-export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<ChangedFile[]> =>
+export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<Settled> =>
   useAndRemove(left, use, "discarded", () => readLeftChanges(left));

@@ -31,8 +31,8 @@ export const WorktreeRecord = z.object({
 });
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
 
-/** Milliseconds after which nobody applies or discards it any more, whatever its record says: git is stopped before that. */
-const MOST_IN_USE_MS = 600_000;
+/** Milliseconds after which nobody applies or discards it any more, whatever its record says. Git takes seconds for that. */
+const MOST_IN_USE_MS = 3_600_000;
 
 /** True while a person has it applied or discarded: no agent may begin to work in it. `now` is epoch milliseconds. */
 export const isInUse = (record: WorktreeRecord | undefined, now: number): boolean =>

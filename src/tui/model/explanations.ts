@@ -52,7 +52,7 @@ export const changesQuestion = (
     ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
     : {
         title: `Discard what "${description}" changed?`,
-        message: `Its worktree is removed. A patch stays.\n\n${what}`,
+        message: `This removes its worktree; a patch file is kept.\n\n${what}`,
       };
 };
 
@@ -61,7 +61,7 @@ const BECAME = {
   clean: "It changed nothing.",
   applied: "Its changes were applied.",
   discarded: "Its changes were discarded.",
-  expired: "Its changes were kept for the time that the options give them, and are removed.",
+  expired: "Its changes were kept for as long as the option worktree.keep says, and then removed.",
 } as const;
 
 /** Says why there is nothing to apply or to discard. */

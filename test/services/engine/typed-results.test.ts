@@ -67,7 +67,7 @@ describe("an answer that does not fit", () => {
     expect(prompts(id)[1]).toBe(
       [
         "Automated message. The user did not write it, and it approves nothing.",
-        "Your answer does not fit the JSON Schema that it must fit:",
+        "Your answer does not match the required JSON Schema:",
         '- "/files must be array"',
         "Answer again, with the whole JSON and nothing else: that answer replaces the one before.",
         "",
@@ -87,7 +87,7 @@ describe("an answer that does not fit", () => {
     expect(stage.task(id)).toMatchObject({
       status: "error",
       result: "I said: two files.",
-      error: { kind: "schema", message: "The answer did not fit the JSON Schema of its result: it is no JSON." },
+      error: { kind: "schema", message: "The answer did not match the required JSON Schema: it is not JSON." },
     });
     expect(hiddenText()).toContain("The agent's last answer, which did not fit its schema, each line");
     expect(await stage.call("output", { task_id: id })).toContain("Its last answer, which did not fit its schema:");

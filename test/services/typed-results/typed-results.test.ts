@@ -23,6 +23,9 @@ describe("the JSON of an answer is", () => {
     ["all of it but empty space", `\n ${json}\n\n`],
     ["a block of code", `Here you are:\n\`\`\`json\n${json}\n\`\`\`\nAnything else?`],
     ["a block of code without a language", `\`\`\`\n${json}\n\`\`\``],
+    ["a block after another one", `\`\`\`ts\nconst a = 1;\n\`\`\`\nHere:\n\`\`\`json\n${json}\n\`\`\``],
+    ["a block after an empty one", `\`\`\`\n\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
+    ["a block in a list, with a longer fence", `- so:\n  \`\`\`\`json\n  ${json}\n  \`\`\`\``],
     ["the last block that is JSON", `\`\`\`json\n{}\n\`\`\`\n\`\`\`JSON\n${json}\n\`\`\`\n\`\`\`\nls -l\n\`\`\``],
   ])("%s", async (_, answer) => {
     expect(await create().read(FILES, answer)).toEqual({ json });
@@ -36,8 +39,8 @@ describe("the JSON of an answer is", () => {
 describe("an answer does not fit", () => {
   test.each([
     ["that is empty", " ", ["it is empty"]],
-    ["without JSON", "I found two files: a.ts and b.ts.", ["it is no JSON"]],
-    ["with broken JSON", '{"files": [}', ["it is no JSON"]],
+    ["without JSON", "I found two files: a.ts and b.ts.", ["it is not JSON"]],
+    ["with broken JSON", '{"files": [}', ["it is not JSON"]],
     ["of another type", "[]", ["the value must be object"]],
     [
       "in several places",
@@ -70,6 +73,10 @@ describe("a schema", () => {
     expect(await results.schemaFor("toString", undefined)).toEqual({ ok: true, value: undefined });
   });
 
+  test("that is empty is none: models send it for an argument that they leave out", async () => {
+    expect(await create({ explore: FILES }).schemaFor("explore", {})).toEqual({ ok: true, value: FILES });
+  });
+
   test("is read as the draft that it names", async () => {
     const tuple = { items: [{ type: "string" }] };
     expect(await create().schemaFor("explore", tuple)).toMatchObject({ ok: false });
@@ -83,8 +90,7 @@ describe("a schema", () => {
   test.each<[string, ResultSchema, RegExp]>([
     ["with a misspelt keyword", { typ: "object" }, /unknown keyword: \\"typ\\"/],
     ["with a type that is none", { type: "strng" }, /schema is invalid: data\/type/],
-    ["that lies elsewhere", { $ref: "http://127.0.0.1/x.json" }, /can't resolve reference/],
-    ["that never ends", { allOf: [{ $ref: "#" }] }, /Maximum call stack|too much recursion/],
+    ["that is checked later", { $async: true, type: "object" }, /\$async is not supported/],
     [
       "of a draft that is not known",
       { $schema: "http://json-schema.org/draft-04/schema#" },
@@ -95,16 +101,28 @@ describe("a schema", () => {
     expect(named).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
     const configured = await create({ explore: schema }).schemaFor("explore", undefined);
     expect(configured).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
-    expect(configured).toMatchObject({ reason: expect.stringContaining("schema.agents has no JSON Schema") });
+    expect(configured).toMatchObject({ reason: expect.stringContaining("schema.agents has no usable JSON Schema") });
   });
 
-  test("that a model wrote has no regular expression, and is not larger than 20,000 characters", async () => {
+  test.each<[string, ResultSchema, RegExp]>([
+    ["lies elsewhere", { $ref: "http://127.0.0.1/x.json" }, /can't resolve reference/],
+    ["never ends", { allOf: [{ $ref: "#" }] }, /Maximum call stack|too much recursion/],
+  ])("of the options that %s cannot be used, and the reason is said", async (_, schema, reason) => {
+    const configured = await create({ explore: schema }).schemaFor("explore", undefined);
+    expect(configured).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+  });
+
+  test("that a model wrote has no keyword that can take for ever, and is not larger than 20,000 characters", async () => {
     const pattern = { properties: { name: { type: "string", pattern: "^(a+)+$" } } };
     expect(await create().schemaFor("explore", pattern)).toEqual({
       ok: false,
-      reason: 'The schema has "pattern": a regular expression is taken from the options only. Leave it out.',
+      reason: 'The schema has the keyword "pattern", which only schemas in the options may have. Leave it out.',
       cause: undefined,
     });
+    const doubling = { $defs: { a: { allOf: [{ $ref: "#/$defs/b" }, { $ref: "#/$defs/b" }] }, b: {} } };
+    expect(await create().schemaFor("explore", doubling)).toMatchObject({ reason: expect.stringContaining('"$ref"') });
+    const named = { properties: { pattern: { enum: [{ pattern: 1 }] } }, required: ["pattern"] };
+    expect(await create().schemaFor("explore", named)).toEqual({ ok: true, value: named });
     expect(await create({ explore: pattern }).schemaFor("explore", undefined)).toMatchObject({ ok: true });
     const large = { description: "x".repeat(20_000) };
     expect(await create().schemaFor("explore", large)).toMatchObject({

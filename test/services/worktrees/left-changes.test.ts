@@ -53,7 +53,9 @@ test("while changes are applied, no resume may begin; afterwards the worktree is
 test("a task that was resumed just before is left alone, with all that it has", async () => {
   const { project, paths, left } = await begin();
   const asked = applyLeftChanges(left, project.top, { ...AT_REST, isAtWork: async () => true });
-  await expect(asked).rejects.toThrow(new NotDone('Task ses_1 "write" was resumed. Wait for its end, or cancel it.'));
+  await expect(asked).rejects.toThrow(
+    new NotDone('An agent works in the worktree of task ses_1 "write". Wait for its end, or cancel it.'),
+  );
   expect(project.read("a.txt")).toBe("1\n");
   expect(existsSync(paths.tree)).toBe(true);
   expect(isInUse(readRecord(paths), Date.now())).toBe(false);
@@ -72,6 +74,26 @@ test("one whose run begins meanwhile keeps its worktree", async () => {
   expect(isInUse(readRecord(paths), Date.now())).toBe(false);
 });
 
+test("where nobody can say whether a run has begun meanwhile, what was applied counts, and the worktree stays", async () => {
+  const { project, paths, left } = await begin();
+  let asked = 0;
+  const isAtWork = async () => {
+    asked += 1;
+    if (asked > 1) throw new Error("OpenCode has not answered in time");
+    return false;
+  };
+  const settled = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
+  expect(settled).toMatchObject({ files: [{ path: "a.txt" }], isRemoved: false });
+  expect(existsSync(paths.tree)).toBe(true);
+});
+
+test("what somebody else has applied since it was looked at is not discarded, and stays applied", async () => {
+  const { project, paths, left } = await begin();
+  await applyLeftChanges(left, project.top, AT_REST);
+  await expect(discardLeftChanges(left, AT_REST)).rejects.toThrow("has changed in the meantime");
+  expect(readRecord(paths)).toMatchObject({ gone: { why: "applied" } });
+});
+
 test("two at once: the second is refused, and changes nothing", async () => {
   const { project, left } = await begin();
   const first = applyLeftChanges(left, project.top, AT_REST);
@@ -85,7 +107,7 @@ test("a mark that a process left which has ended, or that is very old, holds not
   const now = Date.now();
   writeRecord(paths, { ...left.record, inUse: { pid: 2 ** 22 + 1, at: now } });
   expect(isInUse(readRecord(paths), now)).toBe(false);
-  writeRecord(paths, { ...left.record, inUse: { pid: process.pid, at: now - 600_000 } });
+  writeRecord(paths, { ...left.record, inUse: { pid: process.pid, at: now - 3_600_000 } });
   expect(isInUse(readRecord(paths), now)).toBe(false);
   await discardLeftChanges(left, AT_REST);
   expect(existsSync(paths.tree)).toBe(false);

@@ -24,7 +24,7 @@ describe("what a task changed in its worktree", () => {
     const discard = changesQuestion("discard", task, { ...changes, files });
     expect(discard?.title).toBe('Discard what "about a" changed?');
     expect(discard?.message).toMatch(
-      /^Its worktree is removed\. A patch stays\.\n\n10 files .*"f7\.ts" \+1 −0\nand 2 more$/s,
+      /^This removes its worktree; a patch file is kept\.\n\n10 files .*"f7\.ts" \+1 −0\nand 2 more$/s,
     );
   });
 

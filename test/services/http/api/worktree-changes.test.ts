@@ -64,6 +64,20 @@ test("a conflict is a 409 that names the files; discarded, the worktree is gone"
   expect(project.read("a.txt")).toBe("3\n");
 });
 
+test("what an agent works in is not applied: a task below may have been resumed in the same worktree", async () => {
+  const { served, project, work, ask } = await begin();
+  const { tree } = await work("three", { "a.txt": "2\n" });
+  const worktree = { id: "three", directory: tree, isShared: true };
+  const below = served.source.launch({ sessionID: "ses_below", parentTaskId: "ses_three", worktree });
+  expect(await ask("three", "apply")).toMatchObject({
+    status: 409,
+    body: { error: 'An agent works in the worktree of task ses_three "write". Wait for its end, or cancel it.' },
+  });
+  expect(project.read("a.txt")).toBe("1\n");
+  served.source.end(below.sessionID);
+  expect(await ask("three", "apply")).toMatchObject({ status: 200 });
+});
+
 test("a task that still runs, and one without a worktree, are a 409", async () => {
   const { served, ask } = await begin();
   const worktree = { id: "x", directory: "/x", isShared: false };
