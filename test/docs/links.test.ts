@@ -9,6 +9,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const documents = [
   "README.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   ".changeset/README.md",
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
