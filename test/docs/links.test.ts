@@ -10,6 +10,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const documents = [
   "README.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   ".changeset/README.md",
   "docs/specifications/README.md",
   ...readdirSync(join(root, "docs"))
