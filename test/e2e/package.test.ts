@@ -9,6 +9,7 @@ import { commitPackage } from "../../scripts/release-branch.ts";
 import { lookInstalled, newHome, prepareHome, removeHome } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { executable } from "./lab/opencode-process.ts";
+import { type Registry, startRegistry } from "./lab/registry.ts";
 import { calls, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
 import { noTerminal, openTerminal } from "./lab/terminal.ts";
@@ -17,13 +18,13 @@ import { inChild, launchFrom, launching, notified } from "./tasks-and-notices.ts
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** In these tests OpenCode reads the files that `opencode plugin` writes. */
-const env = { OPENCODE_DISABLE_PROJECT_CONFIG: undefined };
-
 let model: ScriptedModel;
 let folder: string;
 /** The ways to name the package. */
-let specs: Record<"packed" | "unpacked" | "git", string>;
+let specs: Record<"by name" | "packed" | "unpacked" | "git", string>;
+let registry: Registry;
+/** In these tests OpenCode reads the files that `opencode plugin` writes, and asks a registry of this machine. */
+let env: Record<string, string | undefined>;
 
 beforeAll(async () => {
   model = await startModel();
@@ -47,7 +48,10 @@ beforeAll(async () => {
   const copy = join(folder, "released");
   await run("cp", ["-r", unpacked, copy]);
   commitPackage(git, copy, "release");
+  registry = await startRegistry(packed, JSON.parse(await readFile(join(unpacked, "package.json"), "utf8")));
+  env = { OPENCODE_DISABLE_PROJECT_CONFIG: undefined, npm_config_registry: registry.url };
   specs = {
+    "by name": "opencode-taskchart",
     packed: `opencode-taskchart@file:${packed}`,
     unpacked: pathToFileURL(unpacked).href,
     git: `opencode-taskchart@git+file://${git}#release`,
@@ -56,6 +60,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await model.stop();
+  registry.stop();
   await removeHome(folder);
 });
 
@@ -82,7 +87,7 @@ const expectOneTask = async (lab: Lab, prompt: string) => {
   expect(notices[0]?.hidden).toContain("> Seven.");
 };
 
-describe.each(["packed", "unpacked", "git"] as const)("installed by `opencode plugin`, %s", (how) => {
+describe.each(["by name", "packed", "unpacked", "git"] as const)("installed by `opencode plugin`, %s", (how) => {
   test("the package runs a task, and OpenCode logs no error of it", async () => {
     const home = await install(specs[how]);
     const lab = await startLab({ home, model, plugin: "none", env });
@@ -97,16 +102,21 @@ describe.each(["packed", "unpacked", "git"] as const)("installed by `opencode pl
 });
 
 // Of a packed file and of a git URL, OpenCode 1.18.33 starts the tools and not the panel.
-test.skipIf(noTerminal !== undefined)("installed by `opencode plugin`, unpacked, the panel shows a task", async () => {
-  const home = await install(specs.unpacked);
-  model.when("have them counted", [calls([launching("count the folders")]), text("launched")]);
-  model.when(inChild("count the folders"), text("Two."));
-  const size = { columns: 150, rows: 44 };
-  const terminal = await openTerminal({ modelURL: model.url, plugins: [], home, env, size });
-  onTestFinished(() => terminal.kill());
-  await terminal.submit("have them counted");
-  await terminal.shows(/✓ about count the folders/, { timeoutMs: 40_000 });
-});
+describe.skipIf(noTerminal !== undefined).each(["by name", "unpacked"] as const)(
+  "installed by `opencode plugin`, %s",
+  (how) => {
+    test("the panel shows a task", async () => {
+      const home = await install(specs[how]);
+      model.when("have them counted", [calls([launching("count the folders")]), text("launched")]);
+      model.when(inChild("count the folders"), text("Two."));
+      const size = { columns: 150, rows: 44 };
+      const terminal = await openTerminal({ modelURL: model.url, plugins: [], home, env, size });
+      onTestFinished(() => terminal.kill());
+      await terminal.submit("have them counted");
+      await terminal.shows(/✓ about count the folders/, { timeoutMs: 40_000 });
+    });
+  },
+);
 
 test("named in opencode.json alone, with options, the package runs a task", async () => {
   const lab = await startLab({ model, plugin: [specs.packed, { prefix: "tasks" }] });

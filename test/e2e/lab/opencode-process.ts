@@ -21,7 +21,9 @@ export type OpenCodeProcess = {
   kill(): Promise<void>;
 };
 
-export const executable = fileURLToPath(new URL("../../../node_modules/.bin/opencode", import.meta.url));
+/** OpenCode's executable: the one that this project installs, or, to try another version, the one in `OPENCODE`. */
+export const executable =
+  process.env.OPENCODE ?? fileURLToPath(new URL("../../../node_modules/.bin/opencode", import.meta.url));
 
 /** Milliseconds that a SIGTERM gets. */
 const graceMs = 3000;
