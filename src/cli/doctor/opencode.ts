@@ -27,15 +27,19 @@ export const isAtLeast = (version: string, least: string): boolean => {
   return place < 0 || (given[place] ?? 0) > (wanted[place] ?? 0);
 };
 
-const LEAST = manifest.engines.opencode.replace(/^[^\d]*/, "");
+/** The oldest version that the plugin works with, and the first that it does not work with any more. */
+const [LEAST = "", BEYOND = ""] = manifest.engines.opencode.match(/\d[\d.]*/g) ?? [];
 
 /** Looks at the version of the OpenCode in the PATH. */
 export const checkOpenCode = async (examined: Examined): Promise<Check> => {
   const about = "OpenCode";
   try {
     const version = (await ask(examined, "--version")).trim();
-    if (isAtLeast(version, LEAST)) return { about, state: "ok", found: [`version ${version}`] };
-    const advice = `Update OpenCode: opencode upgrade. This plugin needs ${LEAST} or newer.`;
+    const isNewer = isAtLeast(version, BEYOND);
+    if (isAtLeast(version, LEAST) && !isNewer) return { about, state: "ok", found: [`version ${version}`] };
+    const advice = isNewer
+      ? `This plugin does not work with OpenCode ${BEYOND} yet: use a version from ${LEAST} on that is older than ${BEYOND}.`
+      : `Update OpenCode: opencode upgrade. This plugin needs ${LEAST} or newer.`;
     return { about, state: "wrong", found: [`version ${version}`], advice };
   } catch (error) {
     if (isMissing(error)) {

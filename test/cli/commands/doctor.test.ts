@@ -57,6 +57,15 @@ test("where all is as it should be it says so, with the options in force, and ex
   expect(of("runtime")?.state).toBe("ok");
 });
 
+test("OpenCode 2 is named as one that the plugin does not work with yet", async () => {
+  installOpenCode("2.0.0", GOOD);
+  const { of } = await doctor(withTasks());
+  expect(of("OpenCode")).toMatchObject({
+    state: "wrong",
+    advice: expect.stringMatching(/^This plugin does not work with OpenCode 2 yet: use a version from 1\.\d+\.\d+ on/),
+  });
+});
+
 test("what is wrong is named with what to do about it, and it exits with 1", async () => {
   installOpenCode("1.2.3", { plugin: [["opencode-taskchart", { maxdepth: 2, concurrency: { default: 0 } }]] });
   const folder = withTasks();
