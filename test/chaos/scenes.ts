@@ -153,6 +153,17 @@ const asked = fc
     pass(WHILE),
   ]);
 
+/** A task asks something, and nobody answers for long. */
+const leftUnanswered = fc
+  .constantFrom("permission" as const, "question" as const)
+  .map((kind): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "ask", task: NEWEST, kind, lasts: 0 },
+    pass(WHILE),
+    pass(WHILE),
+  ]);
+
 /** The host goes on after an error, and a while later the turn ends without an answer: that error is not its cause. */
 const brokenOffAfterError = fc
   .constantFrom(MOMENT, WHILE)
@@ -183,6 +194,15 @@ const brokenOffAfterGate = fc
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
   { weight: 2, arbitrary: abandoned },
-  ...[resumedWhileOwed, severalCalls, steeredLate, cancelledWhileSteered, diesOverCommand, comeBackAtOnce, asked],
+  ...[
+    resumedWhileOwed,
+    severalCalls,
+    steeredLate,
+    cancelledWhileSteered,
+    diesOverCommand,
+    comeBackAtOnce,
+    asked,
+    leftUnanswered,
+  ],
   ...[summedUpAfterAnswer, brokenOffAfterError, brokenOffAfterGate, ...scenesOfLimits],
 );
