@@ -28,15 +28,23 @@ const readCall = fc.record({
   storedAfter: fc.constantFrom(0, 0, MOMENT, 3_000, 3_000),
 });
 
-/** Several calls wait for the end of one task, and the host stores or loses their answers one after the other. */
+/**
+ * Several calls wait for the end of one task, and the host stores or loses their answers one after the other; between two of
+ * them the task may be resumed.
+ */
 const severalCalls = fc
-  .record({ calls: fc.array(readCall, { minLength: 2, maxLength: 3 }), resumes: fc.boolean() })
-  .map(({ calls, resumes }): Step[] => [
+  .record({
+    calls: fc.array(readCall, { minLength: 2, maxLength: 3 }),
+    resumesAfter: fc.constantFrom(undefined, 0, MOMENT, 2 * MOMENT),
+  })
+  .map(({ calls, resumesAfter }): Step[] => [
     launched(),
     pass(MOMENT),
     ...calls.map((call): Step => ({ do: "read", task: NEWEST, whole: "task", ...call })),
     answered(NEWEST),
-    ...(resumes ? [{ do: "resume", task: NEWEST } as const, pass(MOMENT), answered(NEWEST)] : []),
+    ...(resumesAfter === undefined
+      ? []
+      : [pass(resumesAfter), { do: "resume", task: NEWEST } as const, pass(MOMENT), answered(NEWEST)]),
     pass(WHILE),
   ]);
 
