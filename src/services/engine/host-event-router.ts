@@ -77,8 +77,13 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     for (const type of types) routes[type].push(receive);
   };
 
+  /** Counts what is done for a task. What a person does in its session once its run has ended is no part of the task. */
+  const count = (event: HostEvent, at: number, taskId = event.sessionID) => {
+    if (runtime.snapshotOf(taskId)?.context.completedAt === undefined) progress.onHostEvent(event, at, taskId);
+  };
+
   // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
-  every(progress.onHostEvent);
+  every(count);
   on(["busy", "retrying", "idle", "message", "text"], (event) => {
     const task = runtime.snapshotOf(event.sessionID);
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
@@ -92,7 +97,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["toolCall", "step", "filesChanged"], (event, at) => {
     const taskId = taskAbove(event.sessionID);
     if (taskId === undefined) return;
-    progress.onHostEvent(event, at, taskId);
+    count(event, at, taskId);
     budgets.onUsed(taskId);
   });
   on(["toolCall", "filesChanged"], overlaps.onHostEvent);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -352,6 +353,24 @@ test("what a person does in the session of an ended task, or in a session of the
   for (const sessionID of [ended, "ses_mine", PARENT]) step(stage, sessionID, { tokens: 500 });
   await stage.clock.advance(STOP);
   expect(stage.task(lead)).toMatchObject({ status: "running", progress: { tokens: 0 } });
+});
+
+test("it counts for nobody while the task's notice is still on its way", async () => {
+  const stage = createStage({ budget: { toolCalls: 2 } });
+  const lead = await stage.launch();
+  const ended = await stage.launch({}, { sessionID: lead });
+  callTool(stage, ended);
+  stage.host.failNext("prompt", unavailable, 3);
+  stage.host.finish(ended, "12");
+  await stage.clock.advance(STOP);
+  expect(stage.task(ended).status).toBe("completed");
+  expect(stage.store.get(ended)?.snapshot.value).not.toMatchObject({ notice: "none" });
+  beginBelow(stage, "ses_of_person", ended);
+  callTools(stage, ended, 5);
+  callTools(stage, "ses_of_person", 5);
+  await stage.clock.advance(60_000);
+  expect(stage.engine.get(ended)?.progress).toMatchObject({ toolCalls: 1 });
+  expect(stage.task(lead).status).toBe("running");
 });
 
 test("a resumed run that is stopped before the host has its prompt has said nothing: the answer before is not its own", async () => {
