@@ -64,6 +64,7 @@ const CALLS: ReadonlySet<string> = new Set<HostCall>([
   "sessionsSince",
   "allSessions",
   "toolCall",
+  "runEvents",
   "rawMessages",
   "message",
   "rejectUserRequest",

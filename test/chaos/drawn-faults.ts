@@ -39,6 +39,7 @@ const call = fc.constantFrom<CallFault["call"]>(
   "sessionsSince",
   "allSessions",
   "toolCall",
+  "runEvents",
   "rejectUserRequest",
   "answerUserRequest",
   "toast",

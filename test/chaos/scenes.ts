@@ -198,6 +198,28 @@ const brokenOffAfterGate = fc
     pass(WHILE),
   ]);
 
+/**
+ * A process takes a run over and cannot read what it did before; it dies as well, when the run has ended and while it reads
+ * that once more.
+ */
+const receiptLeftIncomplete = fc
+  .record({
+    ends: fc.constantFrom<Step>(answered(NEWEST), { do: "cancel", task: NEWEST }),
+    after: fc.constantFrom(MOMENT, 3_000),
+  })
+  .map(({ ends, after }): Step[] => [
+    launched(),
+    pass(MOMENT),
+    { do: "strike", call: "runEvents", is: "unavailable", ms: 0, times: 1 },
+    { do: "strike", call: "runEvents", is: "lateBack", ms: 8_000, times: 1 },
+    { do: "crash", down: 0 },
+    pass(MOMENT),
+    ends,
+    pass(after),
+    { do: "crash", down: 0 },
+    pass(WHILE),
+  ]);
+
 /** Draws a scene of the only process. */
 export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
@@ -212,5 +234,5 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
     asked,
     leftUnanswered,
   ],
-  ...[summedUpAfterAnswer, brokenOffAfterError, brokenOffAfterGate, ...scenesOfLimits],
+  ...[summedUpAfterAnswer, brokenOffAfterError, brokenOffAfterGate, receiptLeftIncomplete, ...scenesOfLimits],
 );
