@@ -3,7 +3,7 @@ import type { EndedRun } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
 import { createRunTally, type RunTally } from "./run-tally.ts";
 
 /** Writes receipts: from what this process has observed, and where it has not seen the whole run, from what the host stored. */
@@ -38,14 +38,18 @@ export const createReceipts = ({ host, clock, log, progress, onTakenOver }: Rece
 
   /** Adds what the host has stored of a run to its tally. Returns that; undefined where the host does not say it. */
   const addStored = async (tally: RunTally, sessionID: string, messageID: string): Promise<HostEvent[] | undefined> => {
-    const stored = await host.runEvents(sessionID, messageID);
-    if (!stored.ok) {
-      log.error("what a run did could not be read from OpenCode", { sessionID, reason: stored.failure.message });
-      return undefined;
+    const notRead = (reason: string) =>
+      void log.error("what a run did could not be read from OpenCode", { sessionID, reason });
+    try {
+      const stored = await host.runEvents(sessionID, messageID);
+      if (!stored.ok) return notRead(stored.failure.message);
+      const at = clock.now();
+      for (const event of stored.value) tally.onHostEvent(event, at);
+      return stored.value;
+    } catch (error) {
+      // A fault of ours costs the receipt what the run did before, and nothing of the run.
+      return notRead(errorMessage(error));
     }
-    const at = clock.now();
-    for (const event of stored.value) tally.onHostEvent(event, at);
-    return stored.value;
   };
 
   const takeOver = async (sessionID: string, messageID: string): Promise<void> => {

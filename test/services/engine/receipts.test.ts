@@ -172,11 +172,19 @@ describe("after a crash", () => {
     expect(hiddenText()).toContain("Observed: 1 tool call: bash 1;");
   });
 
-  test("a host that does not say what the run did leaves a receipt of what was seen, which says that", async () => {
+  test.each([
+    ["a host that does not say what the run did", ({ host }: Stage) => host.failNext("runEvents", unavailable, 5)],
+    [
+      "a fault while that is read",
+      ({ host }: Stage) => {
+        for (let time = 0; time < 5; time += 1) host.throwNext("runEvents", "a fault");
+      },
+    ],
+  ])("%s leaves a receipt of what was seen, which says that", async (_, fail) => {
     const id = await stage.launch();
     toolCall(id, "bash", RAN);
     await stage.restart();
-    stage.host.failNext("runEvents", unavailable, 5);
+    fail(stage);
     await stage.clock.advance(1_000);
     toolCall(id, "read");
     await finish(id);
