@@ -42,6 +42,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
 /** The charts of a process in which no task lives. */
 export const NO_TASKS: Charts = {
   isStillOurs: () => false,
+  isLost: () => false,
   awaitsTasks: () => false,
   awaitsRuns: () => false,
   hasRunningTasks: () => false,

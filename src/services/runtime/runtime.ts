@@ -336,8 +336,15 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return tasks.has(taskId);
   };
 
+  const isLost = (taskId: string): boolean => {
+    if (isStillOurs(taskId)) return false;
+    const task = store.get(taskId)?.task;
+    return task === undefined || !hasEnded(task);
+  };
+
   const charts: Charts = {
     isStillOurs,
+    isLost,
     awaitsTasks: actors.awaitsTasks,
     awaitsRuns,
     hasRunningTasks,

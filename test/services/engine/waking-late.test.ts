@@ -111,3 +111,22 @@ test("a process that was stopped while a prompt was on its way stops what the pr
   await clock.advance(1_000);
   expect(second.task(id)).toMatchObject({ status: "completed", result: "done" });
 });
+
+test("a process that was stopped while a notice to a task was on its way stops what the notice begins", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const below = await first.launch({}, { sessionID: id });
+  const onItsWay = first.host.holdNext("prompt");
+  first.host.finish(below, "found");
+  await settled();
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  expect(second.host.at(id).busy).toBe(true);
+  first.life.wake();
+  await settled();
+  expect(first.host.at(id).busy).toBe(false);
+  onItsWay.release();
+  await clock.advance(5_000);
+  expect(first.host.at(id).busy).toBe(false);
+});

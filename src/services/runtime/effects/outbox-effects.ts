@@ -15,6 +15,7 @@ import {
   okIfNotFound,
   outboxEffect,
 } from "./effect-handler.ts";
+import { stopWhile } from "./stop-while.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares
@@ -94,9 +95,14 @@ export const createOutboxEffects = ({
     return ifNotFound(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
   };
 
-  const sendNotice = async ({ parentSessionID, prompt, sender }: EffectOf<"sendNotice">): Promise<OutboxEvent> => {
+  const sendNotice = async (
+    { parentSessionID, prompt, sender }: EffectOf<"sendNotice">,
+    charts: Charts,
+  ): Promise<OutboxEvent> => {
     const { messageID, parts } = prompt;
+    const isToTask = charts.isStillOurs(parentSessionID);
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
+    if (isToTask) await stopWhile(host, clock, parentSessionID, () => charts.isLost(parentSessionID));
     const at = clock.now();
     if (sent.ok) return { type: "SENT", at, messageID };
     const { kind, message } = sent.failure;

@@ -1,10 +1,9 @@
 import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
-import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import type { ResultSchema, TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Receipts } from "../../receipts/receipts.ts";
@@ -20,6 +19,7 @@ import {
   supervisionFailed,
   taskEffect,
 } from "./effect-handler.ts";
+import { stopWhile } from "./stop-while.ts";
 
 /** What a child whose request is rejected reads, while its task is being stopped. */
 const CANCELLED = "The task is cancelled.";
@@ -104,17 +104,6 @@ export const createTaskEffects = ({
 }: TaskEffectDeps): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "stopSession"
 > => {
-  /**
-   * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
-   * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
-   */
-  const stopIfLost = async (sessionID: string, charts: Charts): Promise<void> => {
-    for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && !charts.isStillOurs(sessionID); attempt += 1) {
-      await host.abort(sessionID);
-      await sleep(clock, TASK_LIMITS.stopAgainAfter);
-    }
-  };
-
   const sendPrompt = async ({ prompt, schema }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
     const obstacle = obstacleTo(prompt.sessionID);
     if (obstacle !== undefined) {
@@ -122,7 +111,7 @@ export const createTaskEffects = ({
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
-    await stopIfLost(prompt.sessionID, charts);
+    await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
     if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
