@@ -1,65 +1,87 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { writeFileSync } from "node:fs";
+import { z } from "zod";
 
-/** Something measured. */
-export interface Figure {
-  what: string;
-  value: number;
-  /** `x` is a ratio of two figures. */
-  unit: "ms" | "MB" | "kB" | "/s" | "x";
-  /** Met below this. Without this and `atLeast`, a figure is only to compare. */
-  goal?: number;
+/** JSON has no NaN: a value that could not be measured is null there. */
+const Value = z
+  .number()
+  .nullable()
+  .transform((value) => value ?? Number.NaN);
+
+/** `x` is a ratio of two figures, and the empty unit a count. */
+const Unit = z.enum(["ms", "MB", "kB", "bytes", "/s", "x", "%", ""]);
+
+/** Something measured, as a bench hands it over to the process that started it. */
+export const Figure = z.object({
+  what: z.string(),
+  value: Value,
+  unit: Unit,
+  /** Met below this. Without any of these three, a figure is only to compare. */
+  goal: z.number().optional(),
+  /** Met up to this. */
+  atMost: z.number().optional(),
   /** Met from this on. */
-  atLeast?: number;
-}
+  atLeast: z.number().optional(),
+  /** What the figure is about, beside something else that was measured in the same run. */
+  compared: z.object({ own: Value, other: Value, unit: Unit, with: z.string() }).optional(),
+});
+export type Figure = z.infer<typeof Figure>;
 
-/** Milliseconds that work took. */
-export const timed = (work: () => void): number => {
-  const since = performance.now();
-  work();
-  return performance.now() - since;
+/** The name of OpenCode's own background task in comparisons. */
+export const BUILT_IN = "the built-in";
+
+/** Names the file in which whoever started a bench awaits its figures. */
+export const FIGURES_FILE = "BENCH_FIGURES_FILE";
+
+/** A value that is not a number meets no target. */
+export const isMissed = ({ value, goal, atMost, atLeast }: Figure): boolean =>
+  (goal !== undefined && !(value < goal)) ||
+  (atMost !== undefined && !(value <= atMost)) ||
+  (atLeast !== undefined && !(value >= atLeast));
+
+export const hasTarget = ({ goal, atMost, atLeast }: Figure): boolean =>
+  goal !== undefined || atMost !== undefined || atLeast !== undefined;
+
+/** The words between a value and its target; empty for a figure without one. */
+export const targetOf = ({ goal, atMost, atLeast, unit }: Figure, format = String): string => {
+  const bounds = { under: goal, "at most": atMost, "at least": atLeast };
+  const asked = Object.entries(bounds).flatMap(([words, bound]) =>
+    bound === undefined ? [] : `${words} ${format(bound)}`,
+  );
+  return asked.length === 0 ? "" : `${asked.join(", ")} ${unit}`.trim();
 };
 
-/** The value that a share of all values, 0 to 1, does not exceed. */
-export const percentile = (values: number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
-
-export const median = (values: number[]): number => percentile(values, 0.5);
-
-// Node lends its collector only to those who ask for it by this flag, which may be set late.
-setFlagsFromString("--expose-gc");
-const collect: () => void = process.versions.bun
-  ? () => (globalThis as { Bun?: { gc(force: boolean): void } }).Bun?.gc(true)
-  : runInNewContext("gc");
-
-/** Megabytes in use after a thorough collection. */
-export const memory = (): number => {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / 1e6;
+export const verdictOf = (figure: Figure): "" | "met" | "MISSED" => {
+  if (!hasTarget(figure)) return "";
+  return isMissed(figure) ? "MISSED" : "met";
 };
 
-const isMissed = ({ value, goal, atLeast }: Figure): boolean =>
-  (goal !== undefined && !(value < goal)) || (atLeast !== undefined && !(value >= atLeast));
-
-const verdictOf = (figure: Figure): string => {
-  const { goal, atLeast, unit } = figure;
-  const bounds = [goal === undefined ? "" : `under ${goal}`, atLeast === undefined ? "" : `at least ${atLeast}`];
-  const asked = bounds.filter((bound) => bound !== "").join(", ");
-  if (asked === "") return "";
-  return `${isMissed(figure) ? "MISSED" : "met"} (${asked} ${unit})`;
+const DIGITS: Readonly<Record<Figure["unit"], number>> = {
+  ms: 3,
+  MB: 1,
+  kB: 1,
+  bytes: 0,
+  "/s": 0,
+  x: 2,
+  "%": 2,
+  "": 0,
 };
-
-const DIGITS: Readonly<Record<Figure["unit"], number>> = { ms: 3, MB: 1, kB: 1, "/s": 0, x: 2 };
 
 const line = (figure: Figure): string => {
   const { what, value, unit } = figure;
-  return `${what.padEnd(62)} ${value.toFixed(DIGITS[unit]).padStart(10)} ${unit.padEnd(2)}  ${verdictOf(figure)}`;
+  const verdict = hasTarget(figure) ? `${verdictOf(figure)} (${targetOf(figure)})` : "";
+  return `${what.padEnd(62)} ${value.toFixed(DIGITS[unit]).padStart(10)} ${unit.padEnd(2)}  ${verdict}`.trimEnd();
 };
 
-/** Prints the figures, and has the process exit with 1 when a goal is missed. */
+/** Leaves the figures in the file that whoever started this process has named, if anybody has. */
+export const handOver = (figures: Figure[]): void => {
+  const file = process.env[FIGURES_FILE];
+  if (file !== undefined) writeFileSync(file, JSON.stringify(figures));
+};
+
+/** Prints the figures, hands them over, and has the process exit with 1 when a goal is missed. */
 export const report = (figures: Figure[]): void => {
   const runtime = process.versions.bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
   process.stdout.write(`${runtime}\n${figures.map(line).join("\n")}\n`);
+  handOver(figures);
   if (figures.some(isMissed)) process.exitCode = 1;
 };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { startLab } from "../test/e2e/lab/lab.ts";
 import { lastUserText } from "../test/e2e/lab/model-request.ts";
 import { calls, text } from "../test/e2e/lab/reply.ts";
+import { type Figure, report } from "./figures.ts";
 
 /**
  * How long a fork takes from the tool call to its first prompt, in the real host: a conversation of 200 messages with 100
@@ -53,16 +54,22 @@ try {
   await measure("a warm-up", short);
   const plain = await measure("short results", short);
   const cut = await measure("long results", long);
-  const ours = ({ ready, copied }: { ready: number; copied: number }) => Math.round(ready - copied);
-  const say = (what: string, times: { ready: number; copied: number }) =>
-    process.stdout.write(
-      `${what.padEnd(44)}ready after ${Math.round(times.ready)} ms: OpenCode's copying ${Math.round(times.copied)} ms, ours ${ours(times)} ms\n`,
-    );
-  say(`${TURNS * 4} messages, nothing to cut`, plain);
-  say(`${TURNS * 4} messages, ${TURNS * 2} long tool results cut`, cut);
-  const met = ours(cut) <= GOAL_MS;
-  process.stdout.write(`goal: ours at most ${GOAL_MS} ms: ${met ? "met" : "MISSED"}\n`);
-  process.exitCode = met ? 0 : 1;
+  const ours = ({ ready, copied }: { ready: number; copied: number }) => ready - copied;
+  const figuresOf = (what: string, times: { ready: number; copied: number }, atMost?: number): Figure[] => [
+    { what: `${what}: ready after`, value: times.ready, unit: "ms" },
+    { what: `${what}: OpenCode's copying`, value: times.copied, unit: "ms" },
+    {
+      what: `${what}: ours`,
+      value: ours(times),
+      unit: "ms",
+      ...(atMost !== undefined && { atMost }),
+      compared: { own: ours(times), other: times.copied, unit: "ms", with: "OpenCode's copying" },
+    },
+  ];
+  report([
+    ...figuresOf(`${TURNS * 4} messages, nothing to cut`, plain),
+    ...figuresOf(`${TURNS * 4} messages, ${TURNS * 2} long tool results cut`, cut, GOAL_MS),
+  ]);
 } finally {
   await lab.stop();
 }

@@ -15,7 +15,8 @@ import { noProgress } from "../src/task.ts";
 import { serve } from "../test/fakes/served.ts";
 import { createStage } from "../test/fakes/stage.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
-import { type Figure, median, percentile, report, timed } from "./figures.ts";
+import { type Figure, report } from "./figures.ts";
+import { median, percentile, timed } from "./measuring.ts";
 import { fill, storyOf, taskIdOf } from "./stored-tasks.ts";
 
 const ROUNDS = 40;

@@ -19,7 +19,8 @@ import { createStage, PARENT, type Stage } from "../test/fakes/stage.ts";
 import { settled } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { scriptTask } from "../test/services/store/scripted-task.ts";
-import { type Figure, median, report } from "./figures.ts";
+import { type Figure, report } from "./figures.ts";
+import { median } from "./measuring.ts";
 import { one, PROMPT, RESULT } from "./stored-tasks.ts";
 
 const [FEW, MANY] = [10, 300];
@@ -188,7 +189,13 @@ const figuresOf = async (what: string, call: Call, few: Bench, many: Bench): Pro
   }
   const [beside10, beside300] = [median(times.few), median(times.many)];
   return [
-    { what: `${what}, beside ${MANY}`, value: beside300, unit: "ms", ...(call.isLong ? {} : { goal: GOAL }) },
+    {
+      what: `${what}, beside ${MANY}`,
+      value: beside300,
+      unit: "ms",
+      ...(call.isLong ? {} : { goal: GOAL }),
+      compared: { own: beside300, other: beside10, unit: "ms", with: `${FEW} tasks` },
+    },
     { what: `${what}, beside ${MANY} against ${FEW}`, value: beside300 / beside10, unit: "x" },
   ];
 };
