@@ -41,8 +41,11 @@ export const isMissed = ({ value, goal, atMost, atLeast }: Figure): boolean =>
 export const hasTarget = ({ goal, atMost, atLeast }: Figure): boolean =>
   goal !== undefined || atMost !== undefined || atLeast !== undefined;
 
-/** The words between a value and its target; empty for a figure without one. */
-export const targetOf = ({ goal, atMost, atLeast, unit }: Figure, format = String): string => {
+/** The target in words, such as "under 10 ms"; empty for a figure without one. */
+export const targetOf = (
+  { goal, atMost, atLeast, unit }: Figure,
+  format: (bound: number) => string = String,
+): string => {
   const bounds = { under: goal, "at most": atMost, "at least": atLeast };
   const asked = Object.entries(bounds).flatMap(([words, bound]) =>
     bound === undefined ? [] : `${words} ${format(bound)}`,

@@ -1,5 +1,5 @@
 /**
- * `node bench/notices.ts [--rounds N] [--sizes N,N] [--against FILE] [--json]`
+ * `npm run bench:notices -- [--rounds N] [--sizes N,N] [--against FILE] [--json]`
  *
  * How soon, how reliably and how cheaply a parent session learns that its background tasks have ended: the built plugin
  * (`npm run build`) against OpenCode's own `task` tool with `background: true`, side by side in two real servers, in turns,
@@ -15,6 +15,8 @@ import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { handOver } from "./figures.ts";
+import { asFigures } from "./notices/as-figures.ts";
 import { type Contender, toolBytes, withContenders } from "./notices/contender.ts";
 import { orderOf } from "./notices/order.ts";
 import { canReadCpu } from "./notices/processor.ts";
@@ -89,4 +91,5 @@ if (values.json) {
   if (!canReadCpu) lines.push("CPU is left out: this system has no /proc that tells of it.");
   process.stdout.write(`${lines.join("\n")}\n`);
 }
+handOver(asFigures(report));
 if (report.goals.some(({ met }) => !met)) process.exitCode = 1;

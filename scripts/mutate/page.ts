@@ -1,3 +1,4 @@
+import { placed } from "../marked-place.ts";
 import type { Area } from "./areas.ts";
 import { equivalentMutants } from "./equivalent-mutants.ts";
 import { type Score, shareOf } from "./score.ts";
@@ -12,14 +13,6 @@ export const rowOf = ({ name, goal }: Area, score: Score, day: string): string =
   return `| ${name} | ${cells.join(" | ")} | ${day} |`;
 };
 
-const between = (page: string, name: string, text: string): string => {
-  const [begin, end] = [`<!-- ${name} -->\n`, `<!-- end of ${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from)
-    throw new Error(`The page has no place for its ${name}: it stands between "${begin.trim()}" and "${end}"`);
-  return `${page.slice(0, from + begin.length)}\n${text}\n\n${page.slice(to)}`;
-};
-
 /** Puts new rows into the page's table, each in the place of its area's last one, and all equivalent mutants below it. */
 export const withResults = (page: string, areas: readonly Area[], rows: Map<string, string>): string => {
   const old = page.split("\n");
@@ -28,5 +21,5 @@ export const withResults = (page: string, areas: readonly Area[], rows: Map<stri
     ({ file, code, mutation, reason }) =>
       `- \`${file}\`: ${reason}\n\n  \`\`\`diff\n  - ${code}\n  + ${mutation}\n  \`\`\``,
   );
-  return between(between(page, "table", [...HEAD, ...table].join("\n")), "list", list.join("\n"));
+  return placed(placed(page, "table", [...HEAD, ...table].join("\n")), "list", list.join("\n"));
 };
