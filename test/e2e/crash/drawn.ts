@@ -1,5 +1,6 @@
 import { noTerminal } from "../lab/terminal.ts";
 import { type Moment, moments } from "./plays.ts";
+import { random } from "./random.ts";
 
 /** A moment at which OpenCode is killed, and how the OpenCode that recovers from that ends, if it does. */
 export interface DrawnPlay extends Moment {
@@ -18,17 +19,6 @@ export const PLAYS = ROUNDS.length * moments.length;
 
 /** Milliseconds within which an OpenCode that recovers is ended again: most of what it has to do is done by then. */
 const RECOVERY = 2_500;
-
-/** Numbers between 0 and 1 that a seed decides (mulberry32). */
-const random = (seed: number) => {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-};
 
 /** The play of that number. Each draws for itself, so that one alone is the same as among all. */
 export const drawPlay = (seed: number, number: number): DrawnPlay => {

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { toolResults } from "../../test/e2e/lab/model-request.ts";
+import { poll } from "../../test/e2e/lab/polling.ts";
+import { now } from "../../test/e2e/lab/recording.ts";
+import type { Contender } from "../notices/contender.ts";
+import type { Moment } from "./moments.ts";
+import type { End, Played } from "./score.ts";
+import { type ScriptedTasks, scriptTasks } from "./scripted-tasks.ts";
+
+/** How many tasks are launched together at each moment. */
+const TASKS = 3;
+
+/** Milliseconds after the new start within which an end has to come by itself: several times what ours take. */
+const PATIENCE_MS = 20_000;
+
+/** Resolves when the part of the tasks' life begins that the moment lies in. */
+const begin = async ({ lab }: Contender, tasks: ScriptedTasks, { part }: Moment): Promise<unknown> => {
+  const { model } = lab;
+  const hasStep = (count: 0 | 1) =>
+    model.waitFor((request) => tasks.isChild(request) && Math.min(1, toolResults(request).length) === count);
+  switch (part) {
+    case "on its first step":
+      // The parent's agent must know of its tasks: a launch that is cut off is another matter.
+      await model.waitFor((request) => tasks.isParent(request) && toolResults(request).length === TASKS);
+      return hasStep(0);
+    case "on its answer":
+      return hasStep(1);
+    case "answered, not delivered": {
+      const request = await hasStep(1);
+      return lab.until(() => request.answeredAt !== undefined, { what: "a task has answered" });
+    }
+    case "its notice is read":
+      return model.waitFor(
+        (request) => tasks.isParent(request) && tasks.names.some((name) => tasks.tells(request, name)),
+      );
+  }
+};
+
+/** Kills OpenCode at the moment, starts it again, and watches what becomes of the ends. */
+export const playMoment = async (contender: Contender, moment: Moment): Promise<() => Promise<Played>> => {
+  const { lab } = contender;
+  const tasks = await scriptTasks(contender, `moment ${moment.number}`, TASKS);
+  await lab.prompt(tasks.parent, "Launch the tasks.");
+  await begin(contender, tasks, moment);
+  await sleep(moment.delay);
+  await lab.opencode.kill();
+
+  const startedAt = now();
+  await lab.restart();
+  const firstSeen = (name: string) =>
+    lab.model.requests.find(
+      (request) => request.at > startedAt && tasks.isParent(request) && tasks.tells(request, name),
+    )?.at;
+  const areAllSeen = () => tasks.names.every((name) => firstSeen(name) !== undefined);
+  await poll(areAllSeen, PATIENCE_MS - (now() - startedAt), () => lab.events.next());
+  // An agent that is prompted again is shown its conversation, and with it whatever was stored there and not yet read.
+  const promptedAt = now();
+  if (!areAllSeen()) await lab.prompt(tasks.parent, "Go on.");
+  await lab.until(async () => Object.keys((await lab.client.session.status()).data ?? { unknown: true }).length === 0, {
+    what: "every session rests",
+    timeoutMs: 60_000,
+  });
+
+  const seen = tasks.names.map((name) => ({ name, at: firstSeen(name) }));
+  /** Counts later, when everything else has been played: a second delivery may come late. */
+  return async () => {
+    const messages = (await lab.messages(tasks.parent)).filter(({ info }) => info.role === "user");
+    const said = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])));
+    const ends = seen.map(
+      ({ name, at }): End => ({
+        ...(at !== undefined && { seenAfter: at - startedAt }),
+        whenPrompted: at !== undefined && at >= promptedAt,
+        stored: tasks.countIn(said.join("\n"), name),
+      }),
+    );
+    return { moment, ends };
+  };
+};
