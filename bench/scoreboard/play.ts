@@ -4,7 +4,7 @@ import { poll } from "../../test/e2e/lab/polling.ts";
 import { now } from "../../test/e2e/lab/recording.ts";
 import type { Contender } from "../notices/contender.ts";
 import type { Moment } from "./moments.ts";
-import type { End, Played } from "./score.ts";
+import type { Played, Seen } from "./score.ts";
 import { type ScriptedTasks, scriptTasks } from "./scripted-tasks.ts";
 
 /** How many tasks are launched together at each moment. */
@@ -44,35 +44,40 @@ export const playMoment = async (contender: Contender, moment: Moment): Promise<
   await begin(contender, tasks, moment);
   await sleep(moment.delay);
   await lab.opencode.kill();
+  const tellingRequests = (name: string) =>
+    lab.model.requests.filter((request) => tasks.isParent(request) && tasks.tells(request, name));
+  /** Answered to its end: what the agent was told then, it knows. */
+  const isKnown = (name: string) => tellingRequests(name).some(({ answeredAt }) => answeredAt !== undefined);
+  const known = new Set(tasks.names.filter(isKnown));
 
   const startedAt = now();
   await lab.restart();
-  const firstSeen = (name: string) =>
-    lab.model.requests.find(
-      (request) => request.at > startedAt && tasks.isParent(request) && tasks.tells(request, name),
-    )?.at;
-  const areAllSeen = () => tasks.names.every((name) => firstSeen(name) !== undefined);
+  const firstSeen = (name: string) => tellingRequests(name).find(({ at }) => at > startedAt)?.at;
+  const areAllSeen = () => tasks.names.every((name) => known.has(name) || firstSeen(name) !== undefined);
   await poll(areAllSeen, PATIENCE_MS - (now() - startedAt), () => lab.events.next());
-  // An agent that is prompted again is shown its conversation, and with it whatever was stored there and not yet read.
   const promptedAt = now();
-  if (!areAllSeen()) await lab.prompt(tasks.parent, "Go on.");
-  await lab.until(async () => Object.keys((await lab.client.session.status()).data ?? { unknown: true }).length === 0, {
-    what: "every session rests",
-    timeoutMs: 60_000,
-  });
+  if (!areAllSeen()) {
+    // An agent that is prompted again is shown its conversation, and with it what was stored there and not read yet.
+    await lab.prompt(tasks.parent, "Go on.");
+    await lab.idle(tasks.parent, { timeoutMs: 60_000 });
+  }
+  const areAtRest = async () => {
+    const { data } = await lab.client.session.status({}, { throwOnError: true });
+    return Object.keys(data).length === 0;
+  };
+  await lab.until(areAtRest, { what: "every session rests", timeoutMs: 60_000 });
 
-  const seen = tasks.names.map((name) => ({ name, at: firstSeen(name) }));
+  const seenOf = (name: string): Seen => {
+    if (known.has(name)) return { when: "before the kill" };
+    const at = firstSeen(name);
+    if (at === undefined) return { when: "never" };
+    return { when: at < promptedAt ? "by itself" : "when prompted", after: at - startedAt };
+  };
+  const seen = tasks.names.map((name) => ({ name, seen: seenOf(name) }));
   /** Counts later, when everything else has been played: a second delivery may come late. */
   return async () => {
     const messages = (await lab.messages(tasks.parent)).filter(({ info }) => info.role === "user");
     const said = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])));
-    const ends = seen.map(
-      ({ name, at }): End => ({
-        ...(at !== undefined && { seenAfter: at - startedAt }),
-        whenPrompted: at !== undefined && at >= promptedAt,
-        stored: tasks.countIn(said.join("\n"), name),
-      }),
-    );
-    return { moment, ends };
+    return { moment, ends: seen.map((end) => ({ seen: end.seen, stored: tasks.countIn(said.join("\n"), end.name) })) };
   };
 };

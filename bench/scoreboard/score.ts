@@ -1,15 +1,15 @@
 import { median } from "../measuring.ts";
 import type { Moment } from "./moments.ts";
 
+/** When the parent's model was shown the notice of an end; `after` is in milliseconds from the new start of OpenCode. */
+export type Seen =
+  | { when: "before the kill" | "never" }
+  /** Somebody had prompted the parent again, or nobody had. */
+  | { when: "by itself" | "when prompted"; after: number };
+
 /** What became of the end of one task after OpenCode was killed and started again. */
 export interface End {
-  /**
-   * Milliseconds from the new start of OpenCode to the first model request of the parent that carries the notice; absent
-   * when there was none.
-   */
-  seenAfter?: number;
-  /** True when it was seen only after somebody had prompted the parent again. */
-  whenPrompted: boolean;
+  seen: Seen;
   /** How often the notice stands in the parent's stored messages. */
   stored: number;
 }
@@ -34,20 +34,18 @@ export interface Score {
 }
 
 const isTwice = ({ stored }: End): boolean => stored > 1;
-const isLost = (end: End): boolean => end.seenAfter === undefined && !isTwice(end);
+const isLost = (end: End): boolean => end.seen.when === "never" && !isTwice(end);
 
 export const scoreOf = (played: readonly Played[]): Score => {
   const ends = played.flatMap((moment) => moment.ends);
-  const times = ends.flatMap(({ seenAfter, whenPrompted }) =>
-    seenAfter === undefined || whenPrompted ? [] : seenAfter,
-  );
+  const times = ends.flatMap(({ seen }) => (seen.when === "by itself" ? seen.after : []));
   const [twice, lost] = [ends.filter(isTwice).length, ends.filter(isLost).length];
   return {
     ends: ends.length,
     once: ends.length - twice - lost,
     twice,
     lost,
-    whenPrompted: ends.filter(({ seenAfter, whenPrompted }) => seenAfter !== undefined && whenPrompted).length,
+    whenPrompted: ends.filter(({ seen }) => seen.when === "when prompted").length,
     median: median(times),
     longest: times.length === 0 ? Number.NaN : Math.max(...times),
   };
