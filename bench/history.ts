@@ -17,7 +17,7 @@ import { createStage } from "../test/fakes/stage.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, report } from "./figures.ts";
 import { median, percentile, timed } from "./measuring.ts";
-import { fill, storyOf, taskIdOf } from "./stored-tasks.ts";
+import { batchIdOf, fill, storyOf, taskIdOf } from "./stored-tasks.ts";
 
 const ROUNDS = 40;
 
@@ -43,7 +43,7 @@ const PAGES: Readonly<Record<string, Partial<PageFilter>>> = {
   "status running": { status: "running" },
   "an agent, deep": { agent: "explore", offset: tasks / 4 },
   "a directory": { directory: "/home/somebody/projects/3" },
-  "a batch": { batchId: "batch_7" },
+  "a batch": { batchId: batchIdOf(35) },
   "a search that all match, the last page": { search: "(", offset: tasks - 50 },
   "a search that many match": { search: "ÜBERSICHT" },
   "a search that few match": { search: "flow (777" },
@@ -77,7 +77,7 @@ const PATHS = [
   "/v1/stats",
   "/v1/health",
   `/v1/tasks/${taskIdOf(tasks / 2)}`,
-  "/v1/task-groups/batch_9",
+  `/v1/task-groups/${batchIdOf(45)}`,
 ];
 
 /** The longest page has more than 1 MB; its time is mostly that of writing and reading so much. */
@@ -123,7 +123,7 @@ const measure = (store: Store, other: Store): Figure[] => {
   const rest: Record<string, () => void> = {
     tallies: () => void store.stats(),
     "one task": () => void store.get(taskIdOf(tasks / 2)),
-    "the tasks of a batch": () => void store.batch("batch_9"),
+    "the tasks of a batch": () => void store.batch(batchIdOf(45)),
     "the live tasks": () => void store.live(),
     "the newest change": () => void store.latestChange(),
     "what changed since the last look": follow,

@@ -25,13 +25,16 @@ export const taskIdOf = (index: number): string => idOf("ses", index);
 /** The id of the session that launched a task. */
 export const parentIdOf = (index: number): string => idOf("ses", 1e9 + Math.floor(index / TASKS_OF_A_PARENT));
 
+/** The id of the batch that a task belongs to. */
+export const batchIdOf = (index: number): string => idOf("batch", Math.floor(index / 5));
+
 /** A task like those that people have: prompts have 1 kB, agents, projects and descriptions vary. */
 export const storyOf = (index: number): ScriptedTask =>
   scriptTask(taskIdOf(index), {
     after: index,
     prompt: own(PROMPT, index),
     parentSessionID: parentIdOf(index),
-    batchId: idOf("batch", Math.floor(index / 5)),
+    batchId: batchIdOf(index),
     agent: one(AGENTS, index),
     directory: `/home/somebody/projects/${index % 10}`,
     description: `${one(VERBS, index)} ${one(THINGS, index)} (${index})`,

@@ -31,9 +31,15 @@ const read = (handedOver: string): { figures: Figure[]; wrong?: string } => {
   }
 };
 
+/** The line that says most: that of an error, or else the last one. */
+const mainLine = (stderr: string): string | undefined => {
+  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
+  return lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1);
+};
+
 const failureOf = ({ code, signal, stderr }: Ended, figures: Figure[]): string | undefined => {
-  const said = stderr.trim().split("\n").at(-1);
-  const because = said ? `: ${said}` : "";
+  const said = mainLine(stderr);
+  const because = said === undefined ? "" : `: ${said}`;
   if (signal !== null) return `ended by ${signal}${because}`;
   if (figures.length === 0) return `ended with code ${code} and without figures${because}`;
   // A bench ends with 1 when a target is missed, and with 0 otherwise.
