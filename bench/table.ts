@@ -39,7 +39,7 @@ const outcomes: Outcome[] = [];
 for (const { name, about } of benchesOf(values.only)) {
   const since = performance.now();
   process.stderr.write(`${name}: ${about} …\n`);
-  const outcome = await runBench(name, interruption.signal);
+  const outcome = await runBench(name, new URL(`${name}.ts`, import.meta.url), interruption.signal);
   outcomes.push(outcome);
   const seconds = ((performance.now() - since) / 1_000).toFixed(0);
   process.stderr.write(`${name}: ${outcome.failure ?? "done"}, after ${seconds} s\n`);

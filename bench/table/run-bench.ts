@@ -10,13 +10,16 @@ import { type Outcome, outcomeOf } from "./outcome.ts";
 /** Characters of the standard error that are kept to say why a bench has failed. */
 const KEPT = 4_000;
 
-/** Runs a bench as a process of its own and waits for its end. When `signal` is aborted, the process is ended first. */
-export const runBench = async (name: string, signal: AbortSignal): Promise<Outcome> => {
+/**
+ * Runs a bench as a process of its own and waits for its end. What it writes to its standard error is passed on.
+ * @param script its program
+ * @throws what `signal` was aborted with, once the process has been ended
+ */
+export const runBench = async (name: string, script: URL, signal: AbortSignal): Promise<Outcome> => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-figures-"));
   const file = join(folder, "figures.json");
-  const script = fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
   try {
-    const child = spawn(process.execPath, [script], {
+    const child = spawn(process.execPath, [fileURLToPath(script)], {
       env: { ...process.env, [FIGURES_FILE]: file },
       stdio: ["ignore", "ignore", "pipe"],
     });

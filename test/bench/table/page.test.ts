@@ -14,7 +14,8 @@ const row = (bench: string, what: string, verdict: string, day = "2026-01-01") =
   day,
 ];
 
-const EMPTY = "# Figures\n\n<!-- summary -->\n<!-- end of summary -->\n\n<!-- table -->\n<!-- end of table -->\n\nThe end.\n";
+const EMPTY =
+  "# Figures\n\n<!-- summary -->\n<!-- end of summary -->\n\n<!-- table -->\n<!-- end of table -->\n\nThe end.\n";
 
 test("a table in Markdown has columns of one width, and is read as it was written", () => {
   const rows = [
