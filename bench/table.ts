@@ -34,23 +34,22 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => interruption.abort(new Error(`ended by ${signal}`)));
 }
 
-const when = measuredOn();
-const outcomes: Outcome[] = [];
+const runs: { outcome: Outcome; when: string }[] = [];
 for (const { name, about } of benchesOf(values.only)) {
-  const since = performance.now();
+  const [since, when] = [performance.now(), measuredOn()];
   process.stderr.write(`${name}: ${about} …\n`);
   const outcome = await runBench(name, new URL(`${name}.ts`, import.meta.url), interruption.signal);
-  outcomes.push(outcome);
+  runs.push({ outcome, when });
   const seconds = ((performance.now() - since) / 1_000).toFixed(0);
   process.stderr.write(`${name}: ${outcome.failure ?? "done"}, after ${seconds} s\n`);
 }
 
-const rows = outcomes.flatMap((outcome) => rowsOf(outcome, when, values.all));
+const rows = runs.flatMap(({ outcome, when }) => rowsOf(outcome, when, values.all));
 process.stdout.write(`${markdownTable(HEAD, rows)}\n\n${summaryOf(rows)}\n`);
 if (values.write) {
   const page = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
-  const lasting = outcomes.flatMap((outcome) => rowsOf(outcome, when));
+  const lasting = runs.flatMap(({ outcome, when }) => rowsOf(outcome, when));
   writeFileSync(page, withRows(readFileSync(page, "utf8"), lasting));
   process.stderr.write("docs/performance.md written\n");
 }
-if (!outcomes.every(isGood)) process.exitCode = 1;
+if (!runs.every(({ outcome }) => isGood(outcome))) process.exitCode = 1;

@@ -11,14 +11,23 @@ export const [BENCH, WHAT, MEASURED, TARGET, VERDICT] = [0, 1, 2, 3, 4] as const
 /** What stands in the place of a verdict when a bench has failed. */
 export const FAILED = "FAILED";
 
-/** Three digits, or all of a whole number: more says nothing about a time. */
-export const short = (value: number): string => {
-  if (Number.isNaN(value)) return "nothing";
-  const rounded = Number.isInteger(value) || Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
-  return rounded.toLocaleString("en-US", { maximumSignificantDigits: 15 });
+/** So many digits, but never fewer than the whole part of the number has. */
+const rounded = (value: number, digits: number): number =>
+  Math.abs(value) >= 10 ** digits ? Math.round(value) : Number(value.toPrecision(digits));
+
+/** Three digits, or more if asked for: more says nothing about a time. */
+export const short = (value: number, digits = 3): string =>
+  Number.isNaN(value) ? "nothing" : rounded(value, digits).toLocaleString("en-US", { maximumSignificantDigits: 15 });
+
+/** Enough digits to see on which side of its target a figure is. */
+const digitsFor = ({ value, goal, atMost, atLeast }: Figure): number => {
+  const sideOf = (shown: number) => [goal, atMost, atLeast].map((bound) => Math.sign(shown - (bound ?? 0)));
+  const shows = (digits: number) => String(sideOf(rounded(value, digits))) === String(sideOf(value));
+  return [3, 4, 5, 6].find(shows) ?? 15;
 };
 
-const withUnit = (value: number, unit: Figure["unit"]): string => `${short(value)} ${unit}`.trim();
+const withUnit = (value: number, unit: Figure["unit"], digits?: number): string =>
+  `${short(value, digits)} ${unit}`.trim();
 
 const comparisonOf = ({ compared }: Figure): string => {
   if (!compared) return "";
@@ -29,8 +38,8 @@ const comparisonOf = ({ compared }: Figure): string => {
 const rowOf = (bench: string, figure: Figure, when: string): string[] => [
   bench,
   figure.what,
-  withUnit(figure.value, figure.unit),
-  targetOf(figure, short),
+  withUnit(figure.value, figure.unit, digitsFor(figure)),
+  targetOf(figure, (bound) => short(bound)),
   verdictOf(figure),
   comparisonOf(figure),
   when,

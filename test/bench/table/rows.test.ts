@@ -31,6 +31,16 @@ describe("the rows of a bench", () => {
     ]);
   });
 
+  test.for([
+    [8.0016, { goal: 8 }, "8.002 kB"],
+    [7.99996, { goal: 8 }, "7.99996 kB"],
+    [1000.2, { atMost: 1000 }, "1,000.2 kB"],
+    [6, { goal: 8 }, "6 kB"],
+  ] as const)("round %d, the target %j, to what its verdict says: %s", ([value, target, words]) => {
+    const figures: Figure[] = [{ what: "a task", value, unit: "kB", ...target }];
+    expect(rowsOf({ bench: "store", figures }, WHEN)[0]?.[2]).toBe(words);
+  });
+
   test("leave out what is only for its own report, unless all is asked for", () => {
     const alone: Figure = { what: "the very first page", value: 3, unit: "ms" };
     const outcome = { bench: "history", figures: [alone, { ...alone, goal: 4 }] };
