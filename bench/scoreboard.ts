@@ -8,7 +8,7 @@
  *
  * `--moments`: how many, 10 by default; they are spread evenly over the life of a task, and both meet the same ones.
  * `--seed`: decides where in its slice of that life each lies, 1 by default. `--write`: puts the result into
- * `docs/performance.md`. Ten moments take about eight minutes, most of it waiting for what does not come.
+ * `docs/performance.md`. Ten moments take about six minutes, most of it waiting for what does not come.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

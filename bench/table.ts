@@ -7,7 +7,7 @@
  * `--only`: a bench of `table/benches.ts`; may be given several times. `--all`: also figures that have neither a target nor
  * a comparison. `--write`: puts the rows into `docs/performance.md`, those of a bench in the place of its last ones.
  *
- * All of it takes about twenty minutes, and writes up to 3 GB into the folder for temporary files.
+ * All of it takes about twelve minutes, and writes up to 3 GB into the folder for temporary files.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
