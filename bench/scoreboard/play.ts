@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Lab } from "../../test/e2e/lab/lab.ts";
 import { toolResults } from "../../test/e2e/lab/model-request.ts";
 import { poll } from "../../test/e2e/lab/polling.ts";
 import { now } from "../../test/e2e/lab/recording.ts";
@@ -10,7 +11,7 @@ import { type ScriptedTasks, scriptTasks } from "./scripted-tasks.ts";
 /** How many tasks are launched together at each moment. */
 const TASKS = 3;
 
-/** Milliseconds after the new start within which an end has to come by itself: several times what ours take. */
+/** Milliseconds after the new start within which an end has to come by itself: more than twice what ours were seen to take on a busy machine. */
 const PATIENCE_MS = 20_000;
 
 /** Resolves when the part of the tasks' life begins that the moment lies in. */
@@ -36,7 +37,26 @@ const begin = async ({ lab }: Contender, tasks: ScriptedTasks, { part }: Moment)
   }
 };
 
-/** Kills OpenCode at the moment, starts it again, and watches what becomes of the ends. */
+/** Waits until no session is at work. */
+const rest = (lab: Lab): Promise<true> => {
+  const areAtRest = async () => {
+    const { data } = await lab.client.session.status({}, { throwOnError: true });
+    return Object.keys(data).length === 0;
+  };
+  return lab.until(areAtRest, { what: "every session rests", timeoutMs: 60_000 });
+};
+
+/** How often the notice of each task stands in the messages that the parent has stored. */
+const countStored = async (lab: Lab, tasks: ScriptedTasks): Promise<Map<string, number>> => {
+  const messages = (await lab.messages(tasks.parent)).filter(({ info }) => info.role === "user");
+  const said = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])));
+  return new Map(tasks.names.map((name) => [name, tasks.countIn(said.join("\n"), name)]));
+};
+
+/**
+ * Kills OpenCode at the moment, starts it again, and watches what becomes of the ends.
+ * @returns what counts them, to be called when everything else has been played: a second delivery may come late
+ */
 export const playMoment = async (contender: Contender, moment: Moment): Promise<() => Promise<Played>> => {
   const { lab } = contender;
   const tasks = await scriptTasks(contender, `moment ${moment.number}`, TASKS);
@@ -61,11 +81,7 @@ export const playMoment = async (contender: Contender, moment: Moment): Promise<
     await lab.prompt(tasks.parent, "Go on.");
     await lab.idle(tasks.parent, { timeoutMs: 60_000 });
   }
-  const areAtRest = async () => {
-    const { data } = await lab.client.session.status({}, { throwOnError: true });
-    return Object.keys(data).length === 0;
-  };
-  await lab.until(areAtRest, { what: "every session rests", timeoutMs: 60_000 });
+  await rest(lab);
 
   const seenOf = (name: string): Seen => {
     if (known.has(name)) return { when: "before the kill" };
@@ -73,11 +89,9 @@ export const playMoment = async (contender: Contender, moment: Moment): Promise<
     if (at === undefined) return { when: "never" };
     return { when: at < promptedAt ? "by itself" : "when prompted", after: at - startedAt };
   };
-  const seen = tasks.names.map((name) => ({ name, seen: seenOf(name) }));
-  /** Counts later, when everything else has been played: a second delivery may come late. */
+  const seen = tasks.names.map((name) => [name, seenOf(name)] as const);
   return async () => {
-    const messages = (await lab.messages(tasks.parent)).filter(({ info }) => info.role === "user");
-    const said = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? part.text : [])));
-    return { moment, ends: seen.map((end) => ({ seen: end.seen, stored: tasks.countIn(said.join("\n"), end.name) })) };
+    const stored = await countStored(lab, tasks);
+    return { moment, ends: seen.map(([name, when]) => ({ seen: when, stored: stored.get(name) ?? 0 })) };
   };
 };
