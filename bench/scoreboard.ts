@@ -56,9 +56,10 @@ const { values } = parseArgs({
   },
 });
 const moments = chooseMoments(readCount("moments", values.moments), readCount("seed", values.seed));
+const when = measuredOn();
 const results = await withContenders(undefined, (contenders) => Promise.race([play(contenders, moments), interrupted]));
 
-const text = scoreboard(results, "ours", measuredOn());
+const text = scoreboard(results, "ours", when);
 process.stdout.write(`${text}\n`);
 if (values.write) {
   const page = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
