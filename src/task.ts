@@ -61,6 +61,10 @@ import { OpenUserRequest } from "./user-request.ts";
  * - live view: the page that shows each step of the charts, where the option `inspect` is on.
  * - worktree: a git worktree in which a task's agent works instead of its directory. Its changes are applied by a person.
  * - panel: what the plugin shows in the terminal interface of the host: the sidebar, a line beside the prompt, a list.
+ * - fleet: OpenCode servers that take tasks from each other, over one engine that passes their messages on.
+ * - order: a run that any server of the fleet may work on, or one that does.
+ * - claim: the entry in the log of an ordered run by which a server takes it. The newest one alone counts.
+ * - hold: a message in the engine's memory that ends by age: whoever renews it is alive, and at work.
  * - command: the program `opencode-taskchart`, which shows tasks and changes them from a terminal.
  */
 
@@ -112,6 +116,7 @@ export type Fallback = z.infer<typeof Fallback>;
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
  * - `budget`, `loop`, `timeout`: the run went beyond a limit of the options, and was stopped; `message` says which
  * - `gate`: its answer did not pass the gate, as often as it may be tried
+ * - `fleet`: the servers that worked on it are gone, or could not be reached
  * - `schema`: its answer did not fit the schema of its result, and the next one did not either
  * - `internal`: a fault in this plugin
  */
@@ -129,6 +134,7 @@ export const TaskError = z.object({
     "timeout",
     "gate",
     "schema",
+    "fleet",
   ]),
   message: z.string(),
   /** Of kind `provider`: why the model was refused; absent for another failure. */
@@ -163,6 +169,8 @@ export type Attention = z.infer<typeof Attention>;
  * - `stop`: its session, to stop
  * - `person`: a person, to answer its request
  * - `tasks`: the tasks that it launched
+ * - `fleet`: the engine of the fleet, to take its order or to give it back
+ * - `server`: a server of the fleet, to take it
  */
 export const WaitsFor = z.enum([
   "slot",
@@ -179,6 +187,8 @@ export const WaitsFor = z.enum([
   "stop",
   "person",
   "tasks",
+  "fleet",
+  "server",
 ]);
 export type WaitsFor = z.infer<typeof WaitsFor>;
 
@@ -353,6 +363,45 @@ export const WorktreeChanges = z.object({
 });
 export type WorktreeChanges = z.infer<typeof WorktreeChanges>;
 
+/**
+ * Where a claim stands: when its log's engine was set up, in epoch milliseconds, and its place in the log. An engine that has
+ * lost its memory begins anew, and all its claims are newer than those of before.
+ */
+export const Claim = z.object({ epoch: z.number(), seq: z.int().positive() });
+export type Claim = z.infer<typeof Claim>;
+
+/** A server of the fleet: its id, which it keeps, and what people know it by. */
+export const FleetServer = z.object({ id: z.string(), label: z.string() });
+export type FleetServer = z.infer<typeof FleetServer>;
+
+/** How a task is offered to the servers of the fleet. */
+export const FleetOffer = z.object({
+  /** The project, whose servers may take it. */
+  pool: z.string(),
+  /** The commit that its agent works from. */
+  commit: z.string(),
+  /** How often it may be begun. */
+  attempts: z.int().positive(),
+  /** Milliseconds for which it waits for a server. After that it is worked on here. */
+  patience: z.int().nonnegative(),
+});
+export type FleetOffer = z.infer<typeof FleetOffer>;
+
+/** A run of another server's task that this server works on: whose it is, and by which claim. */
+export const OrderedRun = z.object({
+  /** The id of the server that launched the task. */
+  home: z.string(),
+  /** The task's id there. */
+  task: z.string(),
+  run: z.int().nonnegative(),
+  claim: Claim,
+  /** How deep it is there among tasks that launch tasks. */
+  depth: z.int().positive(),
+  /** The permit that it has of the limit of its model; absent where that has none. */
+  permit: z.object({ name: z.string(), holder: z.string() }).optional(),
+});
+export type OrderedRun = z.infer<typeof OrderedRun>;
+
 /** What is known at launch and never changes. */
 export const TaskFacts = z.object({
   /** Id of the child session that the task runs in, and the task's own id. */
@@ -387,6 +436,10 @@ export const TaskFacts = z.object({
   wake: Wake.optional(),
   /** Absent where its agent works in the task's directory. */
   worktree: Worktree.optional(),
+  /** Absent where it is for this server alone. */
+  fleet: FleetOffer.optional(),
+  /** Absent where it was launched on this server. */
+  order: OrderedRun.optional(),
 });
 export type TaskFacts = z.infer<typeof TaskFacts>;
 
@@ -423,6 +476,8 @@ export const Task = TaskFacts.extend({
   attention: Attention.optional(),
   /** Absent when no run is under way. */
   waiting: Waiting.optional(),
+  /** The server of the fleet that works on the newest run, or did; absent where that is this one. */
+  server: FleetServer.optional(),
   /** How many further instructions are on their way into the task's conversation; absent when none is. */
   pendingInstructions: z.int().positive().optional(),
   /** Absent while the task does not wait for a slot. */
@@ -475,7 +530,7 @@ export const entryOf = (task: Task): TaskEntry => ({
 /** A task in a list, with what holds it up and what it waits for. */
 export interface ListedTask
   extends TaskEntry,
-    Pick<Task, "attention" | "waiting" | "queue" | "model" | "refusedModels">,
+    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels">,
     Pick<Progress, "overlaps"> {}
 
 /** Returns a task as a list shows it. */
@@ -484,6 +539,7 @@ export const listedTask = (task: Task): ListedTask => ({
   attention: task.attention,
   waiting: task.waiting,
   queue: task.queue,
+  server: task.server,
   model: task.model,
   refusedModels: task.refusedModels,
   overlaps: task.progress.overlaps,

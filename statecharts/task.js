@@ -77,7 +77,7 @@ export const task = createMachine({
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "in #nothingOwed and not waitedFor",
+              "guard": "in #nothingOwed and not waitedFor and not isRemote",
               "target": "resumed",
               "actions": "assign",
               "description": "A follow-up prompt begins the next run."
@@ -128,7 +128,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued or goesOn",
+          "guard": "live and notStopping and not in #queued and not isOffered or goesOn",
           "target": ".stopping",
           "actions": "recordLimit",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -190,7 +190,7 @@ export const task = createMachine({
           "description": "The process that supervised the task has ended, and this one takes over."
         },
         "HOST_RETRYING": {
-          "guard": "live and notStopping and not in #changingModel and not in #queued",
+          "guard": "live and notStopping and not in #changingModel and not in #queued and not in #fleet",
           "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
           "actions": "recordRetry"
         },
@@ -220,16 +220,29 @@ export const task = createMachine({
           "id": "idle",
           "description": "No run is under way. What was observed of the newest one is written down.",
           "on": {
-            "RUN_BEGAN": {
-              "target": "queued",
-              "description": "A run begins. The lifecycle raises this for the region `run`."
-            },
-            "RUN_ENDED": {
-              "actions": {
-                "type": "emitEffect"
+            "RUN_BEGAN": [
+              {
+                "guard": "isForFleet",
+                "target": "fleet",
+                "description": "A run begins. The lifecycle raises this for the region `run`."
               },
-              "description": "The run has ended. The region `run` raises this for the other regions."
-            },
+              {
+                "target": "queued",
+                "description": "A run begins. The lifecycle raises this for the region `run`."
+              }
+            ],
+            "RUN_ENDED": [
+              {
+                "guard": "hasReceipt",
+                "description": "The run has ended. The region `run` raises this for the other regions. The server that worked on the run has written it."
+              },
+              {
+                "actions": {
+                  "type": "emitEffect"
+                },
+                "description": "The run has ended. The region `run` raises this for the other regions."
+              }
+            ],
             "RECEIPT_WRITTEN": {
               "guard": "isReceiptOfRun",
               "actions": "recordReceipt",
@@ -903,6 +916,510 @@ export const task = createMachine({
             }
           }
         },
+        "fleet": {
+          "id": "fleet",
+          "description": "The run is for another server of the fleet: it is offered to all of them, and one works on it.",
+          "meta": {
+            "refuses": {
+              "STEER": "works on another server, where it takes no further instructions"
+            }
+          },
+          "initial": "ordering",
+          "on": {
+            "SESSION_DELETED": {
+              "target": "#idle",
+              "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The server that has it is to stop.",
+              "actions": [
+                "recordEnd",
+                {
+                  "type": "recordError",
+                  "params": {
+                    "name": "SessionGone",
+                    "kind": "sessionGone",
+                    "message": "The task's session was deleted before it answered."
+                  }
+                },
+                {
+                  "type": "emitEffect"
+                },
+                "raise RUN_ENDED (error)"
+              ]
+            },
+            "SUPERVISION_FAILED": {
+              "target": "#idle",
+              "description": "A fault in the plugin: the run can no longer be supervised. The server that has it is to stop.",
+              "actions": [
+                "recordEnd",
+                {
+                  "type": "recordError"
+                },
+                {
+                  "type": "emitEffect"
+                },
+                "raise RUN_ENDED (error)"
+              ]
+            },
+            "ADOPTED": {
+              "description": "The process that supervised the task has ended, and this one takes over. The log says what became of the run.",
+              "actions": {
+                "type": "emitEffect"
+              }
+            },
+            "REMOTE_ENDED": [
+              {
+                "guard": "isNewestClaim and isBeyondLimit",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  {
+                    "type": "recordError"
+                  },
+                  "raise RUN_ENDED (error)"
+                ],
+                "description": "The server that has the run says how it ended. The run was stopped at a limit, which is its error."
+              },
+              {
+                "guard": "isNewestClaim and isRemotelyCompleted",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  "raise RUN_ENDED (completed)"
+                ],
+                "description": "The server that has the run says how it ended."
+              },
+              {
+                "guard": "isNewestClaim and isRemotelyFailed",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  "raise RUN_ENDED (error)"
+                ],
+                "description": "The server that has the run says how it ended."
+              },
+              {
+                "guard": "isNewestClaim",
+                "target": "#idle",
+                "actions": [
+                  "recordEnd",
+                  "assign",
+                  "raise RUN_ENDED (cancelled)"
+                ],
+                "description": "The server that has the run says how it ended."
+              }
+            ],
+            "CLOSED": {
+              "target": "#queued",
+              "description": "The run is closed in the fleet: nobody works on it who still counts. It is worked on here.",
+              "actions": "assign sendAttempts, remote, queuedUntil"
+            }
+          },
+          "states": {
+            "ordering": {
+              "description": "The order is on its way to the engine of the fleet.",
+              "meta": {
+                "waitsFor": "fleet"
+              },
+              "entry": [
+                "beginWait",
+                "assign sendAttempts, nextDeadline",
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "on": {
+                "ORDERED": {
+                  "target": "ordered",
+                  "description": "The engine of the fleet has the order."
+                },
+                "ORDER_REFUSED": [
+                  {
+                    "guard": "mayOrderAgain and sendAttemptsLeft",
+                    "target": "pausing",
+                    "description": "The engine of the fleet did not take the order."
+                  },
+                  {
+                    "target": "#queued",
+                    "description": "The engine of the fleet did not take the order. It is worked on here.",
+                    "actions": "assign sendAttempts, remote, queuedUntil"
+                  }
+                ],
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "away",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run."
+                },
+                "ADOPTED": {
+                  "target": "ordering",
+                  "reenter": true,
+                  "description": "The process that supervised the task has ended, and this one takes over. It is sent again. An order that is there already stays the same.",
+                  "actions": "assign sendAttempts"
+                },
+                "CANCEL": {
+                  "target": "closing",
+                  "description": "The agent or a person cancels the task. The order may be there already."
+                }
+              }
+            },
+            "pausing": {
+              "description": "The engine did not take the order. It is sent again after a pause.",
+              "meta": {
+                "waitsFor": "fleet"
+              },
+              "entry": [
+                "beginWait",
+                {
+                  "type": "setDeadline"
+                }
+              ],
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "ordering",
+                  "description": "Time has passed."
+                },
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "away",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run."
+                },
+                "CANCEL": {
+                  "target": "closing",
+                  "description": "The agent or a person cancels the task. The order may be there all the same."
+                }
+              }
+            },
+            "ordered": {
+              "description": "The order waits in the fleet for a server that is free.",
+              "meta": {
+                "waitsFor": "server"
+              },
+              "entry": [
+                "beginWait",
+                {
+                  "type": "setDeadline"
+                }
+              ],
+              "on": {
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "away",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run."
+                },
+                "REMOTE_LOST": {
+                  "target": "ordering",
+                  "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. The engine has lost it.",
+                  "actions": "assign sendAttempts"
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "withdrawing",
+                  "description": "Time has passed."
+                },
+                "CANCEL": {
+                  "target": "closing",
+                  "description": "The agent or a person cancels the task."
+                }
+              }
+            },
+            "withdrawing": {
+              "description": "No server has begun in time. The order is taken back.",
+              "meta": {
+                "waitsFor": "fleet"
+              },
+              "entry": [
+                "beginWait",
+                {
+                  "type": "emitEffect"
+                },
+                {
+                  "type": "setDeadline",
+                  "params": 5000
+                }
+              ],
+              "on": {
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "away",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run."
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "withdrawing",
+                  "reenter": true,
+                  "description": "Time has passed."
+                },
+                "CANCEL": {
+                  "target": "closing",
+                  "description": "The agent or a person cancels the task."
+                }
+              }
+            },
+            "away": {
+              "id": "away",
+              "description": "A server works on the run.",
+              "meta": {
+                "waitsFor": "agent"
+              },
+              "entry": "assign nextDeadline",
+              "on": {
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "away",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run. Another server has begun it anew."
+                },
+                "REMOTE_LOST": [
+                  {
+                    "guard": "mayBeginAgain",
+                    "target": "ordering",
+                    "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. It is begun anew by the next server.",
+                    "actions": "assign sendAttempts"
+                  },
+                  {
+                    "target": "#idle",
+                    "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. It was begun as often as it may.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError",
+                        "params": {
+                          "name": "ServerLost",
+                          "kind": "fleet",
+                          "message": "The servers that worked on the task are gone, and it may not be begun on another one."
+                        }
+                      },
+                      {
+                        "type": "emitEffect"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ]
+                  }
+                ],
+                "LIMIT_EXCEEDED": {
+                  "target": "recalling",
+                  "actions": "recordLimit",
+                  "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
+                },
+                "CANCEL": {
+                  "target": "recalling",
+                  "description": "The agent or a person cancels the task."
+                }
+              }
+            },
+            "recalling": {
+              "tags": "stopping",
+              "description": "The server that works on the run is asked to stop.",
+              "meta": {
+                "waitsFor": "stop",
+                "refuses": {
+                  "CANCEL": "is already being cancelled"
+                }
+              },
+              "entry": [
+                "beginWait",
+                "assign stopAttempts",
+                {
+                  "type": "emitEffect"
+                },
+                {
+                  "type": "setDeadline",
+                  "params": 70000
+                }
+              ],
+              "on": {
+                "SESSION_DELETED": [
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "emitEffect"
+                      },
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "emitEffect"
+                      },
+                      "recordEnd",
+                      "raise RUN_ENDED (cancelled)"
+                    ],
+                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+                  }
+                ],
+                "CLOSED": [
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The run is closed in the fleet: nobody works on it who still counts. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      "raise RUN_ENDED (cancelled)"
+                    ],
+                    "description": "The run is closed in the fleet: nobody works on it who still counts."
+                  }
+                ],
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "recalling",
+                  "actions": "assign",
+                  "reenter": true,
+                  "description": "A server of the fleet takes the run. That one is asked as well."
+                },
+                "REMOTE_LOST": {
+                  "target": "closing",
+                  "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it."
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "closing",
+                  "description": "Time has passed. It has not said that it stopped."
+                }
+              }
+            },
+            "closing": {
+              "tags": "stopping",
+              "description": "The run is closed in the fleet, so that nobody begins it, and nothing that a server says counts.",
+              "meta": {
+                "waitsFor": "stop",
+                "refuses": {
+                  "CANCEL": "is already being cancelled"
+                }
+              },
+              "entry": [
+                "beginWait",
+                "assign stopAttempts",
+                {
+                  "type": "emitEffect"
+                },
+                {
+                  "type": "setDeadline",
+                  "params": 5000
+                }
+              ],
+              "on": {
+                "SESSION_DELETED": [
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "emitEffect"
+                      },
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "emitEffect"
+                      },
+                      "recordEnd",
+                      "raise RUN_ENDED (cancelled)"
+                    ],
+                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+                  }
+                ],
+                "CLOSED": [
+                  {
+                    "guard": "isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "The run is closed in the fleet: nobody works on it who still counts. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      "raise RUN_ENDED (cancelled)"
+                    ],
+                    "description": "The run is closed in the fleet: nobody works on it who still counts."
+                  }
+                ],
+                "REMOTE_CLAIMED": {
+                  "guard": "isNewClaim",
+                  "target": "recalling",
+                  "actions": "assign",
+                  "description": "A server of the fleet takes the run. A server has begun it before."
+                },
+                "TICK": [
+                  {
+                    "guard": "due and stopAttemptsLeft",
+                    "target": "closing",
+                    "reenter": true,
+                    "description": "Time has passed."
+                  },
+                  {
+                    "guard": "due and isBeyondLimit",
+                    "target": "#idle",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ],
+                    "description": "Time has passed. The run was stopped at a limit, which is its error."
+                  },
+                  {
+                    "guard": "due",
+                    "target": "#idle",
+                    "description": "Time has passed. It was tried often enough; the task says so.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError",
+                        "params": {
+                          "name": "NotWithdrawn",
+                          "kind": "fleet",
+                          "message": "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet."
+                        }
+                      },
+                      "raise RUN_ENDED (cancelled)"
+                    ]
+                  }
+                ]
+              }
+            }
+          }
+        },
         "missing": {
           "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
           "meta": {
@@ -1437,6 +1954,24 @@ export const task = createMachine({
           "actions": "assign userRequests",
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
+        "REMOTE_CLAIMED": {
+          "guard": "in #fleet and isNewClaim",
+          "target": ".none",
+          "description": "A server of the fleet takes the run. What the server before had asked, nobody waits for.",
+          "actions": "assign userRequests"
+        },
+        "REMOTE_LOST": {
+          "guard": "in #away",
+          "target": ".none",
+          "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. What the server had asked, nobody waits for.",
+          "actions": "assign userRequests"
+        },
+        "CLOSED": {
+          "guard": "in #away",
+          "target": ".none",
+          "description": "The run is closed in the fleet: nobody works on it who still counts. What the server had asked, nobody waits for.",
+          "actions": "assign userRequests"
+        },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended.",
@@ -1449,20 +1984,20 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and isQuestion",
+                "guard": "live and newRequest and not isOffered and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest",
+                "guard": "live and newRequest and not isOffered",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not in #queued and not isRefusedForNow",
+              "guard": "live and not in #queued and not isOffered and not isRefusedForNow",
               "target": "stale",
               "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }
@@ -1475,13 +2010,13 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and isQuestion",
+                "guard": "live and newRequest and not isOffered and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest",
+                "guard": "live and newRequest and not isOffered",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
@@ -1499,7 +2034,7 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "newRequest",
+              "guard": "live and newRequest and not isOffered",
               "description": "The child asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
@@ -1546,7 +2081,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued or goesOn",
+          "guard": "live and notStopping and not in #queued and not isOffered or goesOn",
           "target": ".none",
           "actions": "dropInstructions",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -1569,7 +2104,7 @@ export const task = createMachine({
                 "description": "The agent or a person gives the running task a further instruction."
               },
               {
-                "guard": "live and notStopping and not in #aborted",
+                "guard": "live and notStopping and not in #aborted and not in #fleet",
                 "target": "waiting",
                 "description": "The agent or a person gives the running task a further instruction. It is sent when the run's prompt is known to be there.",
                 "actions": "addInstruction"
@@ -1581,7 +2116,7 @@ export const task = createMachine({
           "description": "Instructions wait until the host is known to have the run's prompt.",
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted",
+              "guard": "live and notStopping and not in #aborted and not in #fleet",
               "actions": "addInstruction",
               "description": "The agent or a person gives the running task a further instruction."
             },
@@ -1611,7 +2146,7 @@ export const task = createMachine({
           "entry": "enqueueActions",
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted",
+              "guard": "live and notStopping and not in #aborted and not in #fleet",
               "description": "The agent or a person gives the running task a further instruction. It is sent after the older ones.",
               "actions": "addInstruction"
             },

@@ -3,6 +3,7 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import type { Journal } from "../../src/machines/task/replay.ts";
+import { receipt } from "../fakes/receipt.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -14,6 +15,9 @@ const pool = (say: Say, checkId: number): TaskEvent[] => {
   const at = 0;
   const fault = { name: "APIError", kind: "provider", message: say() } as const;
   const looked = { at, checkId, completedAt: START };
+  const claim = { epoch: START, seq: 1 };
+  const ended = { at, claim, completedAt: START, result: undefined, error: undefined, receipt: undefined };
+  const remoteEnd = { type: "REMOTE_ENDED", ...ended } as const;
   return [
     { type: "SLOT_GRANTED", at },
     { type: "PROMPT_ACCEPTED", at },
@@ -59,11 +63,19 @@ const pool = (say: Say, checkId: number): TaskEvent[] => {
     { type: "REQUEST_ANSWERED", at, id: say() },
     { type: "BECAME_STALE", at },
     { type: "ACTIVITY_SEEN", at },
+    { type: "ORDERED", at },
+    { type: "ORDER_REFUSED", at, error: { ...fault, kind: "fleet" }, retryable: false },
+    { type: "REMOTE_CLAIMED", at, claim, server: { id: say(), label: say() } },
+    { ...remoteEnd, outcome: "completed", result: say(), receipt: receipt() },
+    { ...remoteEnd, outcome: "error", error: fault },
+    { type: "REMOTE_LOST", at },
+    { type: "CLOSED", at },
   ];
 };
 
-const originWith = (say: Say): TaskInput => ({
+const originWith = (say: Say, isForFleet: boolean): TaskInput => ({
   facts: {
+    ...(isForFleet ? { fleet: { pool: say(), commit: say(), attempts: 2, patience: 900_000 } } : {}),
     sessionID: say(),
     parentSessionID: say(),
     parentMessageID: say(),
@@ -103,7 +115,8 @@ export const journalFrom = (chosen: number[], words: string[]): Journal & { orig
     said += 1;
     return words[(said * 7) % words.length] ?? "";
   };
-  const origin = originWith(say);
+  // Of four tasks one is for other servers.
+  const origin = originWith(say, (chosen[0] ?? 0) % 4 === 1);
   let [snapshot] = initialTransition(taskMachine, origin);
   const events = chosen.flatMap((pick, step): TaskEvent[] => {
     const at = START + step * 700;

@@ -7,6 +7,7 @@ import { createDisk } from "../fakes/disk.ts";
 import { missing, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
 import { createVirtualClock, settled } from "../fakes/virtual-clock.ts";
+import { createScriptedFleet } from "./scripted-fleet.ts";
 import { answer, createScriptedHost, type ScriptedHost } from "./scripted-host.ts";
 import { FALLBACK } from "./task-events.ts";
 
@@ -71,7 +72,7 @@ const ODD = 137;
 
 export const createTaskDriver = async (
   recovery: Recovery,
-  { gate, schema }: Pick<TaskFacts, "gate" | "schema">,
+  { gate, schema, fleet: offer }: Pick<TaskFacts, "gate" | "schema" | "fleet">,
 ): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
@@ -80,7 +81,9 @@ export const createTaskDriver = async (
   const rigging: Rigging = { losesPrompts: false, hasSlot: false };
   const openStore = () => recording(disk.boot(clock), recorded, rigging);
   const { after, models } = FALLBACK;
+  const fleet = offer && createScriptedFleet(clock, host.gates, offer);
   const stage = createStage({
+    ...(fleet ? { fleet: fleet.membership } : {}),
     clock,
     host,
     recovery,
@@ -151,7 +154,8 @@ export const createTaskDriver = async (
       const kind = retryable ? "unavailable" : "refused";
       host.gates.open(`prompt ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
-    SUPERVISION_FAILED: () => host.gates.fail(`prompt ${id}`, new Error("a fault of ours")),
+    SUPERVISION_FAILED: (_, before) =>
+      host.gates.fail(before.matches({ run: "fleet" }) ? "order" : `prompt ${id}`, new Error("a fault of ours")),
     HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
     HOST_RETRYING: ({ at, attempt, message, until }) =>
       host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + until - at }),
@@ -204,6 +208,23 @@ export const createTaskDriver = async (
       host.gates.open(`stop ${id}`, ok(undefined));
       await settled();
       host.letStop(false);
+    },
+    ORDERED: () => host.gates.open("order", { is: "stored" }),
+    ORDER_REFUSED: ({ retryable, error: { message } }) =>
+      host.gates.open("order", { is: retryable ? "unavailable" : "refused", message }),
+    REMOTE_CLAIMED: () => fleet?.claim(id),
+    REMOTE_ENDED: ({ outcome, result, receipt }) => fleet?.end(id, { outcome, result, receipt }),
+    REMOTE_LOST: (_, before) =>
+      fleet?.lose(async () => {
+        await settled();
+        // To ask for the order of a run that nobody has begun, the home reads what its agent may do.
+        if (!before.context.remote) host.gates.open("read", ok({ id: PARENT, permission: [] }));
+        await settled();
+      }),
+    CLOSED: (_, before) => {
+      const isClosing =
+        before.matches({ run: { fleet: "closing" } }) || before.matches({ run: { fleet: "withdrawing" } });
+      return isClosing ? host.gates.open("close", undefined) : fleet?.close(id);
     },
     // As often as a loop takes. The one before may have ended another run.
     LIMIT_EXCEEDED: () => {
@@ -307,6 +328,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     misfits,
     completedAt,
     error,
+    remote,
   } = context;
   return {
     value,
@@ -323,6 +345,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     blockedCalls: blockedCalls.map(({ call }) => call),
     gate: gate && { runs: gate.runs, failures: gate.failures, end: gate.last?.end },
     misfits,
+    remote: remote?.attempts,
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

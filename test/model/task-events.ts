@@ -2,6 +2,8 @@ import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/e
 import { nextModel } from "../../src/machines/task/fallback.ts";
 import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
 import { isAtRest } from "../../src/machines/task/machine.ts";
+import type { Claim } from "../../src/task.ts";
+import { receipt } from "../fakes/receipt.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 
 /** Milliseconds for which the provider refuses: longer than any path takes. */
@@ -19,6 +21,12 @@ export const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
 
 /** What the task of a path with a gate begins with. */
 export const gatedInput = taskInput("ses_0001", { ...facts, gate: GATE });
+
+/** How the task of a path that is for other servers is offered to them. */
+export const OFFER = { pool: "project", commit: "c0ffee", attempts: 2, patience: 900_000 };
+
+/** What a task that is for other servers begins with. */
+export const fleetInput = taskInput("ses_0001", { ...facts, fleet: OFFER });
 
 /** What the results of a task with a schema must fit. */
 const SCHEMA = { type: "integer" };
@@ -126,6 +134,42 @@ const gateEndsIn = ({ context: { gate } }: TaskSnapshot): TaskEvent[] =>
     prompt: "It failed.",
   }));
 
+/** A claim that is newer than that of the run. */
+const claimAfter = (snapshot: TaskSnapshot): Claim => {
+  const { epoch = 1, seq = 0 } = snapshot.context.remote?.claim ?? {};
+  return { epoch, seq: seq + 1 };
+};
+
+/** What the engine of the fleet and its servers can say of a run. */
+const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
+  const { remote } = snapshot.context;
+  const isIn = (...states: string[]) => states.some((state) => snapshot.matches({ run: { fleet: state } } as never));
+  const end = { at, completedAt: at, result: undefined, error: undefined, receipt: undefined };
+  const failed = { outcome: "error", error: { ...error, kind: "provider" } } as const;
+  return [
+    ...(isIn("ordering")
+      ? ([
+          { type: "ORDERED", at },
+          { type: "ORDER_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: true },
+          { type: "ORDER_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: false },
+          { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
+        ] as const)
+      : []),
+    ...((remote?.attempts ?? 0) < OFFER.attempts + 1
+      ? [{ type: "REMOTE_CLAIMED", at, claim: claimAfter(snapshot), server: { id: "srv_1", label: "one" } } as const]
+      : []),
+    ...(remote
+      ? ([
+          { ...end, type: "REMOTE_ENDED", claim: remote.claim, outcome: "completed", result: "12" },
+          { ...end, type: "REMOTE_ENDED", claim: remote.claim, ...failed },
+          { ...end, type: "REMOTE_ENDED", claim: remote.claim, outcome: "cancelled", receipt: receipt() },
+        ] as const)
+      : []),
+    ...(isIn("ordered", "away", "recalling") ? [{ type: "REMOTE_LOST", at } as const] : []),
+    ...(isIn("withdrawing", "closing", "recalling", "away") ? [{ type: "CLOSED", at } as const] : []),
+  ];
+};
+
 /** What may come in a state: what the host says or does, a person or an agent asks for, or time does. Not all of it is taken. */
 export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
@@ -134,6 +178,21 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "SLOT_GRANTED", at },
       { type: "CANCEL", at },
       { type: "ADOPTED", at, recovery, isNoticePending: false },
+    ];
+  }
+  if (snapshot.matches({ run: "fleet" })) {
+    return [
+      ...fleetEventsIn(snapshot),
+      { type: "CANCEL", at },
+      { type: "SESSION_DELETED", at },
+      { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
+      ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
+      ...(context.stopAttempts > 1 ? [] : [{ type: "ADOPTED", at, recovery, isNoticePending: false } as const]),
+      ...waitsIn(snapshot),
+      ...steeringIn(snapshot),
+      ...(snapshot.matches({ run: { fleet: "away" } })
+        ? [{ type: "BECAME_STALE", at } as const, { type: "ACTIVITY_SEEN", at } as const]
+        : []),
     ];
   }
   // The child's turn goes on when the call that it waits for returns.
@@ -200,6 +259,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {
   if ("checkId" in event) return { ...event, checkId: context.checkId };
+  if (event.type === "REMOTE_ENDED" && context.remote) return { ...event, claim: context.remote.claim };
   if (event.type === "GATE_ENDED") return { ...event, gateRun: context.gate?.runs ?? 0 };
   if (event.type === "TICK") return { ...event, at: context.nextDeadline ?? event.at };
   return event;

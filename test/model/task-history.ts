@@ -1,5 +1,7 @@
 import type { Run, TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
+import type { SlotState } from "../../src/machines/task/slot.ts";
 import type { TaskFacts, TaskStatus } from "../../src/task.ts";
+import { createFleetHistory } from "./fleet-history.ts";
 
 /** How often something may be tried in a row, as the specifications and `docs/tasks.md` say. */
 const SENDS = 7;
@@ -8,11 +10,12 @@ const STOPS = 10;
 const INTERRUPTIONS = 2;
 const REPAIRS = 1;
 
-/** One step of a task, seen from outside: what happened, what the task wanted done, and its status afterwards. */
+/** One step of a task, seen from outside: what happened, what the task wanted done, its status and its slot afterwards. */
 export interface Step {
   event: TaskEvent;
   effects: readonly TaskEffect[];
   status: TaskStatus;
+  slot: SlotState;
 }
 
 /** Returns what a task wants done, of the actions of a transition of its chart. */
@@ -123,9 +126,11 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
 export const createTaskHistory = (
   first: Run,
   begin: readonly TaskEffect[] = [],
-  { gate, schema }: Pick<TaskFacts, "gate" | "schema"> = {},
+  { gate, schema, fleet: offer }: Pick<TaskFacts, "gate" | "schema" | "fleet"> = {},
 ) => {
   const notices = createNotices();
+  /** Where the run is, if it is the one that is for other servers. */
+  let fleet = offer && first.index === 0 ? createFleetHistory(offer, begin) : undefined;
   let status: TaskStatus = "running";
   let run = newRun(first);
   let newestCheck = 0;
@@ -186,7 +191,7 @@ export const createTaskHistory = (
 
   /** Takes what is reported of the run, before what follows from it. */
   const takeReport = (event: TaskEvent, isStillLive: boolean, effects: readonly TaskEffect[]) => {
-    if ("error" in event) run.errors.add(event.error.message);
+    if ("error" in event && event.error) run.errors.add(event.error.message);
     if (isAnswerTo(event)) {
       return takeAnswer(
         event,
@@ -196,7 +201,8 @@ export const createTaskHistory = (
     }
     switch (event.type) {
       case "SLOT_GRANTED":
-        run.hasSlot = true;
+        // A run in the fleet has asked for none.
+        run.hasSlot = !fleet?.isInFleet();
         break;
       case "HOST_ERROR": {
         // Of a child that has answered, whose gate runs, nothing is expected.
@@ -280,7 +286,7 @@ export const createTaskHistory = (
   /** What the notice of a run says is of that run. */
   const checkEnd = (event: TaskEvent, effect: TaskEffect, now: TaskStatus) => {
     if (effect.type !== "queueNotice") return;
-    const { outcome, startedAt, result, error } = effect.end;
+    const { outcome, startedAt, endedAt, result, error } = effect.end;
     demand(outcome === now, `the notice says ${outcome} of a task that is ${now}`);
     demand(startedAt === run.startedAt, "the notice names the beginning of another run");
     if (error?.kind === "provider" || error?.kind === "host")
@@ -291,11 +297,19 @@ export const createTaskHistory = (
     );
     if (event.type === "CHECKED_ANSWERED" || event.type === "GATE_ENDED")
       demand(result === run.answer, "the notice has another result");
+    if (event.type === "REMOTE_ENDED") {
+      if (outcome === "completed") demand(result === event.result, "the notice has another result than the server");
+      demand(endedAt >= startedAt && endedAt <= event.at, "a run ends before it began, or after it is known");
+    }
     if (outcome === "cancelled") demand(result === undefined, "the notice of a cancelled run has a result");
   };
 
   /** Each end has a receipt: it is written with the end, or asked for until it is. */
   const receiptWanted = (event: TaskEvent, hasEnded: boolean): string[] => {
+    if (hasEnded && event.type === "REMOTE_ENDED" && event.receipt) {
+      run.receipt = "written";
+      return [];
+    }
     if (hasEnded) return ["writeReceipt"];
     if (isLive(status) || run.receipt === "written") return [];
     if (event.type === "RECEIPT_WRITTEN" && event.receipt.run === run.index) run.receipt = "written";
@@ -337,20 +351,25 @@ export const createTaskHistory = (
   /** The gate that ran before the step that is taken. */
   let gateOfStep: number | undefined;
 
-  const take = ({ event, effects, status: now }: Step) => {
+  const take = (step: Step) => {
+    const { event, effects, status: now } = step;
     const before = status;
     gateOfStep = run.openGate;
     const hasEnded = isLive(before) && !isLive(now);
     status = now;
     if (!isLive(before)) {
-      const isResumed = event.type === "RESUME" && before === "completed" && notices.areSettled();
+      // The conversation of a run that ended on another server is there.
+      const mayResume = before === "completed" && notices.areSettled() && !fleet?.isInFleet();
+      const isResumed = event.type === "RESUME" && mayResume;
       demand((now !== before) === isResumed, `a task that is ${before} becomes ${now}`);
       if (isResumed) {
+        fleet = undefined;
         const { messageID, at } = event;
         run = newRun({ ...run, index: run.index + 1, messageID, startedAt: at, partID: "", prompt: "" });
       }
     }
     const isStillLive = isLive(now);
+    if (isLive(before)) fleet?.take(step);
     if (isLive(before)) takeReport(event, isStillLive, effects);
     if (hasEnded && run.isStopping && !run.isBeyondLimit) {
       // A fault of the plugin ends what it is stopping, too: whether the session has stopped is not known then.

@@ -5,8 +5,8 @@ import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
-import { takenBy, transitionsOf } from "./transitions.ts";
+import { again, fleetInput, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
+import { takenAtFirst, takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
 export interface TaskPath {
@@ -50,6 +50,9 @@ const gated = (...types: Type[]): Slice => ({ ...slice("continue", "GATE_ENDED",
 
 /** The same for a task whose results must fit a schema. */
 const typed = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: typedInput });
+
+/** The same for a task that is for other servers. */
+const offered = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: fleetInput });
 
 const SLICES: Slice[] = [
   slice(
@@ -100,6 +103,11 @@ const SLICES: Slice[] = [
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
   typed("CHECKED_BUSY", "ADOPTED", "TICK", "CHECKED_UNANSWERED"),
   typed("STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED"),
+  offered("ORDERED", "ORDER_REFUSED", "REMOTE_CLAIMED", "REMOTE_ENDED", "TICK", "CLOSED"),
+  offered("ORDERED", "REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "ADOPTED", "SESSION_DELETED"),
+  offered("ORDER_REFUSED", "REMOTE_CLAIMED", "SUPERVISION_FAILED", "CANCEL", "TICK", "CLOSED"),
+  offered("ORDERED", "REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CANCEL", "TICK", "CLOSED", "SESSION_DELETED"),
+  offered("ORDERED", "REMOTE_CLAIMED", "REMOTE_ENDED", "LIMIT_EXCEEDED", "TICK", "CLOSED", "SESSION_DELETED"),
   slice("continue", "REQUEST_ASKED", "REQUEST_ANSWERED", "BECAME_STALE", "ACTIVITY_SEEN", "ADOPTED"),
 ];
 
@@ -127,6 +135,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     refusedModels,
     gate,
     misfits,
+    remote,
   } = context;
   const flags = [
     limitError !== undefined,
@@ -148,6 +157,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     refusedModels?.length,
     gate?.failures,
     misfits,
+    remote?.attempts,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);
@@ -222,9 +232,11 @@ const RAISED = ["RUN_BEGAN", "RUN_ENDED"];
 const pathsByTransition = (paths: ReturnType<typeof shortestPaths>): TaskPath[] => {
   const found = new Map<unknown, TaskPath>();
   const isFound = (definition: unknown) => found.has(definition);
+  // A launch takes these on every path.
+  const atFirst = new Set(SLICES.flatMap((slice) => takenAtFirst(taskMachine, slice.input)));
   const ofRaised = transitionsOf(taskMachine)
     .map(({ definition }) => definition)
-    .filter(({ eventType }) => RAISED.includes(eventType));
+    .filter((definition) => RAISED.includes(definition.eventType) && !atFirst.has(definition));
   for (const path of paths) {
     const { end } = path;
     for (const event of optionsOf(path.slice).events(end)) {

@@ -8,18 +8,20 @@ import {
   type TaskSnapshot,
   taskMachine,
 } from "../../src/machines/task/machine.ts";
+import { slotOf } from "../../src/machines/task/slot.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
 import { again } from "./task-events.ts";
 import { createTaskHistory, effectsOf } from "./task-history.ts";
 import { shortestWays, simplePaths, snapshotsOn, type TaskPath } from "./task-paths.ts";
-import { activeStates, statesOf, takenBy, transitionsOf } from "./transitions.ts";
+import { activeStates, statesOf, takenAtFirst, takenBy, transitionsOf } from "./transitions.ts";
 
 const taken = new Set<unknown>();
 const visited = new Set<string>();
 
 /** Notes each state that a task was in, and each transition that it took, by what the engine wrote down of it. */
 const cover = ({ input }: TaskPath, journal: TaskEvent[]) => {
+  for (const definition of takenAtFirst(taskMachine, input)) taken.add(definition);
   let [snapshot] = initialTransition(taskMachine, input);
   const visit = () => {
     for (const state of activeStates(snapshot)) visited.add(state);
@@ -33,7 +35,7 @@ const cover = ({ input }: TaskPath, journal: TaskEvent[]) => {
 };
 
 const nameOf = ({ events, input, recovery }: TaskPath): string =>
-  `${input.facts.gate ? "(with a gate) " : ""}${input.facts.schema ? "(with a schema) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
+  `${input.facts.gate ? "(with a gate) " : ""}${input.facts.schema ? "(with a schema) " : ""}${input.facts.fleet ? "(for other servers) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
 
 /** What the tools refuse, and why, is what the chart refuses. */
 const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {
@@ -56,7 +58,7 @@ const expectPromised = ({ input, events }: TaskPath, snapshots: TaskSnapshot[]) 
     const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
     const given = again(event, before);
     const [, actions] = transition(taskMachine, before, given);
-    history.take({ event: given, effects: effectsOf(actions), status: statusOf(after) });
+    history.take({ event: given, effects: effectsOf(actions), status: statusOf(after), slot: slotOf(after) });
   }
 };
 

@@ -4,6 +4,7 @@ import {
   type AnyStateMachine,
   type AnyStateNode,
   type AnyTransitionDefinition,
+  getInitialMicrosteps,
   getMicrosteps,
 } from "xstate";
 
@@ -42,14 +43,25 @@ export const activeStates = ({ _nodes }: AnyMachineSnapshot): string[] =>
 const raisedIn = (actions: readonly { type: string; params?: unknown }[]): AnyEventObject[] =>
   actions.flatMap(({ type, params }) => (type === "xstate.raise" ? [(params as { event: AnyEventObject }).event] : []));
 
+/** The transitions of the events that a chart raises in these microsteps. */
+const takenIn = (
+  machine: AnyStateMachine,
+  microsteps: readonly (readonly [AnyMachineSnapshot, Parameters<typeof raisedIn>[0]])[],
+): AnyTransitionDefinition[] =>
+  microsteps.flatMap(([after, actions]) =>
+    raisedIn(actions).flatMap((raised) => machine.getTransitionData(after, raised)),
+  );
+
+/** The transitions that a chart takes when it begins. */
+export const takenAtFirst = (machine: AnyStateMachine, input: unknown): AnyTransitionDefinition[] =>
+  takenIn(machine, getInitialMicrosteps(machine, input));
+
 /** The transitions that a chart takes when an event comes, those of the events that it raises by itself included. */
 export const takenBy = (
   machine: AnyStateMachine,
   snapshot: AnyMachineSnapshot,
   event: AnyEventObject,
-): AnyTransitionDefinition[] => {
-  const inner = getMicrosteps(machine, snapshot, event).flatMap(([after, actions]) =>
-    raisedIn(actions).flatMap((raised) => machine.getTransitionData(after as AnyMachineSnapshot, raised)),
-  );
-  return [...machine.getTransitionData(snapshot, event), ...inner];
-};
+): AnyTransitionDefinition[] => [
+  ...machine.getTransitionData(snapshot, event),
+  ...takenIn(machine, getMicrosteps(machine, snapshot, event)),
+];

@@ -1,9 +1,21 @@
 import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
+const forgetRequests = taskSetup.assign({ userRequests: [] });
+
+/** The server that worked on the run counts no more. */
+const noServer = {
+  guard: stateIn("#away"),
+  target: ".none",
+  description: "What the server had asked, nobody waits for.",
+  actions: forgetRequests,
+} as const;
+
+const mayAsk = and(["live", "newRequest", not("isOffered")]);
+
 const onRequestAsked = [
-  { guard: and(["live", "newRequest", "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
-  { guard: and(["live", "newRequest"]), target: "#awaitingUser.permission", actions: "addUserRequest" },
+  { guard: and([mayAsk, "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
+  { guard: mayAsk, target: "#awaitingUser.permission", actions: "addUserRequest" },
 ] as const;
 
 /** What holds the task up: a request that only a person can answer, or silence. */
@@ -11,11 +23,19 @@ export const attention = taskSetup.createStateConfig({
   description: "What holds the task up: a request that only a person can answer, or silence.",
   initial: "none",
   on: {
-    RUN_ENDED: { target: ".none", actions: assign({ userRequests: [] }) },
+    RUN_ENDED: { target: ".none", actions: forgetRequests },
+    REMOTE_CLAIMED: {
+      guard: and([stateIn("#fleet"), "isNewClaim"]),
+      target: ".none",
+      description: "What the server before had asked, nobody waits for.",
+      actions: forgetRequests,
+    },
+    REMOTE_LOST: noServer,
+    CLOSED: noServer,
     ADOPTED: {
       target: ".none",
       description: "The open requests were lost with the process that has ended.",
-      actions: assign({ userRequests: [] }),
+      actions: forgetRequests,
     },
   },
   states: {
@@ -23,7 +43,10 @@ export const attention = taskSetup.createStateConfig({
       description: "Nothing holds the task up.",
       on: {
         REQUEST_ASKED: onRequestAsked,
-        BECAME_STALE: { guard: and(["live", not(stateIn("#queued")), not("isRefusedForNow")]), target: "stale" },
+        BECAME_STALE: {
+          guard: and(["live", not(stateIn("#queued")), not("isOffered"), not("isRefusedForNow")]),
+          target: "stale",
+        },
       },
     },
     stale: {
@@ -38,7 +61,7 @@ export const attention = taskSetup.createStateConfig({
       initial: "permission",
       on: {
         REQUEST_ASKED: {
-          guard: "newRequest",
+          guard: mayAsk,
           description: "It is shown after the older ones.",
           actions: "addUserRequest",
         },

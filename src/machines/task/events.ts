@@ -1,5 +1,7 @@
 import type { GateResult, Receipt } from "../../receipt.ts";
 import type {
+  Claim,
+  FleetServer,
   Gate,
   ModelRef,
   ModelRefusal,
@@ -8,6 +10,7 @@ import type {
   TaskError,
   TaskFacts,
   Wake,
+  Worktree,
 } from "../../task.ts";
 import type { Question } from "../../user-request.ts";
 
@@ -209,6 +212,14 @@ export type TaskEffect =
   | ({ type: "writeReceipt" } & EndedRun)
   /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
   | ({ type: "completeReceipt" } & EndedRun)
+  /** Offer the run to the servers of the fleet. Reported by `ORDERED` or `ORDER_REFUSED`. */
+  | { type: "sendOrder"; sessionID: string; run: number }
+  /** Read what the servers have written of the run. Reported by `REMOTE_CLAIMED`, `REMOTE_ENDED` or `REMOTE_LOST`, or not at all. */
+  | { type: "readRun"; sessionID: string; run: number }
+  /** Ask the server that works on the run to stop. It answers with `REMOTE_ENDED`. */
+  | { type: "recallRun"; sessionID: string; run: number }
+  /** End the run in the fleet, for whoever may have it. Reported by `CLOSED`, or by what somebody wrote before. */
+  | { type: "closeRun"; sessionID: string; run: number }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
   /**
@@ -271,6 +282,23 @@ export type TaskEvent =
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
   | { type: "MODEL_CHANGED"; at: number; model: ModelRef }
+  | { type: "ORDERED"; at: number }
+  | { type: "ORDER_REFUSED"; at: number; error: TaskError; retryable: boolean }
+  | { type: "REMOTE_CLAIMED"; at: number; claim: Claim; server: FleetServer }
+  | {
+      type: "REMOTE_ENDED";
+      at: number;
+      claim: Claim;
+      outcome: RunResult["outcome"];
+      completedAt: number;
+      result: string | undefined;
+      error: TaskError | undefined;
+      receipt: Receipt | undefined;
+      /** What its agent changed, made into a worktree here; absent where that is nothing. */
+      worktree?: Worktree | undefined;
+    }
+  | { type: "REMOTE_LOST"; at: number }
+  | { type: "CLOSED"; at: number }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
   | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
@@ -327,6 +355,12 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   STOPPED: "The child session and all sessions below it have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
   MODEL_CHANGED: "The turn of the model that is refused has ended: the run goes on with this one.",
+  ORDERED: "The engine of the fleet has the order.",
+  ORDER_REFUSED: "The engine of the fleet did not take the order.",
+  REMOTE_CLAIMED: "A server of the fleet takes the run.",
+  REMOTE_ENDED: "The server that has the run says how it ended.",
+  REMOTE_LOST: "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it.",
+  CLOSED: "The run is closed in the fleet: nobody works on it who still counts.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   STEER: "The agent or a person gives the running task a further instruction.",
@@ -356,6 +390,16 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
 export interface TaskInput {
   facts: TaskFacts;
   run: Run;
+}
+
+/** What is known of a run that a server of the fleet has taken. */
+export interface RemoteRun {
+  claim: Claim;
+  server: FleetServer;
+  /** How many servers have taken the run so far. */
+  attempts: number;
+  /** What its agent changed there. */
+  worktree?: Worktree | undefined;
 }
 
 /** What a task's chart remembers: plain JSON, so that it can be stored and replayed. */
@@ -405,6 +449,8 @@ export interface TaskContext {
   error: TaskError | undefined;
   /** Undefined until an answer of the run comes to its gate. */
   gate?: GateState | undefined;
+  /** The server of the fleet that took the run last, and how many did; undefined where none has. */
+  remote?: RemoteRun | undefined;
   /** How many answers in a row did not fit the schema; undefined where the newest one did, or there is none. */
   misfits?: number | undefined;
   /** What was observed of the newest run, once it has ended. */

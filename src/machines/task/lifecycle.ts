@@ -45,7 +45,7 @@ export const lifecycle = taskSetup.createStateConfig({
       on: {
         ...onResultRead,
         RESUME: {
-          guard: and([stateIn("#nothingOwed"), not("waitedFor")]),
+          guard: and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")]),
           target: "resumed",
           actions: assign(({ context, event }) => ({
             run: {

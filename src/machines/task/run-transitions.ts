@@ -41,7 +41,7 @@ export const schemaOf = ({ facts: { schema } }: TaskContext): { schema?: ResultS
 /** The error that a run ends with. Whatever happens while it is stopped at a limit, the limit is the cause. */
 function endError({ context, event }: { context: TaskContext; event: TaskEvent }): TaskError {
   if (context.limitError) return context.limitError;
-  return "error" in event && "kind" in event.error ? event.error : UNANSWERED;
+  return "error" in event && event.error && "kind" in event.error ? event.error : UNANSWERED;
 }
 
 /** Has the session stopped, with all below it. */

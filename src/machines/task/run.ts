@@ -3,6 +3,7 @@ import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import { changingModel } from "./changing-model.ts";
 import { isRefusedTooLong } from "./fallback.ts";
+import { fleet } from "./fleet.ts";
 import { gating } from "./gating.ts";
 import {
   awaitTasks,
@@ -73,7 +74,13 @@ export const run = taskSetup.createStateConfig({
       }),
     },
     HOST_RETRYING: {
-      guard: and(["live", "notStopping", not(stateIn("#changingModel")), not(stateIn("#queued"))]),
+      guard: and([
+        "live",
+        "notStopping",
+        not(stateIn("#changingModel")),
+        not(stateIn("#queued")),
+        not(stateIn("#fleet")),
+      ]),
       description:
         "Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
       actions: "recordRetry",
@@ -96,8 +103,11 @@ export const run = taskSetup.createStateConfig({
       id: "idle",
       description: "No run is under way. What was observed of the newest one is written down.",
       on: {
-        RUN_BEGAN: { target: "queued" },
-        RUN_ENDED: { actions: writeReceipt },
+        RUN_BEGAN: [{ guard: "isForFleet", target: "fleet" }, { target: "queued" }],
+        RUN_ENDED: [
+          { guard: "hasReceipt", description: "The server that worked on the run has written it." },
+          { actions: writeReceipt },
+        ],
         RECEIPT_WRITTEN: { guard: "isReceiptOfRun", actions: "recordReceipt" },
         RECEIPT_INCOMPLETE: {
           guard: "lacksReceipt",
@@ -284,6 +294,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     gating,
+    fleet,
     missing: {
       description:
         "The host does not find the child session. It is asked again after a pause: only the second answer counts.",

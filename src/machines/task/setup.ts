@@ -1,6 +1,6 @@
 // ADR-053 in docs/decisions.md
-import { assertEvent, assign, not, or, setup, stateIn } from "xstate";
-import type { TaskError, WaitsFor } from "../../task.ts";
+import { and, assertEvent, assign, not, or, setup, stateIn } from "xstate";
+import type { Claim, TaskError, WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -34,6 +34,10 @@ export const TASK_LIMITS = {
   interruptions: 2,
   /** How often in a row a child whose answer does not fit the schema is asked for another one. */
   repairs: 1,
+  /** From a request to a server to stop to the time when its answer counts no longer: it looks each 20 s. */
+  recallFor: 70_000,
+  /** Between two attempts to close a run in the fleet. */
+  closeAgainAfter: 5_000,
 } as const;
 
 /** What a run begins with. A resumed task keeps nothing of the run before but its answer. */
@@ -58,6 +62,7 @@ export const NEW_RUN = {
   modelLeftAt: undefined,
   gate: undefined,
   misfits: undefined,
+  remote: undefined,
   receipt: undefined,
   isReceiptIncomplete: undefined,
 } satisfies Partial<TaskContext>;
@@ -87,6 +92,10 @@ export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: In
   const { sessionID, agent } = context.facts;
   return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
 };
+
+/** True for a claim of a newer log, or for one that stands later in the same log: whoever wrote it works on the run now. */
+export const isNewer = (claim: Claim, than: Claim | undefined): boolean =>
+  than === undefined || claim.epoch > than.epoch || (claim.epoch === than.epoch && claim.seq > than.seq);
 
 /** What a tool call that waits for the end of a task ends its wait with. */
 const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
@@ -289,6 +298,32 @@ export const taskSetup = setup({
       assertEvent(event, "GATE_ENDED");
       return event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0);
     },
+    isForFleet: ({ context: { facts, run } }) => facts.fleet !== undefined && run.index === 0,
+    /** No server works on it yet, from which anything could be heard. */
+    isOffered: and([stateIn("#fleet"), not(stateIn("#away"))]),
+    isRemote: ({ context: { remote } }) => remote !== undefined,
+    isNewClaim: ({ context: { remote }, event }) => {
+      assertEvent(event, "REMOTE_CLAIMED");
+      return isNewer(event.claim, remote?.claim);
+    },
+    isNewestClaim: ({ context: { remote }, event }) => {
+      assertEvent(event, "REMOTE_ENDED");
+      return remote?.claim.epoch === event.claim.epoch && remote.claim.seq === event.claim.seq;
+    },
+    isRemotelyCompleted: ({ event }) => {
+      assertEvent(event, "REMOTE_ENDED");
+      return event.outcome === "completed";
+    },
+    isRemotelyFailed: ({ event }) => {
+      assertEvent(event, "REMOTE_ENDED");
+      return event.outcome === "error";
+    },
+    mayOrderAgain: ({ event }) => {
+      assertEvent(event, "ORDER_REFUSED");
+      return event.retryable;
+    },
+    mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) < (facts.fleet?.attempts ?? 0),
+    hasReceipt: ({ context }) => context.receipt !== undefined,
     isReceiptOfRun: ({ context, event }) => {
       assertEvent(event, "RECEIPT_WRITTEN");
       return context.receipt === undefined && event.receipt.run === context.run.index;
@@ -342,5 +377,5 @@ export const taskSetup = setup({
   },
 });
 
-/** True once something of the run was sent: there may be work to stop. */
-export const wasSent = or([not(stateIn("#queued")), "goesOn"]);
+/** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
+export const wasSent = or([and([not(stateIn("#queued")), not("isOffered")]), "goesOn"]);

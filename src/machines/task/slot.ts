@@ -15,6 +15,10 @@ const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof
 const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
   run === "awaitingTasks" || blockedCalls.length > 0;
 
+/** A run that is for another server is counted there. */
+const isInFleet = ({ value: { run } }: SlotHolder): boolean =>
+  typeof run === "object" && run !== null && "fleet" in run;
+
 /**
  * Returns whether a task waits for a slot, holds one, or needs none. This alone decides it: nothing else takes or frees one.
  * A run that waits for a person, or for tasks of its own, holds none. Otherwise parents could hold all slots while the tasks
@@ -23,6 +27,7 @@ const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: Slo
 export const slotOf = (task: SlotHolder): SlotState => {
   if (task.value.run === "idle") return "none";
   if (task.value.run === "queued") return "waiting";
+  if (isInFleet(task)) return "none";
   return isAwaitingUser(task) || isAwaitingTasks(task) ? "none" : "held";
 };
 

@@ -2,7 +2,7 @@
 import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
 import { taskSetup, toPrompt, wasSent } from "./setup.ts";
 
-const isSteerable = and(["live", "notStopping", not(stateIn("#aborted"))]);
+const isSteerable = and(["live", "notStopping", not(stateIn("#aborted")), not(stateIn("#fleet"))]);
 
 const STORED_AGAIN = "It may be stored already: with the same ids, that changes nothing.";
 

@@ -51,6 +51,8 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       receipt,
       attention: attentionOf(context),
       waiting: waitingOf(snapshot),
+      server: context.remote?.server,
+      worktree: context.facts.worktree ?? context.remote?.worktree,
       pendingInstructions: context.instructions?.length,
     }),
   };

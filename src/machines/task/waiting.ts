@@ -20,14 +20,28 @@ const waitsSince = (what: WaitsFor, context: TaskContext): number => {
     abort: abortedAt,
     recovery: waitingSince,
     stop: waitingSince,
+    fleet: waitingSince,
+    server: waitingSince,
     person: userRequests[0]?.since,
     tasks: blockedCalls ? blockedCalls[0]?.since : waitingSince,
   };
   return since[what] ?? run.startedAt;
 };
 
-/** What each state of the region `run` says of itself, by its name. */
-const STATES: Readonly<Record<string, { description: string; meta?: { waitsFor?: WaitsFor } }>> = run.states;
+/** What the chart says of a state and of those within it. */
+interface Described {
+  meta?: { waitsFor?: WaitsFor };
+  states?: Readonly<Record<string, object>>;
+}
+
+/** What the innermost state waits for that says it. */
+const waitsForIn = (value: unknown, { states = {} }: Described): WaitsFor | undefined => {
+  const name = typeof value === "object" && value !== null ? (Object.keys(value)[0] ?? "") : String(value);
+  const state: Described | undefined = states[name];
+  if (!state) return undefined;
+  const within = typeof value === "object" && value !== null ? Object.values(value)[0] : undefined;
+  return (within === undefined ? undefined : waitsForIn(within, state)) ?? state.meta?.waitsFor;
+};
 
 /** An agent at work may be in the middle of a tool call that waits for somebody else. */
 const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFor => {
@@ -53,8 +67,7 @@ const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | u
  * way, or in a state that this version of the chart does not have.
  */
 export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefined => {
-  const state = typeof value.run === "string" ? value.run : Object.keys(value.run)[0];
-  const waitsFor = STATES[state ?? ""]?.meta?.waitsFor;
+  const waitsFor = waitsForIn(value.run, run);
   if (waitsFor === undefined) return undefined;
   const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
   const refusal = refusalOf(what, context);

@@ -49,6 +49,7 @@ const error: Arbitrary<TaskError> = fc.record({
     "budget",
     "loop",
     "timeout",
+    "fleet",
   ),
   message: text,
   refusal: fc.option(fc.constantFrom(...ModelRefusal.options), { nil: undefined }),
@@ -85,6 +86,9 @@ const prompt: Arbitrary<NoticePrompt> = fc.record({
 });
 const looked = { at, checkId: count };
 const call = fc.record({ at, call: id });
+
+const claim = fc.record({ epoch: count, seq: count });
+const server = fc.record({ id, label: text });
 
 const taskEvents: Events<TaskEvent> = {
   SLOT_GRANTED: timed,
@@ -124,6 +128,17 @@ const taskEvents: Events<TaskEvent> = {
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
   MODEL_CHANGED: fc.record({ at, model }),
+  ORDERED: timed,
+  ORDER_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
+  REMOTE_CLAIMED: fc.record({ at, claim, server }),
+  REMOTE_ENDED: fc.record({
+    ...{ at, claim, outcome, completedAt: at },
+    result: fc.option(text, { nil: undefined }),
+    error: fc.option(error, { nil: undefined }),
+    receipt: fc.constantFrom(undefined, receipt()),
+  }),
+  REMOTE_LOST: timed,
+  CLOSED: timed,
   LIMIT_EXCEEDED: fc.record({ at, error, said: fc.option(text, { nil: undefined }) }),
   RESUME: fc.record({ at, messageID: id, partID: id, prompt: text }),
   STEER: fc.record({ at, messageID: id, partID: id, prompt: text }),
@@ -202,11 +217,17 @@ const input: Arbitrary<TaskInput> = fc.record({
     wake,
     gate: fc.option(fc.record({ command: text, tries: count, timeout: at }), { nil: undefined }),
     schema: fc.option(fc.constant({ type: "integer" }), { nil: undefined }),
+    // Half of the tasks are for this server alone, where more can happen to them.
+    fleet: fc.option(fc.record({ pool: text, commit: text, attempts: fc.integer({ min: 1, max: 3 }), patience: at }), {
+      nil: undefined,
+      freq: 2,
+    }),
     fallback: fc.option(fc.record({ models: fc.array(model, { minLength: 1, maxLength: 3 }), after: at }), {
       nil: undefined,
     }),
   }),
-  run: fc.record({ index: count, messageID: id, partID: id, prompt: text, startedAt: at }),
+  // The first run alone may be for other servers.
+  run: fc.record({ index: fc.oneof(fc.constant(0), count), messageID: id, partID: id, prompt: text, startedAt: at }),
 });
 
 type Snapshot = ReturnType<AnyStateMachine["transition"]>;
@@ -222,12 +243,14 @@ const fitted = (event: { type: string }, { context }: Snapshot): { type: string 
     blockedCalls = [],
     userRequests = [],
     prompt,
+    remote,
   } = context;
   const known = {
     checkId,
     gateRun: gate?.runs,
     call: event.type === "CALL_RETURNED" ? blockedCalls[0]?.call : waiters[0],
     id: userRequests[0]?.id,
+    claim: event.type === "REMOTE_ENDED" ? remote?.claim : undefined,
     messageID: prompt?.messageID,
     promptID: prompt?.messageID,
     at: event.type === "TICK" ? (parentReadyAt ?? nextDeadline) : undefined,
@@ -269,6 +292,12 @@ const firstRun: TaskEvent[] = [
   { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
 ];
 
+/** Leads a task to another server, where it is for one. */
+const claimed: TaskEvent[] = [
+  { type: "ORDERED", at: 0 },
+  { type: "REMOTE_CLAIMED", at: 0, claim: { epoch: 1, seq: 1 }, server: { id: "srv_1", label: "one" } },
+];
+
 const walksOf = (
   begin: Arbitrary<unknown>,
   event: Arbitrary<{ type: string }>,
@@ -308,7 +337,7 @@ const walkThrough = (machine: AnyStateMachine, { begin, steps }: Walk): Set<stri
 const LIMIT = { timeout: 60_000 };
 
 describe.each([
-  ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), [firstRun, refusal])],
+  ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), [firstRun, refusal, claimed])],
   ["outbox", outboxMachine as AnyStateMachine, walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents))],
 ] as const)("the chart %s", (_, machine, walks) => {
   test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {

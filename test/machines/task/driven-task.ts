@@ -17,6 +17,9 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   CHECK_FAILED: { error: fault },
   NOT_STOPPED: { error: fault },
   MODEL_CHANGED: { model: { providerID: "fake", modelID: "m2" } },
+  ORDER_REFUSED: { error: { name: "OrderRefused", kind: "fleet", message: "no engine" }, retryable: true },
+  REMOTE_CLAIMED: { claim: { epoch: START, seq: 1 }, server: { id: "srv_1", label: "one" } },
+  REMOTE_ENDED: { claim: { epoch: START, seq: 1 }, outcome: "completed", completedAt: START, result: "12" },
   LIMIT_EXCEEDED: { error: { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } },
   SUPERVISION_FAILED: { error: fault },
   RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },
@@ -68,11 +71,21 @@ const begin = (task: DrivenTask): DrivenTask => {
 /** A task in its first run, at work. */
 export const workingTask = (): DrivenTask => begin(queuedTask());
 
+/** How the task of a test is offered to other servers. */
+export const OFFER = { pool: "project", commit: "c0ffee", attempts: 2, patience: 900_000 };
+
 /** Has these events happen one after the other, each as usual. */
 export const after = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
   for (const type of types) task.take(type);
   return task;
 };
+
+/** A task that was launched for other servers; its order is on its way to their engine, unless these events followed. */
+export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask => after(queuedTask({ fleet: OFFER }), ...types);
+
+/** A task that another server works on, unless these events followed. */
+export const awayTask = (...types: TaskEvent["type"][]): DrivenTask =>
+  offeredTask("ORDERED", "REMOTE_CLAIMED", ...types);
 
 /** A task that has ended with an answer, and whose end is owed to its parent. */
 export const answeredTask = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");

@@ -4,13 +4,19 @@ import { describe, expect, test } from "vitest";
 import { assign, initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import { isAtRest, statusOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
-import { gatedInput, input, possibleIn, typedInput } from "../../model/task-events.ts";
+import { slotOf } from "../../../src/machines/task/slot.ts";
+import { fleetInput, gatedInput, input, possibleIn, typedInput } from "../../model/task-events.ts";
 import { createTaskHistory, effectsOf } from "../../model/task-history.ts";
 import { pureRuns } from "../../seed.ts";
 
 type Machine = typeof taskMachine;
 /** The number of a check that nobody waits for. */
 const LATE = -1;
+
+/** A claim in a log that was lost. */
+const OLD = { epoch: 0, seq: 1 };
+
+const SAID_NOTHING = { result: undefined, error: undefined, receipt: undefined };
 
 /** Events that a task takes only at certain times; they come at all times here. */
 const ANY_TIME: TaskEvent[] = [
@@ -26,6 +32,12 @@ const ANY_TIME: TaskEvent[] = [
   { type: "BECAME_STALE", at: 0 },
   { type: "HOST_IDLE", at: 0 },
   { type: "HOST_ERROR", at: 0, error: { name: "E", message: "one more" } },
+  { type: "STEER", at: 0, messageID: "msg_8", partID: "prt_8", prompt: "Faster." },
+  { type: "ORDERED", at: 0 },
+  { type: "REMOTE_LOST", at: 0 },
+  { type: "CLOSED", at: 0 },
+  { type: "REMOTE_CLAIMED", at: 0, claim: OLD, server: { id: "srv_9", label: "nine" } },
+  { type: "REMOTE_ENDED", at: 0, claim: OLD, outcome: "completed", completedAt: 0, ...SAID_NOTHING },
 ];
 
 /** What ends a run comes less often: else every history would be short. */
@@ -37,6 +49,7 @@ const ENDS: ReadonlySet<string> = new Set<TaskEvent["type"]>([
   "CHECKED_FAILED",
   "LIMIT_EXCEEDED",
   "NOTICE_DROPPED",
+  "REMOTE_ENDED",
 ]);
 
 /** Events of which a task that has ended takes note. */
@@ -62,6 +75,10 @@ const RECURRING: TaskEvent["type"][][] = [
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE", "CHECKED_BUSY"],
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "CANCEL", "NOT_STOPPED", "TICK", "STEER"],
   [...TO_THE_END, "RESUME"],
+  ["ORDER_REFUSED", "TICK"],
+  ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST"],
+  ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST", "CANCEL", "TICK"],
+  ["ORDERED", "TICK", "CLOSED", ...TO_THE_END, "RESUME"],
 ];
 
 /** What is drawn for a history: each number chooses one of the events that may come. */
@@ -69,14 +86,14 @@ const draws = fc.record({
   choices: fc.array(fc.nat(), { minLength: 1, maxLength: 120, size: "max" }),
   recurring: fc.tuple(fc.constantFrom(...RECURRING), fc.constantFrom(...RECURRING)).map((some) => new Set(some.flat())),
   recovery: fc.constantFrom<Recovery>("continue", "continue", "fail"),
-  begin: fc.constantFrom(input, input, gatedInput, typedInput),
+  begin: fc.constantFrom(input, input, gatedInput, typedInput, fleetInput, fleetInput),
 });
 type Draws = typeof draws extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
 /** Tells apart what would be the same words each time. */
 const distinct = (event: TaskEvent, place: number): TaskEvent => {
   if (event.type === "CHECKED_ANSWERED") return { ...event, result: `answer ${place}` };
-  if (!("error" in event)) return event;
+  if (!("error" in event && event.error)) return event;
   return { ...event, error: { ...event.error, message: `${event.error.message} (${place})` } } as TaskEvent;
 };
 
@@ -97,7 +114,7 @@ const watched = (machine: Machine, given: TaskInput) => {
       [snapshot, actions] = transition(machine, before, event);
       const effects = effectsOf(actions);
       try {
-        history.take({ event, effects, status: statusOf(snapshot) });
+        history.take({ event, effects, status: statusOf(snapshot), slot: slotOf(snapshot) });
         const isLate = "checkId" in event && event.checkId === LATE;
         const isOver = before.context.completedAt !== undefined && !AFTER_THE_END.test(event.type);
         if (
@@ -157,7 +174,7 @@ test("whatever happens to a task, its history is one that is promised", LIMIT, (
 
 /** What leads any run to its answer, and its answer to the parent. */
 const ONWARDS =
-  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|GATE_ENDED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
+  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|GATE_ENDED|ORDER_REFUSED|CLOSED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
 
 /** What a task still knows of earlier runs when it is resumed, and nothing else. */
 const KEPT_BY_A_RESUME = {
@@ -259,6 +276,24 @@ const MISTAKES: Record<string, Implementations> = {
   "an answer that does not fit the schema counts": { guards: { isMisfit: never } },
   "an answer that does not fit is given back without end": { guards: { mayRepair: always } },
   "an answer that does not fit is never given back": { guards: { mayRepair: never } },
+  "a run that is for other servers is worked on here": { guards: { isForFleet: never } },
+  "an order is sent again though the engine refuses it for good": { guards: { mayOrderAgain: always } },
+  "a claim that is known counts once more": { guards: { isNewClaim: always } },
+  "an end by an older claim counts": { guards: { isNewestClaim: always } },
+  "an end by the newest claim does not count": { guards: { isNewestClaim: never } },
+  "a failure on another server counts as an answer": { guards: { isRemotelyCompleted: always } },
+  "a failure on another server counts as a cancellation": { guards: { isRemotelyFailed: never } },
+  "a run is begun by other servers without end": { guards: { mayBeginAgain: always } },
+  "a run is begun by other servers less often than it may be": {
+    guards: {
+      mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) + 1 < (facts.fleet?.attempts ?? 0),
+    },
+  },
+  "a run that no server has begun is beyond a limit": { guards: { isOffered: never } },
+  "a run that is recalled at a limit counts as cancelled": { guards: { isBeyondLimit: never } },
+  "a run that is being stopped is stopped once more": { guards: { notStopping: always } },
+  "the receipt of another server is written anew": { guards: { hasReceipt: never } },
+  "a run that ended on another server is resumed here": { guards: { isRemote: never } },
   "an end is not recorded": { actions: { recordEnd: assign({ nextDeadline: undefined }) } },
 };
 

@@ -12,6 +12,7 @@ import {
 } from "../../../src/machines/task/machine.ts";
 import { TaskStatus } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
+import { OFFER } from "./driven-task.ts";
 
 const input = taskInput("ses_child", {
   model: { providerID: "fake", modelID: "m1" },
@@ -23,9 +24,17 @@ const gatedInput: TaskInput = {
   facts: { ...input.facts, gate: { command: "npm test", tries: 2, timeout: 60_000 } },
 };
 
+/** A server has to begin it at once, or the order is taken back. */
+const fleetInput: TaskInput = { ...input, facts: { ...input.facts, fleet: { ...OFFER, patience: 0 } } };
+
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;
 
 const gateFollowUp = { messageID: "msg_gate", partID: "prt_gate", prompt: "It failed." };
+
+const remoteEnd = {
+  ...({ type: "REMOTE_ENDED", at: 0, completedAt: START } as const),
+  ...{ result: undefined, error: undefined, receipt: undefined },
+};
 
 const CHECK_IDS = [1, 2, 3, 4];
 
@@ -47,6 +56,9 @@ const POOL: TaskEvent[] = [
       "NOTICE_ACKNOWLEDGED",
       "BECAME_STALE",
       "ACTIVITY_SEEN",
+      "ORDERED",
+      "REMOTE_LOST",
+      "CLOSED",
     ] as const
   ).map((type) => ({ type, at: 0 })),
   ...(["WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED"] as const).flatMap((type): TaskEvent[] => [
@@ -88,6 +100,14 @@ const POOL: TaskEvent[] = [
     { type: "CHECKED_UNSEEN", at: 0, checkId },
     { type: "CHECKED_NOT_FOUND", at: 0, checkId },
     { type: "CHECK_FAILED", at: 0, checkId, error: fault },
+  ]),
+  { type: "ORDER_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: true },
+  { type: "ORDER_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: false },
+  ...[1, 2].flatMap((seq): TaskEvent[] => [
+    { type: "REMOTE_CLAIMED", at: 0, claim: { epoch: START, seq }, server: { id: "srv_1", label: "one" } },
+    { ...remoteEnd, claim: { epoch: START, seq }, outcome: "completed", result: "12" },
+    { ...remoteEnd, claim: { epoch: START, seq }, outcome: "error", error: fault },
+    { ...remoteEnd, claim: { epoch: START, seq }, outcome: "cancelled" },
   ]),
   { type: "RESUME", at: 0, messageID: "msg_2", partID: "prt_2", prompt: "more" },
   ...["msg_3", "msg_4"].flatMap((messageID): TaskEvent[] => [
@@ -154,6 +174,8 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "CHECKED_UNANSWERED",
   "MODEL_CHANGED",
   "NOT_STOPPED",
+  "ORDERED",
+  "REMOTE_CLAIMED",
   "TICK",
 ]);
 
@@ -204,8 +226,8 @@ const walked = new Map<string, Step[]>();
 /** All properties are asked of the same walks, as one seed makes them: each is taken once. */
 const walkBy = (chosen: number[]): Step[] => {
   const key = chosen.join();
-  // Of five tasks one has a gate.
-  const begin = (chosen[1] ?? 0) % 5 === 0 ? gatedInput : input;
+  // Of ten tasks two have a gate, and one is for other servers.
+  const begin = [gatedInput, gatedInput, fleetInput][(chosen[1] ?? 0) % 10] ?? input;
   const steps = walked.get(key) ?? walk(chosen.length, byPicks(chosen), begin);
   walked.set(key, steps);
   return steps;
@@ -226,7 +248,7 @@ test("the walks of these properties come to every state", LIMIT, () => {
       ? [`${path}${value}`]
       : Object.entries(value as object).flatMap(([name, inner]) => leaves(inner, `${path}${name}.`));
   // Of six seeds one misses a state (seen): this is shown for the usual seed.
-  for (const chosen of fc.sample(picks, { numRuns: WALKS, seed: 1 })) {
+  for (const chosen of fc.sample(picks, { numRuns: 2 * WALKS, seed: 1 })) {
     for (const { after } of walkBy(chosen)) for (const leaf of leaves(after.value)) seen.add(leaf);
   }
   const atomic = (node: AnyStateNode): string[] =>
@@ -316,20 +338,24 @@ always(
   },
 );
 
-always("a run that is given up is stopped", (steps) => {
+/** The ends that somebody else has told: nothing is left to be stopped. */
+const TOLD: ReadonlySet<string> = new Set<TaskEvent["type"]>(["CHECKED_FAILED", "PROMPT_REFUSED", "REMOTE_ENDED"]);
+
+always("a run that is given up is stopped, here or in the fleet", (steps) => {
   for (const { event, before, after, effects } of steps) {
     const givenUp = statusOf(before) !== "error" && statusOf(after) === "error";
     // A run beyond a limit is stopped before it ends.
     if (before.hasTag("stopping")) continue;
-    if (!givenUp || event.type === "CHECKED_FAILED" || event.type === "PROMPT_REFUSED") continue;
-    expect(effects.map(({ type }) => type)).toContain("stopSession");
+    if (!givenUp || TOLD.has(event.type)) continue;
+    expect(effects.map(({ type }) => type)).toContain(before.matches({ run: "fleet" }) ? "closeRun" : "stopSession");
   }
 });
 
 always("a run beyond a limit ends in that limit's error, after it was stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     if (event.type === "LIMIT_EXCEEDED" && before !== after) {
-      expect(effects.map(({ type }) => type).filter((type) => type !== "stopGate")).toEqual(["stopSession"]);
+      const stop = before.matches({ run: "fleet" }) ? "recallRun" : "stopSession";
+      expect(effects.map(({ type }) => type).filter((type) => type !== "stopGate")).toEqual([stop]);
     }
     const { limitError } = before.context;
     if (limitError && after.context.completedAt !== undefined) {

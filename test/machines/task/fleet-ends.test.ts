@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { refusalReason, statusOf } from "../../../src/machines/task/machine.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import { noProgress } from "../../../src/task.ts";
+import { receipt } from "../../fakes/receipt.ts";
+import { START } from "../../fakes/task-input.ts";
+import { awayTask, OFFER, offeredTask, queuedTask } from "./driven-task.ts";
+
+const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
+
+describe("the server that has the run says", () => {
+  test("what was answered, and what it has observed: no receipt is written here", () => {
+    const task = queuedTask({ fleet: OFFER }, true);
+    task.take("REMOTE_CLAIMED");
+    const observed = receipt({ tokens: 12 });
+    expect(task.take("REMOTE_ENDED", { receipt: observed })).toEqual([]);
+    expect(statusOf(task.snapshot)).toBe("completed");
+    expect(task.snapshot.context).toMatchObject({ result: "12", receipt: observed, error: undefined });
+  });
+
+  test("that it failed, and why", () => {
+    const task = awayTask();
+    const error = { name: "APIError", kind: "provider", message: "401" } as const;
+    expect(task.take("REMOTE_ENDED", { outcome: "error", result: undefined, error })).toMatchObject([
+      { type: "queueNotice", end: { outcome: "error", error } },
+    ]);
+  });
+
+  test("that it failed, and not why: the notice has a reason all the same", () => {
+    const task = awayTask();
+    task.take("REMOTE_ENDED", { outcome: "error", result: undefined });
+    expect(task.snapshot.context.error).toMatchObject({
+      ...{ name: "ServerError", kind: "fleet" },
+      message: expect.stringContaining("says that it failed"),
+    });
+  });
+
+  test("that a person cancelled it there", () => {
+    const task = awayTask();
+    task.take("REMOTE_ENDED", { outcome: "cancelled", result: undefined });
+    expect(statusOf(task.snapshot)).toBe("cancelled");
+    expect(task.snapshot.context.error).toBeUndefined();
+  });
+
+  test("that it was answered, in spite of an error before: that is none of the answer", () => {
+    const task = awayTask();
+    task.take("REMOTE_ENDED", { error: { name: "APIError", kind: "provider", message: "503" } });
+    expect(task.snapshot.context).toMatchObject({ result: "12", error: undefined });
+  });
+
+  test.each([
+    ["", awayTask()],
+    [", also of a run that was stopped at a limit", awayTask("LIMIT_EXCEEDED")],
+  ])("what its agent changed: that is the task's worktree here%s", (_, task) => {
+    const worktree = { id: "wt_1", directory: "/worktrees/wt_1", isShared: false };
+    task.take("REMOTE_ENDED", { worktree });
+    const server = { id: "srv_1", label: "one" };
+    expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ worktree, server });
+  });
+
+  test("when it ended by a clock of its own: never before the run began, nor later than it is known", () => {
+    const early = awayTask();
+    early.take("REMOTE_ENDED", { completedAt: START - 3_600_000 });
+    expect(early.snapshot.context.completedAt).toBe(START);
+    const late = awayTask();
+    late.take("REMOTE_ENDED", { at: START + 5, completedAt: START + 3_600_000 });
+    expect(late.snapshot.context.completedAt).toBe(START + 5);
+  });
+
+  test("nothing that changes a run which has ended", () => {
+    const task = awayTask("REMOTE_ENDED");
+    for (const type of ["REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CLOSED", "ORDERED"] as const)
+      expect(task.refuses(type), type).toBe(true);
+  });
+});
+
+test("a run that ended on another server cannot be resumed here, and the reason names that server", () => {
+  const task = awayTask("REMOTE_ENDED", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
+  expect(task.refuses("RESUME")).toBe(true);
+  const resume = { type: "RESUME", at: START, messageID: "msg_2", partID: "prt_2", prompt: "more" } as const;
+  expect(refusalReason(task.snapshot, resume)).toContain("ran on server one, and cannot be resumed");
+});
+
+test("a task whose session is deleted fails, and its server is to stop", () => {
+  const task = awayTask();
+  expect(types(task.take("SESSION_DELETED"))).toEqual(["closeRun", "queueNotice"]);
+  expect(task.snapshot.context.error).toMatchObject({ kind: "sessionGone" });
+});
+
+test("a fault of the plugin ends the run here and in the fleet", () => {
+  const task = offeredTask();
+  expect(types(task.take("SUPERVISION_FAILED"))).toEqual(["closeRun", "queueNotice"]);
+  expect(task.snapshot.value).toMatchObject({ lifecycle: "error", run: "idle" });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { lifecyclePath, refusalReason, statusOf } from "../../../src/machines/task/machine.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import { noProgress } from "../../../src/task.ts";
+import { START } from "../../fakes/task-input.ts";
+import { awayTask, type DrivenTask, offeredTask } from "./driven-task.ts";
+
+const FIRST = { epoch: START, seq: 1 };
+const SECOND = { epoch: START, seq: 7 };
+const OTHER = { claim: SECOND, server: { id: "srv_2", label: "two" } };
+const SECOND_REQUEST = { id: "per_2", kind: "permission", what: "bash", since: START } as const;
+
+const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
+const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
+
+describe("a server that has the run", () => {
+  test("is named, and what is waited for is its agent, since it began", () => {
+    const task = offeredTask("ORDERED");
+    task.take("REMOTE_CLAIMED", { at: START + 60_000 });
+    expect(toTask(task.snapshot, noProgress("")).server).toEqual({ id: "srv_1", label: "one" });
+    expect(waitingOf(task.snapshot)).toEqual({ for: "agent", since: new Date(START + 60_000).toISOString() });
+  });
+
+  test("that is seen twice counts once", () => {
+    const task = awayTask();
+    expect(task.refuses("REMOTE_CLAIMED")).toBe(true);
+    expect(task.refuses("REMOTE_CLAIMED", { claim: { epoch: START - 1, seq: 99 } })).toBe(true);
+  });
+
+  test("is followed by the one whose claim is newer, and by any of an engine that was set up anew", () => {
+    const task = awayTask();
+    task.take("REMOTE_CLAIMED", OTHER);
+    expect(task.snapshot.context.remote).toEqual({ ...OTHER, attempts: 2 });
+    task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 } });
+    expect(task.snapshot.context.remote?.attempts).toBe(3);
+  });
+
+  test("may be silent for so long that the task counts as stale; one that is only ordered does not", () => {
+    const ordered = offeredTask("ORDERED");
+    expect(ordered.refuses("BECAME_STALE")).toBe(true);
+    const task = awayTask("BECAME_STALE");
+    task.take("REMOTE_CLAIMED", OTHER);
+    expect(task.snapshot.value.attention).toBe("none");
+  });
+
+  test("is lost, and the run is ordered again as long as it may be begun", () => {
+    const task = awayTask();
+    expect(types(task.take("REMOTE_LOST"))).toEqual(["sendOrder"]);
+    task.take("ORDERED");
+    task.take("REMOTE_CLAIMED", OTHER);
+    expect(types(task.take("REMOTE_LOST"))).toEqual(["closeRun", "queueNotice"]);
+    expect(task.snapshot.value).toMatchObject({ lifecycle: "error", run: "idle" });
+    expect(task.snapshot.context.error).toMatchObject({
+      ...{ name: "ServerLost", kind: "fleet" },
+      message: expect.stringContaining("are gone"),
+    });
+  });
+
+  test("takes with it what its agent had asked a person", () => {
+    const lost = awayTask("REQUEST_ASKED", "REMOTE_LOST");
+    expect(lost.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
+    const closed = awayTask("REQUEST_ASKED", "CLOSED");
+    expect(closed.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
+    const followed = awayTask("REQUEST_ASKED");
+    followed.take("REMOTE_CLAIMED", OTHER);
+    expect(followed.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
+  });
+
+  test("alone has an agent that asks: what was asked before is not asked again by its log", () => {
+    expect(awayTask().refuses("REQUEST_ASKED")).toBe(false);
+    expect(awayTask("REMOTE_LOST").refuses("REQUEST_ASKED")).toBe(true);
+    expect(awayTask("REQUEST_ASKED", "CANCEL").refuses("REQUEST_ASKED", { request: SECOND_REQUEST })).toBe(true);
+  });
+
+  test("is asked for nothing by the process that takes over, which reads what it has written", () => {
+    const task = awayTask();
+    expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
+    expect(state(task)).toBe("running.fleet.away");
+  });
+
+  test("takes no further instructions, and the agent is told so", () => {
+    const { snapshot } = awayTask();
+    const steer = { type: "STEER", at: START, messageID: "msg_3", partID: "prt_3", prompt: "Faster." } as const;
+    expect(refusalReason(snapshot, steer)).toContain("works on another server");
+  });
+});
+
+test("an older claim has no say in how the run ends", () => {
+  const task = awayTask();
+  task.take("REMOTE_CLAIMED", OTHER);
+  expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
+  task.take("REMOTE_ENDED", { claim: SECOND });
+  expect(statusOf(task.snapshot)).toBe("completed");
+});

@@ -1,0 +1,215 @@
+import type { TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
+import type { SlotState } from "../../src/machines/task/slot.ts";
+import type { Claim, FleetOffer, TaskStatus } from "../../src/task.ts";
+
+/** How often in a row an order is sent, and a run in the fleet is asked to stop. */
+const ORDERS = 7;
+const STOPS = 10;
+
+/** What a run may want done while it is in the fleet. It asks for a slot when it leaves it. */
+const IN_THE_FLEET = /^(sendOrder|readRun|recallRun|closeRun|requestSlot|queueNotice|withdrawNotice|writeReceipt)$/;
+const OF_THE_FLEET = /^(sendOrder|readRun|recallRun|closeRun)$/;
+
+/** One step of a task whose first run is for other servers. */
+export interface FleetStep {
+  event: TaskEvent;
+  effects: readonly TaskEffect[];
+  status: TaskStatus;
+  slot: SlotState;
+}
+
+const demand = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Error(what);
+};
+
+const isLive = (status: TaskStatus): boolean => status === "running" || status === "resumed";
+
+const isAfter = (claim: Claim, newest: Claim | undefined): boolean =>
+  newest === undefined || claim.epoch > newest.epoch || (claim.epoch === newest.epoch && claim.seq > newest.seq);
+
+/** Follows a run that is offered to other servers, until it has ended or is worked on here. */
+export interface FleetHistory {
+  /** Takes a step of the run under way. Throws where it breaks what is promised. */
+  take(step: FleetStep): void;
+  /** True for a run that is in the fleet, or has ended there. */
+  isInFleet(): boolean;
+}
+
+/**
+ * Creates the account of a run in the fleet, from what is promised: the newest claim alone counts; the run is begun as often
+ * as it may be; it is worked on here once no server can; and whoever stops it sees it end.
+ */
+export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect[]): FleetHistory => {
+  let isInFleet = true;
+  /** How often in a row the order was sent. */
+  let orders = 0;
+  /** What became of the order that was sent last; the claim of a server ends it. */
+  let order: "sent" | "refused" | "waits for a server" | "taken back" | "claimed" = "sent";
+  let newest: Claim | undefined;
+  let attempts = 0;
+  /** True from a claim until nothing of the run is found. */
+  let isWorkedOn = false;
+  let stop: "none" | "cancelled" | "beyond a limit" = "none";
+  /** How often the server that works on it, or the engine, was asked to stop it. */
+  let stops = 0;
+  /** The instructions that were given while it was in the fleet, which takes none. */
+  const refused = new Set<string>();
+
+  const takeEffect = (effect: TaskEffect, isUnderWay = true) => {
+    demand(IN_THE_FLEET.test(effect.type), `a run in the fleet does ${effect.type} here`);
+    if (effect.type === "sendOrder") {
+      orders += 1;
+      order = "sent";
+      demand(stop === "none", "a run is ordered that is being stopped");
+      demand(orders <= ORDERS, `a run is ordered for the ${orders}. time in a row`);
+    }
+    if (effect.type === "closeRun") order = "taken back";
+    // What the end of the run has closed is no attempt to stop it.
+    if ((effect.type === "recallRun" || effect.type === "closeRun") && stop !== "none" && isUnderWay) {
+      stops += 1;
+      demand(stops <= STOPS, `a run in the fleet is asked to stop for the ${stops}. time`);
+    }
+  };
+
+  /** Says how the event ends the run; undefined where the run goes on. */
+  const endOf = (event: TaskEvent, isClaimNewest: boolean): TaskStatus | undefined => {
+    const asStopped = stop === "cancelled" ? "cancelled" : "error";
+    switch (event.type) {
+      case "REMOTE_ENDED":
+        if (!isClaimNewest) return undefined;
+        return stop === "beyond a limit" ? "error" : event.outcome;
+      case "CLOSED":
+        return stop === "none" ? undefined : asStopped;
+      case "SESSION_DELETED":
+        return stop === "none" ? "error" : asStopped;
+      case "SUPERVISION_FAILED":
+        return "error";
+      case "REMOTE_LOST":
+        return stop === "none" && isWorkedOn && attempts >= offer.attempts ? "error" : undefined;
+      default:
+        return undefined;
+    }
+  };
+
+  /** Says what is done once enough time has passed. */
+  const wantedByTime = (): string => {
+    if (stop !== "none") return "closeRun";
+    if (order === "refused") return "sendOrder";
+    return order === "waits for a server" || order === "taken back" ? "closeRun" : "";
+  };
+
+  /** Says what must be done with the run in the fleet. */
+  const wantedBy = (event: TaskEvent, isClaimNew: boolean): string => {
+    switch (event.type) {
+      case "REMOTE_CLAIMED":
+        return isClaimNew && stop !== "none" ? "recallRun" : "";
+      case "CANCEL":
+        if (stop !== "none") return "";
+        return isWorkedOn ? "recallRun" : "closeRun";
+      case "LIMIT_EXCEEDED":
+        return stop === "none" && isWorkedOn ? "recallRun" : "";
+      case "ADOPTED":
+        return order === "sent" ? "sendOrder" : "readRun";
+      case "SESSION_DELETED":
+      case "SUPERVISION_FAILED":
+        return "closeRun";
+      case "TICK":
+        return wantedByTime();
+      case "REMOTE_LOST":
+        if (!isWorkedOn) return order === "waits for a server" ? "sendOrder" : "";
+        // Of a run that is being closed, nothing is expected to be found.
+        if (stop !== "none") return order === "taken back" ? "" : "closeRun";
+        return attempts < offer.attempts ? "sendOrder" : "closeRun";
+      default:
+        return "";
+    }
+  };
+
+  /** True where no server can work on the run any more, so that it is worked on here. */
+  const comesHere = (event: TaskEvent): boolean => {
+    if (event.type === "CLOSED") return stop === "none";
+    if (event.type !== "ORDER_REFUSED" || order !== "sent") return false;
+    return !event.retryable || orders === ORDERS;
+  };
+
+  /** Takes note of what the event says, before what is done about it. */
+  const learn = (event: TaskEvent, isClaimNew: boolean) => {
+    switch (event.type) {
+      case "REMOTE_CLAIMED":
+        if (!isClaimNew) return;
+        newest = event.claim;
+        attempts += 1;
+        isWorkedOn = true;
+        order = "claimed";
+        stops = 0;
+        return;
+      case "ORDERED":
+        if (order === "sent") order = "waits for a server";
+        return;
+      case "ORDER_REFUSED":
+        if (order === "sent") order = "refused";
+        return;
+      case "REMOTE_LOST":
+        if (order === "waits for a server" || isWorkedOn) orders = 0;
+        isWorkedOn = false;
+        return;
+      case "ADOPTED":
+        if (order === "sent") orders = 0;
+        return;
+      case "CANCEL":
+        if (stop === "none") stop = "cancelled";
+        return;
+      case "LIMIT_EXCEEDED":
+        if (stop === "none" && isWorkedOn) stop = "beyond a limit";
+        return;
+      case "STEER":
+        refused.add(event.messageID);
+        return;
+    }
+  };
+
+  const takeInFleet = ({ event, effects, status, slot }: FleetStep) => {
+    const isClaimNew = event.type === "REMOTE_CLAIMED" && isAfter(event.claim, newest);
+    const isClaimNewest =
+      event.type === "REMOTE_ENDED" && event.claim.epoch === newest?.epoch && event.claim.seq === newest.seq;
+    const end = endOf(event, isClaimNewest);
+    const wanted = wantedBy(event, isClaimNew);
+    const here = comesHere(event);
+    learn(event, isClaimNew);
+    for (const effect of effects) takeEffect(effect, isLive(status));
+    const done = effects.flatMap(({ type }) => (OF_THE_FLEET.test(type) ? type : []));
+    // Not every tick is due.
+    const isEarly = event.type === "TICK" && done.length === 0;
+    demand(isEarly || done.join() === wanted, `in the fleet: "${done.join()}" in place of "${wanted}"`);
+    const isGivenUp = event.type === "TICK" && !isLive(status) && stop !== "none";
+    if (isGivenUp) {
+      demand(stops === STOPS, `a run was asked to stop ${stops} times, and given up`);
+      demand(status === (stop === "cancelled" ? "cancelled" : "error"), `a run that is not stopped ends as ${status}`);
+    } else {
+      demand(
+        end === undefined ? isLive(status) : status === end,
+        `${event.type} in the fleet makes the task ${status}`,
+      );
+    }
+    const asks = effects.some(({ type }) => type === "requestSlot");
+    demand(asks === here, here ? "nobody works on the run" : "a run comes here that is in the fleet");
+    if (here) isInFleet = false;
+    demand(slot === (here ? "waiting" : "none"), `a run in the fleet has the slot state "${slot}"`);
+  };
+
+  demand(begin.map(({ type }) => type).join() === "sendOrder", "a run that is for other servers is not ordered");
+  for (const effect of begin) takeEffect(effect);
+
+  return {
+    take: (step) => {
+      if (isInFleet) return takeInFleet(step);
+      if (step.event.type === "STEER") refused.delete(step.event.messageID);
+      for (const effect of step.effects) {
+        demand(!OF_THE_FLEET.test(effect.type), `a run that is worked on here does ${effect.type}`);
+        const given = effect.type === "sendSteering" ? effect.instruction.messageID : "";
+        demand(!refused.has(given), "an instruction is sent that was given to another server's run");
+      }
+    },
+    isInFleet: () => isInFleet,
+  };
+};
