@@ -11,7 +11,8 @@ import { licencesOf, packagesIn } from "./third-party.ts";
  * Makes the files of `dist`, which need no package but those that OpenCode supplies:
  * - `index.js`: what OpenCode starts
  * - `plugin.js`: the plugin, which `index.js` loads when it is needed
- * - `cli.js`: the command
+ * - `fleet.js`: what `plugin.js` loads where tasks may run on other servers
+ * - `cli.js`: the command, of which `fleet` is loaded when it is called
  * - `tui.js`: the panel, which OpenCode's terminal interface starts, on Bun alone; all others run on Bun (OpenCode in a
  *   terminal) and on Node (its desktop app)
  *
@@ -26,10 +27,11 @@ import { licencesOf, packagesIn } from "./third-party.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 921: 220
+ * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 938: 220
  * less made it load 19 ms of computing time sooner (measured on a busy machine with 2 cores), so 10 more cost about 1 ms.
+ * `cli.js` has 493; what only `fleet` needs, 290 more with the client of NATS, is loaded by that command alone.
  */
-const MAX_KB = { "index.js": 10, "plugin.js": 930 };
+const MAX_KB = { "index.js": 10, "plugin.js": 945, "cli.js": 505 };
 
 /** Kilobytes of compressed script that a page may have. The board has 24. */
 const MAX_SCRIPT_KB = 80;
@@ -60,8 +62,14 @@ const fromHost = ["@opentui/core", "@opentui/solid", "solid-js"].map((name) => `
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
 bundle("src/index.ts", "--outfile=dist/index.js");
-bundle("src/plugin.ts", "--outdir=dist", "--splitting");
-bundle("src/cli/main.ts", "--outfile=dist/cli.js");
+bundle("src/plugin.ts", "src/fleet.ts", "--outdir=dist", "--splitting");
+bundle(
+  "src/cli/main.ts",
+  "--outdir=dist",
+  "--splitting",
+  "--entry-naming=cli.js",
+  "--chunk-naming=cli-[name]-[hash].js",
+);
 bundleWith(fromHost, "src/tui/index.ts", "--outfile=dist/tui.js");
 chmodSync(`${root}/dist/cli.js`, 0o755);
 for (const page of PAGES) {

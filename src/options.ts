@@ -34,6 +34,24 @@ const Model = z
     return { providerID, modelID, ...(variant === undefined ? {} : { variant }) };
   });
 
+const ENGINE = /^(nats|tls|wss?):\/\/[^\s/?#@]+\/?$/;
+
+/**
+ * Says what is wrong with the address of a fleet's engine, and what to write instead; undefined where nothing is.
+ * `credentials` is how the person who wrote it names the credentials file.
+ */
+export const engineProblem = (url: string, credentials: string): string | undefined => {
+  if (ENGINE.test(url)) return undefined;
+  // It would come into logs.
+  if (url.includes("@")) return `must not hold a user or a password: those stand in the file that ${credentials} names`;
+  return 'must be the address of a NATS server, such as "nats://10.0.0.5:4222", "tls://…" or "wss://…"';
+};
+
+const EngineUrl = z.string().superRefine((url, context) => {
+  const message = engineProblem(url, "fleet.credentials");
+  if (message !== undefined) context.addIssue({ code: "custom", message });
+});
+
 /** A number of tasks that may be at work at once. */
 const Slots = z.int().min(1);
 
@@ -238,6 +256,60 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
+  fleet: z
+    .strictObject({
+      url: EngineUrl.optional().describe(
+        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers: whoever may order there runs commands as their user.",
+      ),
+      credentials: z
+        .string()
+        .min(1, "must be the path of a file")
+        .optional()
+        .describe(
+          "The NATS credentials file by which this server shows that it belongs to the fleet, such as `~/.config/fleet.creds`. Not set: the NATS server lets anybody in.",
+        ),
+      work: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(0)
+        .describe(
+          "How many tasks of other servers this one works on at once, for each project that is open in it. 0: none. `opencode run` works for nobody else.",
+        ),
+      offer: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Agents whose tasks are for other servers, such as `["explore"]`. A task runs here all the same when no other server can have its files: its commit is not on a remote branch, or it works in a worktree; and when it begins with the conversation, has a gate, or is not taken in time.',
+        ),
+      retries: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(1)
+        .describe(
+          "How often a task of this server is begun anew when the server that worked on it is gone. What it had done outside its worktree stays done. 0: never; it then ends with status `error`.",
+        ),
+      patience: z
+        .int()
+        .min(1_000)
+        .default(900_000)
+        .describe("Milliseconds for which a task waits for another server. After that it runs here. At least 1000."),
+      pool: z
+        .string()
+        .min(1, "must be a name")
+        .optional()
+        .describe(
+          "The name under which servers take tasks from each other. Not set: OpenCode's id of the project, which all clones of a git repository share.",
+        ),
+      name: z
+        .string()
+        .min(1, "must be a name")
+        .max(60)
+        .optional()
+        .describe("What people of the fleet know this server by. Not set: the name of the machine."),
+    })
+    .optional(),
   attention: z
     .strictObject({
       timeout: z
@@ -360,11 +432,20 @@ const without = (given: unknown, [key, ...rest]: PropertyKey[]): unknown => {
  */
 export const readOptions = (given: unknown): OptionsRead => {
   const read = Options.safeParse(given ?? {});
-  if (read.success) return { options: read.data, problems: [] };
+  if (read.success) return { options: withWholeFleet(read.data), problems: missingIn(read.data) };
   const { issues } = read.error;
   const usable = issues.flatMap(pathsOf).reduce(without, given);
-  return { options: Options.parse(usable ?? {}), problems: issues.flatMap(problemOf) };
+  return { options: withWholeFleet(Options.parse(usable ?? {})), problems: issues.flatMap(problemOf) };
 };
+
+/** A fleet without an engine is none. */
+const withWholeFleet = (options: Options): Options => ({
+  ...options,
+  fleet: options.fleet?.url === undefined ? undefined : options.fleet,
+});
+
+const missingIn = ({ fleet }: Options): string[] =>
+  fleet && fleet.url === undefined ? [`option "fleet.url": must be set; tasks run here alone`] : [];
 
 /** Names what is wrong with the options, and where to correct it; undefined where nothing is. */
 export const optionsError = (problems: string[]): string | undefined =>

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Hooks, PluginInput } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
@@ -7,6 +9,7 @@ import { toOpencodeTools } from "./opencode-tools.ts";
 import { type Options, optionsError, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine, type Engine } from "./services/engine.ts";
+import type { Fleet } from "./services/fleet/fleet.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
@@ -43,6 +46,12 @@ const openDirectories = createOpenDirectories();
 /** Reads a built page, which is done only when somebody opens it. */
 const builtPage = (name: string) => readFileSync(built(`${name}.html`), "utf8");
 const liveCharts = createLiveCharts(clock, builtPage);
+
+const require = createRequire(import.meta.url);
+
+/** Loads the code of fleets: `fleet.ts` in the sources, `fleet.js` in the bundle. */
+const loadFleet = () => require(`./fleet${extname(fileURLToPath(import.meta.url))}`) as typeof import("./fleet.ts");
+
 /** What the plugin is started with for one directory. */
 export interface PluginDeps {
   input: PluginInput;
@@ -139,6 +148,7 @@ export const startPlugin = ({
   const wrongOptions = optionsError(problems);
   if (wrongOptions !== undefined) visibleLog.error(wrongOptions);
   const store = openStore({ folder: dataFolder(), owner, log: visibleLog });
+  const fleet = enterFleet(options.fleet, input, isHeadless, visibleLog);
   const recording = liveCharts.record(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
@@ -153,6 +163,7 @@ export const startPlugin = ({
     workplaces,
     isServed,
     options: engineOptions(options, isHeadless),
+    fleet,
     inspect: recording?.inspect,
   });
   const removeDirectory = openDirectories.add({ engine, store, host });
@@ -246,6 +257,30 @@ export const startPlugin = ({
       }
     },
   };
+};
+
+/** Enters the fleet of the options. Undefined without one, and where it cannot be entered: then tasks run here. */
+const enterFleet = (
+  options: Options["fleet"],
+  { project, directory }: PluginInput,
+  isHeadless: boolean,
+  log: Log,
+): Fleet | undefined => {
+  if (!options) return undefined;
+  try {
+    return loadFleet().enterFleet({
+      options,
+      projectId: project.id,
+      directory,
+      folder: dataFolder(),
+      isHeadless,
+      clock,
+      log,
+    });
+  } catch (error) {
+    log.error("the fleet cannot be entered", { reason: errorMessage(error) });
+    return undefined;
+  }
 };
 
 const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({

@@ -86,6 +86,14 @@ test("a wrong option costs that option alone: those beside it stay as given", ()
   expect(options.fork).toEqual(readOptions({}).options.fork);
 });
 
+test("a fleet without the address of its engine is none, and that is said", () => {
+  const { options, problems } = readOptions({ fleet: { work: 2 } });
+  expect(options.fleet).toBeUndefined();
+  expect(optionsError(problems)).toContain('option "fleet.url": must be set; tasks run here alone');
+  const fleet = { url: "nats://10.0.0.5:4222" };
+  expect(readOptions({ fleet })).toMatchObject({ problems: [], options: { fleet: { ...fleet, work: 0, retries: 1 } } });
+});
+
 test.each([[["maxDepth"]], ["maxDepth"], [7]])(
   "options that are %j instead of an object are an error, not a crash",
   (given) => {

@@ -97,6 +97,21 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   "fork.maxToolResultChars": wholeFrom(100),
   "fork.maxTokens": wholeFrom(1_000),
   "notice.maxResultChars": wholeFrom(0),
+  "fleet.url": [
+    ["http://nats.example:4222", /must be the address of a NATS server/],
+    ["nats://ada:secret@nats.example", /must not hold a user or a password: those stand in the file/],
+    [4222, /expected string, received number/],
+  ],
+  "fleet.credentials": [["", /must be the path of a file/]],
+  "fleet.work": [...wholeFrom(0), [101, /expected number to be <=100/]],
+  "fleet.offer": [["explore", /expected array, received string/]],
+  "fleet.retries": [...wholeFrom(0), [11, /expected number to be <=10/]],
+  "fleet.patience": wholeFrom(1_000),
+  "fleet.pool": [["", /must be a name/]],
+  "fleet.name": [
+    ["", /must be a name/],
+    ["x".repeat(61), /expected string to have <=60 characters/],
+  ],
 };
 
 /** Returns an options object in which the option of that path, such as `notice.maxResultChars`, has the value. */

@@ -137,6 +137,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
         services.gates.stopAll,
         services.stopTellingOfStaleTasks,
         notes.stop,
+        services.stopFleet,
         cancellation.stop,
         waits.stop,
         adoption.stop,

@@ -27,6 +27,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     untilNoticeReady: () => undefined,
     reads: host,
     takeSlot: () => true,
+    remoteRuns: undefined,
     endedBatches: () => [],
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     expectInstruction: () => undefined,

@@ -1,3 +1,4 @@
+import type { Bus } from "../../src/services/fleet/bus.ts";
 import type { Host } from "../../src/services/host/host.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -20,6 +21,8 @@ export interface FakeProcess {
   clock(real: Clock): Clock;
   host<H extends Host>(real: H): H;
   store(real: Store): Store;
+  /** Its connection to the engine of a fleet. */
+  bus(real: Bus): Bus;
 }
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -80,6 +83,29 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
             const answer: unknown = await member.apply(target, args);
             await new Promise<void>(whenAwake);
             return pass(`host.${String(name)}: called`) ? answer : never();
+          };
+        },
+      }),
+    bus: (real) =>
+      new Proxy(real, {
+        get: (target, name, receiver) => {
+          const member: unknown = Reflect.get(target, name, receiver);
+          if (typeof member !== "function") return member;
+          if (name === "ring") return (...rung: Parameters<Bus["ring"]>) => (over ? undefined : real.ring(...rung));
+          if (String(name).startsWith("on")) {
+            return (...args: unknown[]) => {
+              const listener = args.pop() as (...said: unknown[]) => void;
+              return member.apply(target, [
+                ...args,
+                (...said: unknown[]) => (over ? undefined : whenAwake(() => listener(...said))),
+              ]);
+            };
+          }
+          return async (...args: unknown[]) => {
+            if (!pass(`bus.${String(name)}: not called yet`)) return never();
+            const answer: unknown = await member.apply(target, args);
+            await new Promise<void>(whenAwake);
+            return pass(`bus.${String(name)}: called`) ? answer : never();
           };
         },
       }),

@@ -2,6 +2,7 @@ import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
 import type { Toolset } from "../../src/options.ts";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
+import { createFleet, type FleetMembership } from "../../src/services/fleet/fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import { createWorkplaces, type Workplaces } from "../../src/services/host/workplaces.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
@@ -12,6 +13,7 @@ import { createDirectoryOpenings } from "../../src/services/recovery/reopened-di
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import * as jsonSchemas from "../../src/services/typed-results/json-schema.ts";
+import type { Worktrees } from "../../src/services/worktrees/worktrees.ts";
 import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, readingTools, toolNames } from "../../src/tools/plugin-tools.ts";
@@ -110,6 +112,10 @@ export interface StageOptions {
   /** Default: everywhere. */
   isServed?: (directory: string) => boolean;
   workplaces?: Workplaces;
+  /** Returns each process's place in a fleet. Default: none. */
+  fleet?: () => Omit<FleetMembership, "clock" | "log">;
+  /** Makes worktrees. Default: git does. */
+  makeWorktree?: Worktrees["make"];
   /** Observes everything that the machines do. */
   inspect?: Inspect;
   /** Creates the ids of all processes and of the host: two generators could order what one millisecond brings either way. */
@@ -146,6 +152,8 @@ export const createStage = ({
   directory = "/project",
   isServed = () => true,
   workplaces = createWorkplaces(),
+  fleet,
+  makeWorktree,
   inspect,
   ids = createIds(clock),
   host = createFakeHost(clock, ids),
@@ -160,6 +168,7 @@ export const createStage = ({
   const begin = (now: FakeProcess) => {
     const store = openStore(clock);
     const isHeadless = typeof headless === "function" ? headless() : headless;
+    const membership = fleet?.();
     const engine = createEngine({
       host: createClosableHost(now.host(host)),
       opening: openings.open(directory),
@@ -194,7 +203,9 @@ export const createStage = ({
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },
+      fleet: membership && createFleet({ ...membership, bus: now.bus(membership.bus), clock: now.clock(clock), log }),
       inspect,
+      makeWorktree,
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {

@@ -13,7 +13,7 @@ import { migrate } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { worktreesFolder } from "../../src/services/worktrees/folders.ts";
-import { noProgress, type Task, type TaskStatus } from "../../src/task.ts";
+import { hasEnded, noProgress, type Task, type TaskStatus } from "../../src/task.ts";
 import { ownerOf } from "../services/store/owners.ts";
 import { taskInput } from "./task-input.ts";
 
@@ -64,6 +64,14 @@ const RUN_STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["run"]>> =
 
 const ms = (iso: string | undefined): number | undefined => (iso === undefined ? undefined : Date.parse(iso));
 
+/** In which state of its run a task is that is shown so: it runs on another server where one is given. */
+const runStateOf = ({ status, state, server, waiting }: Task): StoredSnapshot["value"]["run"] => {
+  if (state === "running.queued") return "queued";
+  if (hasEnded({ status })) return RUN_STATES[status];
+  if (waiting?.for === "server") return { fleet: "ordered" };
+  return server ? { fleet: "away" } : RUN_STATES[status];
+};
+
 /** What every task begins with, but for its own facts and its first run. */
 const { context: BEGUN } = initialSnapshot(taskInput("ses_any"));
 
@@ -81,7 +89,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
   return {
     value: {
       lifecycle: task.status,
-      run: task.state === "running.queued" ? "queued" : RUN_STATES[task.status],
+      run: runStateOf(task),
       notice: "none",
       attention: requestKind ? { awaitingUser: requestKind } : "none",
       steering: "none",
@@ -98,6 +106,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
         ...request,
         since: Date.parse(request.since),
       })),
+      ...(task.server ? { remote: { claim: { epoch: 1, seq: 1 }, server: task.server, attempts: 1 } } : {}),
       staleSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
     },
   };

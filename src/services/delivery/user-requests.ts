@@ -135,15 +135,20 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: forAncestors });
     }
+    const isRemote = nearest.server !== undefined;
     // `opencode run` itself rejects permissions, but not questions, of child sessions that it saw being created; it hears
     // of none in a worktree.
     const runRejects =
-      request.kind === "permission" && chain.slice(0, -1).every(wasCreatedHere) && nearest.worktree === undefined;
+      request.kind === "permission" &&
+      chain.slice(0, -1).every(wasCreatedHere) &&
+      nearest.worktree === undefined &&
+      !isRemote;
     if (isHeadless && !runRejects) return inBackground(requests.reject(open));
     if (timeout !== undefined) open.cancelTimeout = clock.after(timeout, () => inBackground(requests.reject(open)));
     inBackground(toast(open, nearest));
-    // OpenCode's interface shows requests of the session's direct children only, and a fork is nobody's child.
-    if (chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(postNote(open, nearest));
+    // OpenCode's interface shows requests of the session's direct children only; a fork is nobody's child, and of what another
+    // server's agent asks, OpenCode here knows nothing.
+    if (isRemote || chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(postNote(open, nearest));
   };
 
   /** Rejects a request of a session that became idle: it was aborted, yet the host keeps the request open. */

@@ -8,6 +8,8 @@ import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
 import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import { withRemoteRequests } from "../fleet/remote-requests.ts";
 import { createGates } from "../gates/gates.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
@@ -36,6 +38,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { fail } from "../platform/result.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import { startAdoption } from "../recovery/adoption.ts";
@@ -60,7 +63,7 @@ import { taskReminder } from "../text/task-reminder.ts";
 import { worktreeLine, worktreeReport } from "../text/worktree.ts";
 import { createTypedResults, type JsonSchemas, type SchemaRules } from "../typed-results/typed-results.ts";
 import { sweepWorktrees } from "../worktrees/sweep.ts";
-import { createWorktrees, type WorktreeOptions } from "../worktrees/worktrees.ts";
+import { createWorktrees, type WorktreeOptions, type Worktrees } from "../worktrees/worktrees.ts";
 import { createHostEventRouter } from "./host-event-router.ts";
 import { subscribeReactions } from "./reactions.ts";
 
@@ -86,8 +89,12 @@ export interface EngineDeps {
   /** True where OpenCode has started this plugin in that directory of a worktree. */
   isServed(directory: string): boolean;
   options: EngineOptions;
+  /** Undefined where this server is in no fleet. */
+  fleet?: Fleet | undefined;
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
+  /** Makes the worktrees. Default: git does. */
+  makeWorktree?: Worktrees["make"] | undefined;
 }
 
 /** The options of the plugin that an engine needs. */
@@ -139,7 +146,7 @@ export interface EngineOptions {
  */
 export const createServices = (deps: EngineDeps) => {
   const { host, opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
-  const { loadJsonSchemas } = deps;
+  const { loadJsonSchemas, fleet } = deps;
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
   const platform = { host, store, clock, ids, log };
@@ -165,7 +172,24 @@ export const createServices = (deps: EngineDeps) => {
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
 
   // Where tasks work.
-  const worktrees = createWorktrees({ ...platform, options: options.worktree, newId: () => randomUUID().slice(0, 8) });
+  const ofGit = createWorktrees({ ...platform, options: options.worktree, newId: () => randomUUID().slice(0, 8) });
+  const worktrees = deps.makeWorktree ? { ...ofGit, make: deps.makeWorktree } : ofGit;
+
+  // Other servers, where this one is in a fleet.
+  const home = fleet?.createHome({
+    store,
+    deniedTo: async ({ parentSessionID }) => {
+      const parent = await host.session(parentSessionID);
+      if (!parent.ok) return fail(parent.failure.message, "host");
+      return { ok: true, value: parent.value.permission.filter(({ action }) => action === "deny") };
+    },
+    depthOf: ({ parentSessionID }) => {
+      const above = ancestors(parentSessionID).flatMap((id) => taskOf(id) ?? []);
+      return above.length + (above.at(-1)?.order?.depth ?? 1);
+    },
+    receiveChanges: worktrees.receive,
+    onHostEvent: (event) => bus.emit("missedHostEvent", event),
+  });
 
   // The charts, and what they ask for.
   const slots = createSlots({ ...platform, concurrency: options.concurrency });
@@ -185,6 +209,7 @@ export const createServices = (deps: EngineDeps) => {
     observedAnswers,
     reads,
     takeSlot: slots.take,
+    remoteRuns: home,
     obstacleTo: (sessionID) => {
       const task = taskOf(sessionID);
       return task && worktrees.obstacleTo(task);
@@ -205,6 +230,7 @@ export const createServices = (deps: EngineDeps) => {
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
   slots.serve(runtime, bus);
+  home?.serve(runtime);
   const { get, list } = createTaskReader(store, progress, usageReader, runtime);
   const charts = { ...platform, runtime, progress, get };
 
@@ -260,11 +286,23 @@ export const createServices = (deps: EngineDeps) => {
     ancestorTasks: (sessionID) => ancestors(sessionID).flatMap((id) => taskOf(id) ?? []),
     loadAncestors,
     turnOf: turns.turnOf,
+    offerFor: async (request, plan) =>
+      fleet ? fleet.offerFor(options.gate.agents, request, plan) : { ok: true, value: undefined },
     createSession: sessions.create,
     orphanedLaunches,
     worktrees,
     workplaces,
     isServed,
+  });
+
+  // What works for other servers.
+  const worker = fleet?.createWorker({
+    ...{ host, reads, runtime, store, directory, launch: launches.launch, cancel: cancellation.cancel },
+    untilEnded: (taskId) =>
+      waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
+    answer: (taskId, reply) => userRequests.answer(taskId, reply),
+    patchOf: worktrees.patchOf,
+    removeWorktree: ({ worktree }) => worktree && void worktrees.remove(worktree.id).catch(() => undefined),
   });
 
   // What agents and people are shown.
@@ -277,6 +315,7 @@ export const createServices = (deps: EngineDeps) => {
   const stopTellingOfStaleTasks = notifyOfStaleTasks({ ...charts, notes, tools, staleAfter: timeouts.stale });
   const userRequests = createUserRequests({
     ...charts,
+    host: home ? withRemoteRequests(host, home) : host,
     ...options.attention,
     notes,
     abort,
@@ -320,6 +359,7 @@ export const createServices = (deps: EngineDeps) => {
     onHeartbeat: () => {
       waits.recheckAll();
       orphanedLaunches.recheck();
+      worker?.takeOver();
     },
   });
   const { cancel } = cancellation;
@@ -357,9 +397,16 @@ export const createServices = (deps: EngineDeps) => {
   subscribeReactions({ ...services, ...knowledge, abort });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge, taskAbove });
 
+  const stopFleet = () => {
+    home?.stop();
+    worker?.stop();
+    fleet?.leave();
+  };
+
   return {
     ...services,
     ...knowledge,
+    stopFleet,
     slots,
     usageReader,
     list,

@@ -52,7 +52,8 @@ export interface ListedSession {
 
 /** A child session to be created. */
 export interface NewSession {
-  parentID: string;
+  /** Absent: it is no child. */
+  parentID?: string;
   title: string;
   agent: string;
   model: ModelRef | undefined;

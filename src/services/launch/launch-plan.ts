@@ -1,6 +1,13 @@
 // ADR-044 in docs/decisions.md
 import type { HostSession, PermissionRule } from "../../machines/host-events.ts";
-import { type ModelRef, type ResultSchema, shortDescription, type Task, type Wake } from "../../task.ts";
+import {
+  type ModelRef,
+  type OrderedRun,
+  type ResultSchema,
+  shortDescription,
+  type Task,
+  type Wake,
+} from "../../task.ts";
 import type { HostAgent } from "../host/host.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
@@ -30,6 +37,8 @@ export interface LaunchRequest {
   schema: ResultSchema | undefined;
   /** True to begin with the caller's conversation, up to but not including the message that launches the task. */
   fork: boolean;
+  /** The run of another server's task that this is for: its agent works from that commit, and may not do what is denied. */
+  order?: { run: OrderedRun; commit: string; denied: PermissionRule[] };
   /** Checks whether the caller may use the agent, which may involve asking the user. Rejects with the reason if not. */
   permit(): Promise<void>;
   /** Aborted when the caller's turn is aborted; after that nothing is launched. */
@@ -148,7 +157,8 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
     );
   if (parent.value.parentID) await loadAncestors(request.parentSessionID);
   const ancestors = ancestorTasks(request.parentSessionID);
-  const depth = ancestors.length + 1;
+  // Below a task of another server, the levels there count as well.
+  const depth = ancestors.length + (request.order?.run.depth ?? ancestors.at(-1)?.order?.depth ?? 1);
   if (depth > maxDepth) {
     return fail(
       `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
@@ -160,7 +170,7 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
       description,
       batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
-      permission: inheritedRules(parent.value),
+      permission: [...inheritedRules(parent.value), ...(request.order?.denied ?? [])],
       schema: schema.value,
       callerDirectory: parent.value.directory ?? request.directory,
       parentTask: ancestors[0],

@@ -1,4 +1,4 @@
-import type { Task, Wake, Worktree } from "../../task.ts";
+import type { FleetOffer, Task, Wake, Worktree } from "../../task.ts";
 import type { Workplaces } from "../host/workplaces.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
@@ -20,6 +20,8 @@ export interface Launched {
   task: Task;
   /** Why the host could not fork the conversation, so that the task has it as text; undefined if nothing went wrong. */
   forkRefusal: string | undefined;
+  /** Why it is worked on here, though its agent is for other servers; undefined where it is for them, or its agent is not. */
+  notOffered: string | undefined;
 }
 
 /** Dependencies of launches. */
@@ -38,6 +40,8 @@ export interface LaunchDeps extends LaunchRules {
   ids: Ids;
   createSession: SessionFactory["create"];
   orphanedLaunches: Pick<OrphanedLaunches, "abandon">;
+  /** Says how a task is offered to other servers; a failure says why it is worked on here, though its agent is for them. */
+  offerFor(request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<FleetOffer | undefined>>;
   worktrees: Pick<Worktrees, "isFor" | "around" | "make" | "assign" | "remove">;
   workplaces: Pick<Workplaces, "enter">;
   /** True where OpenCode has started this plugin in that worktree, so that its events come here. */
@@ -95,10 +99,11 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
 
   /** The worktree that a new task works in: that of its caller, one of its own, or none. */
   const worktreeFor = async (
-    { agent, directory: home, worktree: isWanted }: LaunchRequest,
+    { agent, directory: home, worktree: isWanted, order }: LaunchRequest,
     { callerDirectory }: LaunchPlan,
     signal: AbortSignal,
   ): Promise<Outcome<Worktree | undefined>> => {
+    if (order) return worktrees.make({ directory: home, home, commit: order.commit, signal });
     const shared = worktrees.around(callerDirectory);
     if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
     if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
@@ -116,9 +121,10 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
       return placed;
     }
     const worktree = placed.value;
+    const offer = await deps.offerFor(request, plan);
     const created = await createSession(request, plan, worktree, signal);
     pendingLaunches.delete(pending);
-    const launched = created.ok ? begin(request, plan, worktree, created.value) : created;
+    const launched = created.ok ? begin(request, plan, { worktree, offer }, created.value) : created;
     if (!launched.ok && worktree && !worktree.isShared) await worktrees.remove(worktree.id);
     return launched;
   };
@@ -152,12 +158,12 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
   const begin = (
     request: LaunchRequest,
     plan: LaunchPlan,
-    worktree: Worktree | undefined,
+    { worktree, offer }: { worktree: Worktree | undefined; offer: Outcome<FleetOffer | undefined> },
     created: CreatedSession,
   ): Outcome<Launched> => {
     const { description, batchId, model, schema, parentTask } = plan;
     const { wake = deps.wake } = request;
-    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority } = request;
+    const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, order } = request;
     const { id: sessionID, forkRefusal } = created;
     if (worktree) {
       workplaces.enter(sessionID, worktree.directory);
@@ -188,6 +194,8 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
           priority,
           ...(wake === "all" ? { wake } : {}),
           ...(worktree ? { worktree } : {}),
+          ...(offer.ok && offer.value ? { fleet: offer.value } : {}),
+          ...(order ? { order: order.run } : {}),
           ...fallbackOf(agent, deps.fallback),
           ...gateOf(agent, deps.gate),
           ...(schema ? { schema } : {}),
@@ -198,7 +206,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     store.endLaunch(messageID);
     const task = deps.get(sessionID);
     return task
-      ? { ok: true, value: { task, forkRefusal } }
+      ? { ok: true, value: { task, forkRefusal, notOffered: offer.ok ? undefined : offer.reason } }
       : fail("The task was launched, but it has already ended and been removed.");
   };
 

@@ -38,6 +38,9 @@ const STOP_TIMEOUT_MS = 900_000;
 /** The waiter of a task that is being cleared, in place of a tool call's id. */
 export const CLEAR_WAITER = "clearing";
 
+/** The waiter of a task that another server has ordered, in place of a tool call's id: that server is given the result. */
+export const FLEET_WAITER = "fleet";
+
 /**
  * The waiter of a task whose caller's turn was aborted, in place of a tool call's id. The caller's session knows that the
  * task ends, even if this process exits before that.

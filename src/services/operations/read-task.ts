@@ -67,6 +67,7 @@ export const createTaskReader = (
         ...(attention ? { attention } : {}),
         ...(waiting ? { waiting } : {}),
         ...(queue ? { queue } : {}),
+        ...(snapshot.context.remote ? { server: snapshot.context.remote.server } : {}),
         ...(snapshot.context.refusedModels
           ? { model: modelOf(snapshot.context), refusedModels: snapshot.context.refusedModels }
           : {}),

@@ -9,7 +9,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { modelName } from "../text/model-name.ts";
 import type { ToolNames } from "../text/notice.ts";
-import { nameOf, own, quoteLine } from "../text/own-text.ts";
+import { nameOf, own, quoteLine, vouchFor } from "../text/own-text.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 
 /** A follow-up prompt for a completed task. */
@@ -75,6 +75,12 @@ export const createResume = (deps: ResumeDeps) => {
       const ofTask =
         model === undefined ? own`` : own`: task ${nameOf(sessionID)} works with ${quoteLine(modelName(model))}`;
       return fail(own`A task never changes its model${ofTask}. Leave model out, or launch a new task with it.`);
+    }
+    const { status, server } = found.value;
+    if (status === "completed" && server !== undefined) {
+      return fail(
+        own`Task ${nameOf(sessionID)} ran on server ${nameOf(server.label)}, and cannot be resumed: launch a new task with ${vouchFor(tools.launch)}.`,
+      );
     }
     const refusal = () => {
       const reason = runtime.refusalReason(sessionID, resumeEvent(request.prompt));

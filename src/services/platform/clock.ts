@@ -46,7 +46,7 @@ export interface RepeatOptions {
   /** Milliseconds until the first run. Default: `every`. */
   first?: number;
   /** May return the milliseconds until the next run, where that differs from `every`. */
-  work: (() => void | Promise<void>) | (() => number);
+  work: (() => void | Promise<void>) | (() => number | Promise<number>);
   /** Logged with the reason when `work` throws. The work is repeated all the same. */
   fault: string;
 }

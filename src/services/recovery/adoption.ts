@@ -4,7 +4,7 @@ import { isStopping } from "../../machines/task/machine.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { Host } from "../host/host.ts";
-import { ABORT_WAITER, CLEAR_WAITER, isKnownAfterAbort } from "../operations/cancel.ts";
+import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/cancel.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Receipts } from "../receipts/receipts.ts";
@@ -24,8 +24,11 @@ const FIRST_ADOPTION_MS = 50;
  */
 const MAX_TRIES = 10;
 
+/** The waiters that are no tool calls. */
+const NO_CALLS = [ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER];
+
 /** True for a tool call that waits; whatever ends a task counts among its waiters too. */
-const isCall = (waiter: string): boolean => waiter !== ABORT_WAITER && waiter !== CLEAR_WAITER;
+const isCall = (waiter: string): boolean => !NO_CALLS.includes(waiter);
 
 /** What adoption works with. */
 export interface AdoptionDeps {
@@ -125,7 +128,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
   /** Resolves the waits of tool calls that are gone. One whose output is in the conversation has delivered the result. */
   const resolveWaits = async (record: TaskRecord): Promise<void> => {
     const { task, snapshot } = record;
-    for (const call of snapshot.context.waiters) {
+    // Another server is given the result, whatever process of this one has it.
+    for (const call of snapshot.context.waiters.filter((waiter) => waiter !== FLEET_WAITER)) {
       const isDelivered = await wasDelivered(record, call).catch((error) => {
         log.error("could not find out whether a tool call delivered a result", { call, reason: errorMessage(error) });
         return false;

@@ -76,8 +76,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   /**
    * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
    * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
-   * slot: its silence counts from when it is given one. Nor is one whose gate runs. Nor is one whose provider refuses for now: its silence counts from
-   * the time at which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
+   * slot: its silence counts from when it is given one. Nor is one whose gate runs, nor one that is for other
+   * servers, whose steps are not seen here. Nor is one whose provider refuses for now: its silence counts from the time at
+   * which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
    * then the silence is counted from now on.
    */
   const checkStaleness = (): void => {
@@ -90,7 +91,8 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
       const { sessionID } = context.facts;
       const at = clock.now();
       const { retry, queuedUntil = 0 } = context;
-      const isWaiting = value.run === "queued" || value.run === "gating";
+      const isInFleet = typeof value.run === "object" && "fleet" in value.run;
+      const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet;
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
       const isSilent = !parents.has(sessionID) && at - heardAt >= staleAfter;

@@ -17,10 +17,14 @@ import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
 import { GateResult, RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
 import {
+  type Claim,
   type Fallback,
+  type FleetOffer,
+  type FleetServer,
   type Gate,
   type ModelRef,
   ModelRefusal,
+  type OrderedRun,
   type RefusedModel,
   TaskError,
   type TaskFacts,
@@ -65,6 +69,11 @@ type Field = FieldOf<
   | Misfit
   | Fallback
   | Worktree
+  | Claim
+  | FleetOffer
+  | FleetServer
+  | OrderedRun
+  | NonNullable<TaskContext["remote"]>
 >;
 
 const oneOf = <Name extends string>(...names: Name[]): RegExp => new RegExp(`^(?:${names.join("|")})$`);
@@ -88,6 +97,7 @@ const PRIVATE = /(?!)/;
  */
 const KEPT: Readonly<Record<Field, RegExp>> = {
   taskId: ID,
+  task: ID,
   sessionID: ID,
   parentSessionID: ID,
   parentMessageID: ID,
@@ -139,6 +149,11 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   output: PRIVATE,
   answer: PRIVATE,
   otherFiles: PRIVATE,
+  pool: PRIVATE,
+  commit: PRIVATE,
+  label: PRIVATE,
+  permit: PRIVATE,
+  depth: PRIVATE,
 
   // Numbers, booleans, and objects whose fields are listed themselves.
   origin: PRIVATE,
@@ -220,6 +235,16 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   last: PRIVATE,
   tries: PRIVATE,
   timeout: PRIVATE,
+  fleet: PRIVATE,
+  order: PRIVATE,
+  home: PRIVATE,
+  remote: PRIVATE,
+  server: PRIVATE,
+  claim: PRIVATE,
+  epoch: PRIVATE,
+  seq: PRIVATE,
+  attempts: PRIVATE,
+  patience: PRIVATE,
 };
 
 const isField = (name: string): name is Field => Object.hasOwn(KEPT, name);

@@ -2,10 +2,11 @@ import type { ListedTask, Task, Waiting } from "../../task.ts";
 import { duration } from "./duration.ts";
 import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { slotOfLimit } from "./queue.ts";
+import { otherServer } from "./server.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
 
 /** A live task, as its own report or as a list has it. */
-type LiveTask = Pick<ListedTask | Task, "attention" | "waiting" | "queue">;
+type LiveTask = Pick<ListedTask | Task, "attention" | "waiting" | "queue" | "server">;
 
 /** Writes when something is tried again, in words that follow what is done: "in 20s", "at …". */
 type NextTry = (until: string | undefined) => OwnText;
@@ -32,7 +33,12 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   },
   acceptance: () => own`OpenCode to take its prompt`,
   retry: (_, nextTry) => own`OpenCode, which did not take its prompt; the prompt is sent again ${nextTry}`,
-  agent: () => own`its agent, which is at work`,
+  agent: (task) => {
+    const server = otherServer(task);
+    return server === undefined
+      ? own`its agent, which is at work`
+      : own`its agent, which is at work on server ${server}`;
+  },
   provider: ({ waiting }, nextTry) => {
     const { provider, attempt = 1, message = "" } = waiting?.refusal ?? {};
     const who = provider === undefined ? own`its provider` : nameOf(provider);
@@ -45,7 +51,12 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   abort: () => own`a moment that shows who aborted it`,
   recovery: (_, nextTry) =>
     own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
-  stop: () => own`its session, which is being stopped`,
+  stop: (task) => {
+    const server = otherServer(task);
+    return server === undefined ? own`its session, which is being stopped` : own`server ${server} to stop it`;
+  },
+  fleet: () => own`the fleet, which has yet to answer; it is asked again`,
+  server: (_, nextTry) => own`a free server of the fleet; if none begins it, it runs here ${nextTry}`,
   tasks: ({ waiting }) => {
     if (waiting?.tasks === 1) return own`its own task; it goes on when that ends`;
     const count = waiting?.tasks === undefined ? own`` : own`${waiting.tasks} `;

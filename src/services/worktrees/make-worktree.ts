@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { WorktreePaths } from "./folders.ts";
+import { repositoriesIn, requireCommit } from "./git/commit.ts";
 import { takeSnapshot, topOf } from "./git/snapshot.ts";
 import { addWorktree, keepBase, removeWorktree } from "./git/worktree.ts";
 import { type WorktreeRecord, writeRecord } from "./record.ts";
@@ -14,6 +15,8 @@ export interface WorktreePlan {
   /** The directory that it is to stand for, in a working tree. */
   directory: string;
   home: string;
+  /** What it is made from; undefined: the tree as it stands. */
+  commit?: string | undefined;
   /** The task that it is made for, if there is one already. */
   taskId: string | undefined;
   /** Prepares it. Undefined: nothing does. */
@@ -45,7 +48,8 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
   if (taskId !== undefined) record.taskId = taskId;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
   writeRecord(paths, record);
-  const { commit, repositories } = await takeSnapshot(source);
+  const { commit, repositories } =
+    plan.commit === undefined ? await takeSnapshot(source) : await atCommit(source, plan.commit);
   refuseRepositories(repositories);
   await addWorktree(source, paths.tree, commit);
   try {
@@ -60,6 +64,12 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
     await removeWorktree(source, paths.tree);
     throw error;
   }
+};
+
+/** A commit as a snapshot. */
+const atCommit = async (source: string, commit: string) => {
+  await requireCommit(source, commit);
+  return { commit, repositories: await repositoriesIn(source, commit) };
 };
 
 /** What was added to the snapshot belongs to the beginning. */

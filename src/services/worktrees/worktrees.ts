@@ -1,5 +1,6 @@
 // ADR-244, ADR-246, ADR-247 in docs/decisions.md
 import { existsSync, realpathSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Task, Worktree } from "../../task.ts";
 import type { Host } from "../host/host.ts";
@@ -11,6 +12,7 @@ import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
 import { isThere, pathsOf, worktreeIdOf } from "./folders.ts";
+import type { WorktreePlan } from "./make-worktree.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
 import { isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
@@ -34,7 +36,20 @@ export interface Worktrees extends ChangeCounts {
   /** The worktree that a directory lies in, as one that is shared; undefined where it lies in none. */
   around(directory: string): Worktree | undefined;
   /** Makes one from the tree that a directory lies in, as it stands. A failure says why there is none; nothing is left then. */
-  make(request: { directory: string; home: string; signal: AbortSignal }): Promise<Outcome<Worktree>>;
+  make(request: {
+    directory: string;
+    home: string;
+    signal: AbortSignal;
+    /** Makes it from that commit instead, which is fetched where it is missing. */
+    commit?: string;
+  }): Promise<Outcome<Worktree>>;
+  /**
+   * Makes one of what a task changed on another server, where that is not done yet. A failure says why there is none; the
+   * patch is kept even then, where it says.
+   */
+  receive(request: ReceivedChanges): Promise<Outcome<Worktree>>;
+  /** Reads what a task that has ended left changed, as a patch; undefined where that is nothing. @throws Error */
+  patchOf(task: Task): Promise<Uint8Array | undefined>;
   /** Notes the task that one was made for. */
   assign(task: TaskInWorktree): void;
   /** Sees to it that a task which is to go on has its worktree: one that is gone is made again. */
@@ -47,6 +62,18 @@ export interface Worktrees extends ChangeCounts {
   expire(id: string): Promise<void>;
   /** Removes a worktree with all that is known of it. */
   remove(id: string): Promise<void>;
+}
+
+/** What a task changed on another server. */
+export interface ReceivedChanges {
+  /** Names the worktree: the same for the same changes. */
+  id: string;
+  task: TaskInWorktree;
+  /** The directory that it is to stand for. */
+  directory: string;
+  /** What the patch is to be applied to. */
+  commit: string;
+  patch: Uint8Array;
 }
 
 /** What worktrees are made and removed with. */
@@ -71,7 +98,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
   /** Makes the worktree of that id, or says why there is none. */
   const make = async (
     id: string,
-    plan: { directory: string; home: string; taskId: string | undefined; signal: AbortSignal },
+    plan: Pick<WorktreePlan, "directory" | "home" | "taskId" | "signal" | "commit">,
   ): Promise<Outcome<WorktreeRecord>> => {
     try {
       makePrivateFolder(root);
@@ -103,9 +130,9 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const id = worktreeIdOf(root, directory);
       return id === undefined ? undefined : { id, directory, isShared: true };
     },
-    make: async ({ directory, home, signal }) => {
+    make: async (request) => {
       const id = newId();
-      const made = await queues.run(id, () => make(id, { directory, home, signal, taskId: undefined }));
+      const made = await queues.run(id, () => make(id, { ...request, taskId: undefined }));
       if (!made.ok) {
         await remove(id);
         return made;
@@ -113,6 +140,28 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       // As OpenCode names it, which follows symbolic links.
       const { tree } = pathsOf(realpathSync(root), id);
       return { ok: true, value: { id, directory: join(tree, made.value.below), isShared: false } };
+    },
+    receive: ({ id, task, directory, commit, patch }) =>
+      queues.run(id, async () => {
+        const paths = pathsOf(root, id);
+        try {
+          makePrivateFolder(root);
+          const { receiveChanges } = await import("./receive-changes.ts");
+          const { signal } = new AbortController();
+          const plan = { paths, directory, home: directory, commit, taskId: task.sessionID, now: clock.now(), signal };
+          const { below } = await receiveChanges(plan, patch);
+          const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, below), isShared: false };
+          counts.expect({ ...task, worktree });
+          return { ok: true, value: worktree };
+        } catch (error) {
+          return fail(own`${quoteLine(errorMessage(error))}; the patch is in ${quoteLine(paths.folder)}`);
+        }
+      }),
+    patchOf: async (task) => {
+      const changes = await counts.latestChanges(task);
+      if (changes?.problem !== undefined) throw new Error(changes.problem);
+      if (!task.worktree || !changes || changes.files.length === 0) return undefined;
+      return readFile(pathsOf(root, task.worktree.id).patch);
     },
     assign: (task) => {
       counts.expect(task);

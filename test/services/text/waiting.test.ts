@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { onServer } from "../../../src/services/text/server.ts";
 import { waitReason, waitText } from "../../../src/services/text/waiting.ts";
 import { type Waiting, WaitsFor } from "../../../src/task.ts";
 
@@ -53,6 +54,25 @@ test("what a person is asked is quoted, on one line", () => {
   expect(waitText({ attention, ...waiting("person") }, START)).toContain(
     'the user to approve: "bash: rm -rf build Ignore this."',
   );
+});
+
+const DESK = { server: { id: "srv_1", label: "desk" } };
+
+test("where another server works on a task, that is said", () => {
+  expect(waitReason({ ...waiting("agent"), ...DESK })).toBe("its agent, which is at work on server desk");
+  expect(waitReason({ ...waiting("stop"), ...DESK })).toBe("server desk to stop it");
+});
+
+test("a task that waits for a server says when it will run here instead, and names none that had it before", () => {
+  const task = { ...waiting("server", 900_000), ...DESK };
+  expect(waitText(task, START)).toBe("a free server of the fleet; if none begins it, it runs here in 15m (for 0ms)");
+  expect(onServer(task)).toBeUndefined();
+  expect(waitText({ ...waiting("fleet"), ...DESK }, START)).toMatch(/^the fleet, which has yet to answer; /);
+});
+
+test("a server's name is one plain word, or quoted: whoever runs it can write anything", () => {
+  expect(onServer({ ...waiting("agent"), ...DESK })).toBe("on desk");
+  expect(onServer({ server: { id: "srv_1", label: "desk.\nIgnore this." } })).toBe('on "desk. Ignore this."');
 });
 
 test("nothing is said of a task that waits for nothing", () => {

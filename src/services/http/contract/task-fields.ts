@@ -2,9 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { GateResult, RanCommand, Receipt, ToolCount, WrittenFile } from "../../../receipt.ts";
 import {
   Attention,
+  Claim,
   Fallback,
+  FleetOffer,
+  FleetServer,
   Gate,
   ModelRef,
+  OrderedRun,
   Overlap,
   Progress,
   QueuePlace,
@@ -82,7 +86,7 @@ const Refusal = describeFields(Waiting.shape.refusal.unwrap(), {
 });
 
 const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
-  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched).",
+  for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the engine of the fleet, to take its order or to give it back), `server` (a server of the fleet, to take it).",
   since: "Since when it waits for that.",
   until: "When something is tried again; absent where nothing is.",
   refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
@@ -207,9 +211,45 @@ const Tree = describeFields(Worktree, {
   isShared: "True where it was made for a task above this one, or for one that a person works with.",
 });
 
+const Offer = describeFields(FleetOffer, {
+  pool: "The project, whose servers may take it.",
+  commit: "The commit that its agent works from.",
+  attempts: "How often it may be begun.",
+  patience: "Milliseconds for which it waits for a server before it is worked on here.",
+});
+
+const Server = describeFields(FleetServer, {
+  id: "The server's id, which it keeps.",
+  label: "What people know it by.",
+});
+
+const OtherServersRun = describeFields(
+  OrderedRun.extend({
+    claim: describeFields(Claim, {
+      epoch: "When the engine of the fleet was set up, epoch milliseconds.",
+      seq: "The place of the claim in the engine's log.",
+    }),
+    permit: describeFields(OrderedRun.shape.permit.unwrap(), {
+      name: "Names the permit: one of as many as the limit allows tasks.",
+      holder: "Who has it: nobody else uses the same.",
+    }).optional(),
+  }),
+  {
+    home: "The id of the server that launched the task.",
+    task: "The task's id there.",
+    run: "The number of the run: 0 is the launch.",
+    claim: "The entry by which this server took the run.",
+    depth: "How deep it is there among tasks that launch tasks: 1 for one that a person's agent launched.",
+    permit: "The permit that it has of the limit of its model; absent where that has none.",
+  },
+);
+
 const shape = TaskWithUsage.extend({
   model: Model.optional(),
   worktree: Tree.optional(),
+  fleet: Offer.optional(),
+  order: OtherServersRun.optional(),
+  server: Server.optional(),
   fallback: OtherModels.optional(),
   gate: AnswerGate.optional(),
   schema: ResultSchema.optional(),
@@ -238,6 +278,9 @@ export const DescribedTask = describeFields(shape, {
   model:
     "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
   worktree: "The git worktree in which its agent works; absent where it works in the task's directory.",
+  fleet: "How it is offered to the servers of the fleet; absent where it is for this server alone.",
+  order: "The run of another server's task that this server works on; absent where it was launched here.",
+  server: "The server of the fleet that works on the newest run, or did; absent where that is this one.",
   fallback: "What a run goes on with when its model is refused; absent where the run ends then.",
   gate: "The command that an answer must pass before it counts; absent where there is none.",
   schema: "The JSON Schema that the result must fit; absent where it may be any text.",

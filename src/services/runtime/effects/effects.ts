@@ -1,13 +1,14 @@
 // ADR-123 in docs/decisions.md
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { Charts, EffectAnswer, EffectHandlers, EffectOf } from "./effect-handler.ts";
+import { createFleetEffects, type FleetEffectDeps } from "./fleet-effects.ts";
 import { createGateEffects, type GateEffectDeps } from "./gate-effects.ts";
 import { createOutboxEffects, type OutboxEffectDeps } from "./outbox-effects.ts";
 import { createReceiptEffects, type ReceiptEffectDeps } from "./receipt-effects.ts";
 import { createTaskEffects, type TaskEffectDeps } from "./task-effects.ts";
 
 /** What effects are carried out with. */
-export type EffectDeps = TaskEffectDeps & ReceiptEffectDeps & GateEffectDeps & OutboxEffectDeps;
+export type EffectDeps = TaskEffectDeps & ReceiptEffectDeps & GateEffectDeps & FleetEffectDeps & OutboxEffectDeps;
 
 /** Carries out what the charts ask for. */
 export interface Effects {
@@ -27,6 +28,7 @@ export const createEffects = (deps: EffectDeps): Effects => {
     ...createTaskEffects(deps),
     ...createReceiptEffects(deps),
     ...createGateEffects(deps),
+    ...createFleetEffects(deps),
     ...createOutboxEffects(deps),
     actorFailed: {
       perform: ({ id, message }, charts) => void charts.restartActor(id, message),

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { headOf } from "./commit.ts";
 import { git, items, line } from "./git.ts";
 
 /** The mode of an entry that is a repository of its own: a submodule, or one that lies in the tree. */
@@ -22,12 +23,6 @@ export const topOf = (directory: string): Promise<string> => line(directory, ["r
 /** Returns the folder that all worktrees of a repository share. @throws GitError outside of a repository */
 export const repositoryOf = (directory: string): Promise<string> =>
   line(directory, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-
-/** Returns the commit that is checked out; undefined before the first one. @throws GitError outside of a repository */
-const headOf = async (top: string): Promise<string | undefined> => {
-  const { code, stdout } = await git(top, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], { answers: [1] });
-  return code === 0 ? stdout.trimEnd() : undefined;
-};
 
 /**
  * Copies the index, if there is one: with it git need not read files that have not changed. The copy is no younger than the

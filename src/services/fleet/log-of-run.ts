@@ -1,0 +1,64 @@
+import { isNewer } from "../../machines/task/setup.ts";
+import type { Claim } from "../../task.ts";
+import type { Placed } from "./bus.ts";
+import type { EntryOf } from "./messages.ts";
+
+/** What the log of a run says. */
+export interface RunLog {
+  /** The place of its last entry, 0 where it is empty. */
+  last: number;
+  /** The claims, oldest first. Those after an end count for nothing. */
+  claims: { at: Claim; entry: EntryOf<"claimed"> }[];
+  /** The entry that ended the run: by the server whose claim was the newest then, or by the home. */
+  ended: EntryOf<"ended"> | undefined;
+  /** What the agent of the newest claim was said to ask, answered or not. */
+  asked: EntryOf<"asked">["requests"];
+  /** What was replied since the newest claim. */
+  replies: EntryOf<"replied">[];
+  /** True where the home has asked for a stop since the newest claim. */
+  isRecalled: boolean;
+  isReceived: boolean;
+}
+
+const isSame = (one: Claim | undefined, other: Claim | undefined): boolean =>
+  one?.epoch === other?.epoch && one?.seq === other?.seq;
+
+/** True for an end that counts: the home's, or that of the newest claim. */
+const counts = (ended: EntryOf<"ended">, newest: Claim | undefined): boolean =>
+  ended.claim === undefined || isSame(ended.claim, newest);
+
+/** Reads the entries of a log, oldest first, for what they come to. */
+export const readLog = (entries: readonly Placed[]): RunLog => {
+  const log: RunLog = {
+    ...{ last: 0, claims: [], asked: [], replies: [] },
+    ...{ ended: undefined, isRecalled: false, isReceived: false },
+  };
+  for (const { at, entry } of entries) {
+    log.last = at.seq;
+    if (!entry) continue;
+    if (entry.type === "received") log.isReceived = true;
+    if (log.ended) continue;
+    if (entry.type === "claimed") {
+      log.claims.push({ at, entry });
+      log.isRecalled = false;
+      log.asked = [];
+      log.replies = [];
+    }
+    const newest = log.claims.at(-1)?.at;
+    if (entry.type === "asked" && (newest === undefined || isSame(entry.claim, newest))) log.asked = entry.requests;
+    if (entry.type === "replied") log.replies.push(entry);
+    if (entry.type === "recalled") log.isRecalled = true;
+    if (entry.type === "ended" && counts(entry, newest)) log.ended = entry;
+  }
+  return log;
+};
+
+/** What the agent asks and nobody has replied to. */
+export const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked"] =>
+  ended ? [] : asked.filter(({ id }) => replies.every(({ requestId }) => requestId !== id));
+
+/** True where a claim is no longer the one that counts. */
+export const isOutrun = (log: RunLog, claim: Claim): boolean => {
+  const newest = log.claims.at(-1)?.at;
+  return log.ended !== undefined || (newest !== undefined && isNewer(newest, claim));
+};

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { Receipt } from "../../receipt.ts";
+import { Claim, FleetServer, ModelRef, ResultSchema, TaskError } from "../../task.ts";
+import { OpenUserRequest } from "../../user-request.ts";
+
+/*
+ * What servers of a fleet write to each other. Unknown fields are ignored; an unknown version is left alone by whoever
+ * cannot read it.
+ */
+
+/** The version of all messages. */
+export const VERSION = 1;
+
+const Message = z.object({ v: z.literal(VERSION), at: z.number() });
+
+/** Names the log of a run: the server that launched the task, the task, and the number of the run. */
+export const RunName = z.object({ home: z.string(), task: z.string(), run: z.int().nonnegative() });
+export type RunName = z.infer<typeof RunName>;
+
+/** Reads the name of a run as JSON; undefined for anything else. */
+export const readRunName = (text: string): RunName | undefined => {
+  try {
+    return RunName.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Names the hold of the server that works on a run. */
+export const runHold = ({ home, task, run }: RunName): string => `run.${home}.${task}.${run}`;
+
+/** A run that any server of the pool may work on. */
+export const Order = Message.extend({
+  ...RunName.shape,
+  pool: z.string(),
+  /** The commit that its agent works from. */
+  commit: z.string(),
+  /** Where that commit can be had, as the home names it: for people. */
+  project: z.string(),
+  /** How often the run may be claimed. */
+  attempts: z.int().positive(),
+  /** The model whose limit counts, as `provider/model`; empty where none does. */
+  key: z.string(),
+  priority: z.int(),
+  agent: z.string(),
+  model: ModelRef.optional(),
+  description: z.string(),
+  prompt: z.string(),
+  schema: ResultSchema.optional(),
+  /** The permissions that its agent is denied. */
+  denied: z.array(z.object({ permission: z.string(), pattern: z.string() })),
+  /** How deep it is among tasks that launch tasks. */
+  depth: z.int().positive(),
+});
+export type Order = z.infer<typeof Order>;
+
+/** A server takes the run. Its place in the log is the claim. */
+export const Claimed = Message.extend({ type: z.literal("claimed"), nonce: z.string(), server: FleetServer });
+
+/** The run has ended, as its server says; or the home has closed it. */
+export const Ended = Message.extend({
+  type: z.literal("ended"),
+  nonce: z.string(),
+  /** Absent where the home closed the run. */
+  claim: Claim.optional(),
+  outcome: z.enum(["completed", "error", "cancelled"]),
+  completedAt: z.number(),
+  result: z.string().optional(),
+  error: TaskError.optional(),
+  receipt: Receipt.optional(),
+  /** What its agent changed, as `packPatch` packs it; absent where that is nothing, or too much to be sent. */
+  patch: z.string().optional(),
+});
+export type Ended = z.infer<typeof Ended>;
+
+/** All that the agent asks and nobody has answered. It counts until the next such entry. */
+export const Asked = Message.extend({
+  type: z.literal("asked"),
+  claim: Claim,
+  requests: z.array(OpenUserRequest.extend({ since: z.number() })),
+});
+
+/** A person at home replies to what the agent asks. */
+export const Replied = Message.extend({
+  type: z.literal("replied"),
+  requestId: z.string(),
+  reply: z.enum(["once", "always", "reject"]).optional(),
+  message: z.string().optional(),
+  answers: z.array(z.array(z.string())).optional(),
+});
+
+/** The home asks the server that has the run to stop. */
+export const Recalled = Message.extend({ type: z.literal("recalled") });
+
+/** The home has what the run ended with. */
+export const Received = Message.extend({ type: z.literal("received") });
+
+/** What stands in the log of a run. */
+export const Entry = z.discriminatedUnion("type", [Claimed, Asked, Replied, Ended, Recalled, Received]);
+export type Entry = z.infer<typeof Entry>;
+export type EntryOf<Type extends Entry["type"]> = Extract<Entry, { type: Type }>;
+
+/** How many tasks of a model may be at work in the whole fleet, by the model as `provider/model`; null for any number. */
+export const Limits = z.object({ v: z.literal(VERSION), models: z.record(z.string(), z.int().positive().nullable()) });
+export type Limits = z.infer<typeof Limits>;
+
+/** Bytes that an end may have. NATS takes messages of 1 MB, unless it is told otherwise, with their headers. */
+const MOST_BYTES = 1_000_000;
+
+const CUT = "\n[The rest is left out: the fleet carries messages of 1 MB.]";
+
+/** Returns an end that fits into a message: its result is cut where it must be. */
+export const cutToFit = (ended: Ended): Ended => {
+  const { result = "" } = ended;
+  const isTooLong = (text: string) => Buffer.byteLength(JSON.stringify({ ...ended, result: text })) > MOST_BYTES;
+  if (!isTooLong(result)) return ended;
+  let length = result.length;
+  while (length > 0 && isTooLong(result.slice(0, length) + CUT)) length = Math.floor(length * 0.9);
+  return { ...ended, result: result.slice(0, length) + CUT };
+};

@@ -1,0 +1,66 @@
+import { JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
+import { Limits, VERSION } from "../messages.ts";
+import { LIMITS, LIMITS_SUBJECT } from "./names.ts";
+import { json } from "./stored.ts";
+
+/** How many tasks of a model may be at work in the whole fleet, by the model as `provider/model`; null for any number. */
+export type ModelLimits = Limits["models"];
+
+/** How often a change is tried where others change the limits as well. */
+const ATTEMPTS = 20;
+
+/** What the engine answers where another message came first. */
+const WRONG_LAST_SEQUENCE = 10_071;
+
+/** Limits, and the place of the message that says them: 0 where none does. */
+interface StoredLimits {
+  models: ModelLimits;
+  seq: number;
+}
+
+/** Reads the limits; undefined where this version cannot read them. @throws Error with the engine's reason */
+export const readLimits = async (jsm: JetStreamManager): Promise<StoredLimits | undefined> => {
+  const found = await jsm.streams.getMessage(LIMITS, { last_by_subj: LIMITS_SUBJECT });
+  if (!found) return { models: {}, seq: 0 };
+  const models = Limits.safeParse(json(found.data)).data?.models;
+  return models && { models, seq: found.seq };
+};
+
+/** Writes the limits, if nobody has written any since `seq`. False where somebody has. */
+const writeLimits = async (jsm: JetStreamManager, models: ModelLimits, seq: number): Promise<boolean> => {
+  const message: Limits = { v: VERSION, models };
+  try {
+    await jsm.jetstream().publish(LIMITS_SUBJECT, JSON.stringify(message), { expect: { lastSubjectSequence: seq } });
+    return true;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE) return false;
+    throw error;
+  }
+};
+
+/** What became of a change of limits. */
+export type LimitsChange =
+  | { is: "changed"; before: ModelLimits; models: ModelLimits }
+  /** Another version has written them. */
+  | { is: "unreadable" }
+  /** Others have changed them again and again meanwhile. */
+  | { is: "outrun" };
+
+/**
+ * Changes the limits: what `change` returns for those that are there now takes their place. It is asked again where somebody
+ * else was faster, so that no change is lost. What it returns as it was is not written.
+ * @throws Error with the engine's reason
+ */
+export const changeLimits = async (
+  jsm: JetStreamManager,
+  change: (models: ModelLimits) => ModelLimits,
+): Promise<LimitsChange> => {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const found = await readLimits(jsm);
+    if (!found) return { is: "unreadable" };
+    const { models: before, seq } = found;
+    const models = change(before);
+    if (models === before || (await writeLimits(jsm, models, seq))) return { is: "changed", before, models };
+  }
+  return { is: "outrun" };
+};

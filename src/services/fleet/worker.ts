@@ -1,0 +1,259 @@
+// ADR-253 in docs/decisions.md
+import type { Claim, FleetServer, OrderedRun, TaskError } from "../../task.ts";
+import { type Clock, repeat } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { attendRun, findLog, SEND_AGAIN_AFTER, type Taken, writeEnd } from "./attended-run.ts";
+import type { Bus, Delivery } from "./bus.ts";
+import { type Holding, holdingOf } from "./holding.ts";
+import { aboutQueue, poolBell } from "./home.ts";
+import type { RunLog } from "./log-of-run.ts";
+import { type EntryOf, type Order, runHold, VERSION } from "./messages.ts";
+import { PERMIT_BELL, takePermit } from "./permits.ts";
+import type { RunEnd, Workplace } from "./workplace.ts";
+
+/** The most milliseconds between two looks for orders that no bell tells of, such as those of a server that is dead. */
+const LOOK_EVERY = 15_000;
+
+const PRIORITIES = [0, 1, 2] as const;
+
+/** What a worker is made of. */
+export interface FleetWorkerDeps {
+  bus: Bus;
+  server: FleetServer;
+  pool: string;
+  /** How many runs of others it works on at once. */
+  slots: number;
+  workplace: Workplace;
+  clock: Clock;
+  log: Log;
+  newId(): string;
+}
+
+/** The side of the server that works for others. */
+export interface FleetWorker {
+  /** Looks after the runs that were begun here before. */
+  takeOver(): void;
+  stop(): void;
+}
+
+const INTERRUPTED: TaskError = {
+  name: "Interrupted",
+  kind: "interrupted",
+  message: "The servers that worked on the task ended before it was done, as often as it may be begun.",
+};
+
+/** Creates the worker's side, which begins to take orders at once. */
+export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
+  const { bus, server, pool, slots, workplace, clock, log, newId } = deps;
+  /** The runs that are attended to here, by the id of their task; true for those that have not ended: each takes a slot. */
+  const runs = new Map<string, boolean>();
+  /** Orders that this server cannot work on, by the name of their hold. */
+  const notForUs = new Set<string>();
+  /** Orders that are being taken up, and runs that are being begun. */
+  let taking = 0;
+  let isStopped = false;
+  const attending = { bus, server, workplace, clock, log, newId, isStopped: () => isStopped };
+
+  const slotsLeft = (): number => slots - taking - [...runs.values()].filter(Boolean).length;
+
+  const attend = (taskId: string, run: OrderedRun, taken: Taken) => {
+    runs.set(taskId, true);
+    const freeSlot = () => {
+      runs.set(taskId, false);
+      if (taken.permit) bus.ring(PERMIT_BELL);
+      lookForOrders();
+    };
+    attendRun(attending, taskId, run, taken, freeSlot)
+      .catch((error) => log.error("a run could not be attended to", { taskId, reason: errorMessage(error) }))
+      .finally(() => {
+        const hadSlot = runs.get(taskId);
+        runs.delete(taskId);
+        if (hadSlot) lookForOrders();
+      });
+  };
+
+  /** Takes a run for this server. Returns its claim; undefined where another one was faster, or the engine is away. */
+  const claim = async (order: Order, found: RunLog): Promise<Claim | undefined> => {
+    const nonce = newId();
+    const entry: EntryOf<"claimed"> = { v: VERSION, type: "claimed", at: clock.now(), nonce, server };
+    const written = await bus.append(order, entry, found.last);
+    if (written.is === "stored") return written.at;
+    if (written.is === "outrun" || written.is === "refused") return undefined;
+    // Its answer may have been lost.
+    const newest = (await findLog(bus, order))?.claims.at(-1);
+    return newest?.entry.nonce === nonce ? newest.at : undefined;
+  };
+
+  /**
+   * Takes up an order, or gives it back. True where its run is attended to from now on. It may take long: a commit is
+   * fetched, a worktree made and prepared.
+   */
+  const takeUp = async (delivery: Delivery, permit: Holding | undefined): Promise<boolean> => {
+    const kept: { renew(): Promise<unknown> }[] = permit ? [delivery, permit] : [delivery];
+    const stopRenewing = repeat(clock, log, {
+      every: bus.lease / 3,
+      work: async () => void (await Promise.all(kept.map((one) => one.renew()))),
+      fault: "an order could not be renewed",
+    });
+    try {
+      return await begin(delivery, permit, (hold) => kept.push(hold));
+    } finally {
+      stopRenewing();
+    }
+  };
+
+  const begin = async (
+    delivery: Delivery,
+    permit: Holding | undefined,
+    keep: (hold: Holding) => void,
+  ): Promise<boolean> => {
+    const { order } = delivery;
+    const id = runHold(order);
+    const giveBack = async (afterMs: number) => {
+      await delivery.putBack(afterMs);
+      return false;
+    };
+    const obstacle = notForUs.has(id) ? "known" : await workplace.obstacleTo(order);
+    if (obstacle !== undefined) {
+      if (obstacle !== "known") log.info("this server cannot work on an order", { order: id, reason: obstacle });
+      notForUs.add(id);
+      return giveBack(bus.lease / 2);
+    }
+    const held = await bus.hold(id, server.id, 0);
+    if (held.is !== "held") return giveBack(bus.lease / 2);
+    const hold = holdingOf(bus, id, server.id, held.seq);
+    keep(hold);
+    const found = await findLog(bus, order);
+    const claimed = found && (await claimOrEnd(order, found));
+    if (claimed === "ended") await delivery.done();
+    if (claimed === undefined || claimed === "ended") {
+      await hold.drop();
+      return claimed === "ended" ? false : giveBack(SEND_AGAIN_AFTER);
+    }
+    const { home, task, run } = order;
+    const claimedRun: OrderedRun = {
+      ...{ home, task, run, claim: claimed, depth: order.depth },
+      ...(permit ? { permit: { name: permit.name, holder: permit.holder } } : {}),
+    };
+    const begun = await workplace.begin(order, claimedRun);
+    if (begun.ok) {
+      attend(begun.value, claimedRun, { hold, permit, delivery });
+      return true;
+    }
+    const error: TaskError = { name: "NotBegun", kind: "fleet", message: `${server.label}: ${begun.reason}` };
+    await writeEnd(attending, order, claimed, { outcome: "error", completedAt: clock.now(), error });
+    await delivery.done();
+    await hold.drop();
+    return false;
+  };
+
+  /** Claims a run; or says that it has ended, which it has too when it may not be claimed once more. */
+  const claimOrEnd = async (order: Order, found: RunLog): Promise<Claim | "ended" | undefined> => {
+    if (found.ended) return "ended";
+    if (found.claims.length < order.attempts) return claim(order, found);
+    const end: RunEnd = { outcome: "error", completedAt: clock.now(), error: INTERRUPTED };
+    await writeEnd(attending, order, found.claims.at(-1)?.at, end);
+    return "ended";
+  };
+
+  /** Takes the next order of a queue, and sees to it beside all else. False where there is none, or it may not be taken now. */
+  const takeNext = async (priority: number, key: string, limit: number | null): Promise<boolean> => {
+    const permit = limit === null ? undefined : await takePermit(bus, key, limit, `${server.id} ${newId()}`);
+    if (permit === "unavailable" || (limit !== null && !permit)) return false;
+    const taken = await bus.take({ pool, priority, key });
+    if (taken.is !== "taken" || !taken.delivery) {
+      await permit?.drop();
+      return false;
+    }
+    taking += 1;
+    const isAttended = takeUp(taken.delivery, permit).catch((error) => {
+      log.error("an order could not be taken up", { reason: errorMessage(error) });
+      return false;
+    });
+    void isAttended.then(async (isTrue) => {
+      taking -= 1;
+      if (isTrue) return;
+      await permit?.drop();
+      lookForOrders();
+    });
+    return true;
+  };
+
+  const takeAll = async (priority: number, key: string, limit: number | null) => {
+    while (!isStopped && slotsLeft() > 0 && (await takeNext(priority, key, limit)));
+  };
+
+  /** Takes orders while slots are free, the most urgent first. */
+  const takeFromAll = async () => {
+    const read = await bus.limits();
+    if (read.is !== "read") return;
+    const queues: [key: string, limit: number | null][] = [["", null], ...Object.entries(read.limits)];
+    for (const priority of PRIORITIES) for (const [key, limit] of queues) await takeAll(priority, key, limit);
+  };
+
+  /** Where orders are to be looked for: in the queues of some priorities that have no limit, or in all. */
+  const wanted = new Set<(typeof PRIORITIES)[number] | "all">();
+  let isLooking = false;
+
+  const look = async () => {
+    // Whoever has a slot again looks in all.
+    while (wanted.size > 0 && slotsLeft() > 0 && !isStopped) {
+      const isAll = wanted.has("all");
+      const some = PRIORITIES.filter((priority) => wanted.has(priority));
+      wanted.clear();
+      if (isAll) await takeFromAll();
+      else for (const priority of some) await takeAll(priority, "", null);
+    }
+    wanted.clear();
+  };
+
+  const lookFor = (where: (typeof PRIORITIES)[number] | "all") => {
+    wanted.add(where);
+    if (isLooking) return;
+    isLooking = true;
+    look()
+      .catch((error) => log.error("orders could not be taken", { reason: errorMessage(error) }))
+      .finally(() => {
+        isLooking = false;
+      });
+  };
+  const lookForOrders = () => lookFor("all");
+
+  const onOrder = (about: string) => {
+    lookFor(PRIORITIES.find((priority) => about === aboutQueue({ priority, key: "" })) ?? "all");
+  };
+
+  /** Attends to a run that a process before this one has begun. */
+  const takeOver = (taskId: string, run: OrderedRun) => {
+    const hold = holdingOf(bus, runHold(run), server.id, 0);
+    const permit = run.permit && holdingOf(bus, run.permit.name, run.permit.holder, 0);
+    attend(taskId, run, { hold, permit, delivery: undefined });
+  };
+
+  let stopLooking: () => void = () => undefined;
+  /** Looks at once, and from now on as often as the engine's lease wants: that of a dead server may have ended. */
+  const lookAgain = () => {
+    stopLooking();
+    const every = Math.min(LOOK_EVERY, bus.lease / 3);
+    stopLooking = repeat(clock, log, { first: 0, every, work: lookForOrders, fault: "orders could not be taken" });
+  };
+
+  const stops = [
+    bus.onBell(poolBell(pool), onOrder),
+    bus.onBell(PERMIT_BELL, lookForOrders),
+    bus.onReached(lookAgain),
+    () => stopLooking(),
+  ];
+
+  return {
+    takeOver: () => {
+      for (const [taskId, run] of workplace.open()) {
+        if (!runs.has(taskId)) takeOver(taskId, run);
+      }
+    },
+    stop: () => {
+      isStopped = true;
+      for (const stop of stops) stop();
+    },
+  };
+};

@@ -1,0 +1,211 @@
+import type { PermissionRule } from "../../machines/host-events.ts";
+import type { UserRequest } from "../../machines/task/events.ts";
+import { hasEnded, type ModelRef, type OrderedRun, type Task } from "../../task.ts";
+import type { UserReply } from "../../user-request.ts";
+import type { Host } from "../host/host.ts";
+import type { Launches } from "../launch/launch.ts";
+import { FLEET_WAITER } from "../operations/cancel.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage, type Log } from "../platform/log.ts";
+import { fail, type Outcome } from "../platform/result.ts";
+import type { HostReads } from "../runtime/host-reads.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Store } from "../store/store.ts";
+import type { Ended, Order } from "./messages.ts";
+import { packPatch } from "./patches.ts";
+
+/** What a server says of the end of a run that it worked on. */
+export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" | "receipt" | "patch">;
+
+/** Works on runs: the tasks of this server's own engine. */
+export interface Workplace {
+  /** Says why this server cannot work on an order; undefined where it can. */
+  obstacleTo(order: Order): Promise<string | undefined>;
+  /** Begins to work on a run. Resolves to the id of its task here. */
+  begin(order: Order, run: OrderedRun): Promise<Outcome<string>>;
+  /** The runs that were begun here, by the id of their task, and are not settled. */
+  open(): Map<string, OrderedRun>;
+  /** Resolves to how a task ended; to undefined where another process looks after it now. */
+  untilEnded(taskId: string): Promise<RunEnd | undefined>;
+  /** What the agent of a task asks, and nobody has answered. */
+  requestsOf(taskId: string): UserRequest[];
+  /** Passes a person's reply on to the agent of a task. */
+  reply(taskId: string, reply: UserReply): Promise<void>;
+  /** Calls `listener` with the id of each task that has changed. */
+  onChange(listener: (taskId: string) => void): () => void;
+  /** Stops a task. */
+  cancel(taskId: string): void;
+  /** Its home has the end (`isDelivered`), or does not want it: nothing is owed any more. */
+  settle(taskId: string, isDelivered: boolean): void;
+}
+
+/** What the tasks of other servers are worked on with: this server's own engine. */
+export interface WorkplaceDeps {
+  host: Pick<Host, "createSession" | "sessionsSince">;
+  reads: Pick<HostReads, "agents" | "models">;
+  launch: Launches["launch"];
+  runtime: Pick<Runtime, "send" | "liveTasks" | "snapshotOf" | "subscribe">;
+  store: Pick<Store, "get">;
+  clock: Clock;
+  log: Log;
+  directory: string;
+  /** Resolves when the task has ended, or is not this process's any more. */
+  untilEnded(taskId: string): Promise<unknown>;
+  cancel(taskIds: string[]): Promise<unknown>;
+  /** Passes a person's reply on to the agent of a task. */
+  answer(taskId: string, reply: UserReply): Promise<Outcome<void>>;
+  /** Says why a commit cannot be had here; undefined where it can. */
+  commitObstacle(commit: string): Promise<string | undefined>;
+  /** The patch of what a task has changed; undefined where that is nothing. Rejects where it cannot be read. */
+  patchOf(task: Task): Promise<Uint8Array | undefined>;
+  /** Removes the worktree of a task, whose changes are with its home. */
+  removeWorktree(task: Task): void;
+}
+
+/** Marks the session below which the tasks of one home are. */
+const HOME_KEY = "taskchartFleetHome";
+
+const nameOfModel = ({ providerID, modelID, variant }: ModelRef): string =>
+  `${providerID}/${modelID}${variant === undefined ? "" : `#${variant}`}`;
+
+/** Creates the workplace of an engine. */
+export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
+  const { host, reads, runtime, store, clock, log } = deps;
+  /** The session below which the tasks of a home are, by the home's id. */
+  const sessions = new Map<string, Promise<Outcome<string>>>();
+
+  const openSession = async ({ home, project }: Order): Promise<Outcome<string>> => {
+    const listed = await host.sessionsSince(0);
+    const known = listed.ok ? listed.value.find(({ metadata }) => metadata[HOME_KEY] === home) : undefined;
+    if (known) return { ok: true, value: known.id };
+    const title = `Tasks of another server (${project})`;
+    const session = { title, agent: "build", model: undefined, permission: [], metadata: { [HOME_KEY]: home } };
+    const created = await host.createSession(session);
+    return created.ok ? { ok: true, value: created.value.id } : fail(created.failure.message, "host");
+  };
+
+  /** The session of a home. One that could not be opened is tried again with the next order. */
+  const sessionOf = async (order: Order): Promise<Outcome<string>> => {
+    const opened = sessions.get(order.home) ?? openSession(order);
+    sessions.set(order.home, opened);
+    const session = await opened;
+    if (!session.ok) sessions.delete(order.home);
+    return session;
+  };
+
+  const orderOf = (taskId: string): OrderedRun | undefined =>
+    runtime.snapshotOf(taskId)?.context.facts.order ?? store.get(taskId)?.task.order;
+
+  /** Tasks whose changes stay here, because they could not be sent. */
+  const keepsChanges = new Set<string>();
+
+  /** What a task has changed, as it is sent; where it cannot be, a note of that for whoever reads the result. */
+  const changesIn = async (task: Task): Promise<{ patch?: string; note?: string }> => {
+    const { sessionID } = task;
+    const stays = (why: string) => {
+      keepsChanges.add(sessionID);
+      return { note: `[${why}: they stay on the server that worked on it, with its task ${sessionID}.]` };
+    };
+    try {
+      const bytes = await deps.patchOf(task);
+      if (!bytes) return {};
+      const patch = packPatch(bytes);
+      return patch === undefined ? stays("The changes of its files are too large for the fleet") : { patch };
+    } catch (error) {
+      log.error("what a task changed could not be sent", { taskId: sessionID, reason: errorMessage(error) });
+      return stays("The changes of its files could not be read");
+    }
+  };
+
+  /** Keeps the end for the home, in place of a notice. */
+  const keepEnd = (taskId: string) => {
+    if (runtime.snapshotOf(taskId)?.context.waiters.includes(FLEET_WAITER)) return;
+    runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: FLEET_WAITER });
+  };
+
+  return {
+    obstacleTo: async ({ agent, model, commit }) => {
+      const agents = await reads.agents();
+      if (!agents.ok) return agents.failure.message;
+      if (!agents.value.some(({ name, hidden }) => name === agent && !hidden)) return `there is no agent ${agent} here`;
+      if (model) {
+        const models = await reads.models();
+        const isKnown = ({ providerID, modelID }: ModelRef) =>
+          providerID === model.providerID && modelID === model.modelID;
+        if (!models.ok) return models.failure.message;
+        if (!models.value.some(isKnown)) return `there is no model ${nameOfModel(model)} here`;
+      }
+      return deps.commitObstacle(commit);
+    },
+    begin: async (order, run) => {
+      const session = await sessionOf(order);
+      if (!session.ok) return session;
+      const denied = order.denied.map((rule): PermissionRule => ({ ...rule, action: "deny" }));
+      const launched = await deps.launch({
+        description: order.description,
+        prompt: order.prompt,
+        agent: order.agent,
+        model: order.model && nameOfModel(order.model),
+        batchId: `${run.home}.${run.task}`.slice(0, 100),
+        wake: undefined,
+        parentSessionID: session.value,
+        parentMessageID: "",
+        parentAgent: "",
+        directory: deps.directory,
+        priority: 1 - order.priority,
+        worktree: undefined,
+        schema: order.schema,
+        fork: false,
+        permit: async () => undefined,
+        signal: new AbortController().signal,
+        order: { run, commit: order.commit, denied },
+      });
+      if (!launched.ok) return launched;
+      const { sessionID } = launched.value.task;
+      keepEnd(sessionID);
+      return { ok: true, value: sessionID };
+    },
+    open: () =>
+      new Map(
+        runtime.liveTasks().flatMap(({ context: { facts } }) => {
+          if (!facts.order) return [];
+          keepEnd(facts.sessionID);
+          return [[facts.sessionID, facts.order] as const];
+        }),
+      ),
+    untilEnded: async (taskId): Promise<RunEnd | undefined> => {
+      await deps.untilEnded(taskId);
+      if (!runtime.snapshotOf(taskId)) return undefined;
+      const task = store.get(taskId)?.task;
+      if (!task || !hasEnded(task)) return undefined;
+      const { status, completedAt, result, error, receipt } = task;
+      const { patch, note } = await changesIn(task);
+      return {
+        outcome: status === "completed" || status === "error" ? status : "cancelled",
+        completedAt: completedAt === undefined ? clock.now() : Date.parse(completedAt),
+        result: note === undefined ? result : `${result ?? ""}\n\n${note}`.trim(),
+        error,
+        receipt,
+        ...(patch === undefined ? {} : { patch }),
+      };
+    },
+    requestsOf: (taskId) => runtime.snapshotOf(taskId)?.context.userRequests ?? [],
+    reply: async (taskId, reply) => {
+      const answered = await deps.answer(taskId, reply);
+      if (!answered.ok) log.info("a reply from home was not taken", { taskId, reason: answered.reason });
+    },
+    onChange: (listener) => runtime.subscribe(({ sessionID }) => listener(sessionID)),
+    cancel: (taskId) => {
+      deps
+        .cancel([taskId])
+        .catch((error) => log.error("a task could not be stopped", { taskId, reason: String(error) }));
+    },
+    settle: (taskId, isDelivered) => {
+      const task = store.get(taskId)?.task;
+      if (orderOf(taskId)) runtime.send(taskId, { type: "WAIT_DELIVERED", at: clock.now(), call: FLEET_WAITER });
+      // What was too large to be sent is still there for a person.
+      if (task && isDelivered && !keepsChanges.has(taskId)) deps.removeWorktree(task);
+      keepsChanges.delete(taskId);
+    },
+  };
+};

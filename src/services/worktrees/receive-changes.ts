@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import type { WorktreePaths } from "./folders.ts";
+import { git } from "./git/git.ts";
+import { removeWorktree } from "./git/worktree.ts";
+import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
+import { readRecord, type WorktreeRecord } from "./record.ts";
+
+/**
+ * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
+ * was done before.
+ * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept in any case
+ */
+export const receiveChanges = async (
+  plan: Omit<WorktreePlan, "setup"> & { commit: string },
+  patch: Uint8Array,
+): Promise<WorktreeRecord> => {
+  const { paths } = plan;
+  const known = readRecord(paths);
+  // The patch gets its name last.
+  if (known?.base !== undefined && existsSync(paths.patch)) return known;
+  const draft = await keepPatch(paths, patch);
+  if (known) await removeWorktree(known.source, paths.tree);
+  const made = await makeWorktree({ ...plan, setup: undefined });
+  try {
+    await git(paths.tree, ["apply", "--whitespace=nowarn", draft]);
+    await rename(draft, paths.patch);
+    return made;
+  } catch (error) {
+    await removeWorktree(made.source, paths.tree);
+    throw error;
+  }
+};
+
+const keepPatch = async ({ folder }: WorktreePaths, patch: Uint8Array): Promise<string> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = `${folder}/received.patch`;
+  await writeFile(file, patch, { mode: 0o600 });
+  return file;
+};

@@ -1,0 +1,80 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { dial } from "../../../src/services/fleet/nats/connection.ts";
+import { ORDERS } from "../../../src/services/fleet/nats/names.ts";
+import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { createMemoryEngine } from "../../fakes/memory-bus.ts";
+import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { orderOf, QUEUE, testBus } from "./bus-contract.ts";
+
+const noLog = { info: () => undefined, error: () => undefined };
+
+describe("an engine in memory", () => {
+  testBus(async () => {
+    const clock = createVirtualClock();
+    const engine = createMemoryEngine(clock, 2_000);
+    return {
+      connect: engine.connect,
+      pass: (ms) => clock.advance(ms),
+      until: async (check) => {
+        await clock.advance(100);
+        await check();
+      },
+      restart: async () => {
+        engine.cutOff();
+        engine.bringBack();
+      },
+      wipe: async () => {
+        await clock.advance(1);
+        engine.wipe();
+      },
+      stop: async () => engine.cutOff(),
+    };
+  });
+});
+
+describeWithNats("NATS with JetStream", () => {
+  test("gives out orders although somebody has deleted others behind its back", async () => {
+    const server = await startNats();
+    const bus = createNatsBus({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
+    const admin = await dial({ url: server.url, credentials: undefined }, "admin");
+    onTestFinished(async () => {
+      await bus.close();
+      await admin.close();
+      await server.stop();
+    });
+    const offer = (task: string) => bus.offer(orderOf({ task }));
+    const take = async () => {
+      const taken = await bus.take(QUEUE);
+      return taken.is === "taken" ? taken.delivery?.order.task : taken.is;
+    };
+    await vi.waitFor(async () => expect((await offer("ses_1")).is).toBe("stored"), { timeout: 10_000 });
+    for (const task of ["ses_2", "ses_3", "ses_4"]) await offer(task);
+    expect(await take()).toBe("ses_1");
+    await (await jetstreamManager(admin)).streams.deleteMessage(ORDERS, 3);
+    expect([await take(), await take(), await take()]).toEqual(["ses_2", "ses_4", undefined]);
+    await offer("ses_5");
+    expect([await take(), await take()]).toEqual(["ses_5", undefined]);
+  });
+
+  testBus(async () => {
+    const server = await startNats();
+    let connected = 0;
+    return {
+      connect: () => {
+        connected += 1;
+        return createNatsBus({ url: server.url, credentials: undefined }, `test ${connected}`, systemClock, noLog);
+      },
+      pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      until: (check) => vi.waitFor(check, { timeout: 10_000, interval: 20 }),
+      restart: async () => {
+        await server.kill();
+        await server.start();
+      },
+      wipe: server.wipe,
+      stop: server.stop,
+    };
+  });
+});

@@ -1,0 +1,50 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { away, expectOnce, type Server } from "./servers.ts";
+
+describe("what a task changed on another server", () => {
+  /** The worktree that a server's agent works in. */
+  const treeOf = (server: Server, taskId: string): string => server.task(taskId).worktree?.directory ?? "";
+
+  test("is in a worktree at home when its end is delivered, and its worktree there is removed", async () => {
+    const world = await away(1);
+    const { home, worker, id, there, until } = world;
+    const tree = treeOf(worker, there);
+    writeFileSync(join(tree, "a.txt"), "two\n");
+    writeFileSync(join(tree, "picture"), Buffer.from([0, 255, 1, 254]));
+    worker.host.finish(there, "Changed.");
+    await expectOnce(world, [worker], "2 files changed");
+    const here = treeOf(home, id);
+    expect(readFileSync(join(here, "a.txt"), "utf8")).toBe("two\n");
+    expect(readFileSync(join(here, "picture"))).toEqual(Buffer.from([0, 255, 1, 254]));
+    expect(home.project.read("a.txt")).toBe("one\n");
+    await until(() => expect(existsSync(tree)).toBe(false));
+    expect(worker.project.read("a.txt")).toBe("one\n");
+  });
+
+  test("stays there when it is too large to be sent, and its result says so", async () => {
+    const world = await away(1);
+    const { home, worker, id, there } = world;
+    const tree = treeOf(worker, there);
+    writeFileSync(join(tree, "large"), randomBytes(600_000));
+    worker.host.finish(there, "Changed.");
+    await expectOnce(world, [worker], "too large for the fleet: they stay on the server that worked on it");
+    expect(existsSync(join(tree, "large"))).toBe(true);
+    expect(home.task(id).worktree).toBeUndefined();
+  });
+
+  test("is kept as a patch when it cannot be applied at home", async () => {
+    const world = await away(1);
+    const { home, worker, id, there } = world;
+    writeFileSync(join(treeOf(worker, there), "a.txt"), "two\n");
+    rmSync(home.project.path(".git/objects"), { recursive: true });
+    worker.host.finish(there, "Changed.");
+    await expectOnce(world, [worker], "Changed.");
+    expect(home.task(id).worktree).toBeUndefined();
+    const said = home.logged.find((line) => line.includes("could not be taken over")) ?? "";
+    const [, folder = ""] = /the patch is in \W*(\/[^"\\ ]+)/.exec(said) ?? [];
+    expect(readFileSync(join(folder, "received.patch"), "utf8")).toContain("+two");
+  });
+});

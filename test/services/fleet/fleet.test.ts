@@ -1,0 +1,327 @@
+import { describe, expect, test } from "vitest";
+import { waitText } from "../../../src/services/text/waiting.ts";
+import { away, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.ts";
+
+describe("a task that is launched on one server", () => {
+  test("runs on another, and its end is delivered once", async () => {
+    const world = await away(1);
+    const { home, worker, id, there, until } = world;
+    expect(home.task(id)).toMatchObject({ status: "running", server: { id: "srv_1" } });
+    worker.host.finish(there, "It is in a.txt.");
+    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "It is in a.txt." }));
+    await expectOnce(world, [worker], "It is in a.txt.");
+    expect(home.host.at(id).prompts).toHaveLength(0);
+    expect(world.engine.orders()).toBe(0);
+  });
+
+  test("is begun anew by another server when the one that works on it dies", async () => {
+    const world = await away();
+    const { home, worker, other, id, until } = world;
+    worker.life.die();
+    await until(() => expect(workOf(other)).toHaveLength(1));
+    await until(() => expect(home.task(id).server?.id).toBe(other === worker ? "" : home.task(id).server?.id));
+    const [again = ""] = workOf(other);
+    other.host.finish(again, "found by the second");
+    await expectOnce(world, [other], "found by the second");
+    await worker.restart();
+    await expectOnce(world, [worker, other], "found by the second");
+  });
+
+  test("stays with a server that starts again within the lease", async () => {
+    const world = await away();
+    const { home, worker, other, id, there, until, clock } = world;
+    await worker.restart();
+    await clock.advance(5_000);
+    expect(workOf(worker)).toEqual([there]);
+    await clock.advance(3 * LEASE);
+    expect(workOf(other)).toEqual([]);
+    worker.host.finish(there, "found after all");
+    await until(() => expect(home.task(id).status).toBe("completed"));
+    await expectOnce(world, [worker, other], "found after all");
+  });
+
+  test("counts for the server that took it last: one that slept meanwhile stops, and tells nobody", async () => {
+    const world = await away();
+    const { worker, other, there, until } = world;
+    worker.life.pause();
+    await until(() => expect(workOf(other)).toHaveLength(1));
+    const [again = ""] = workOf(other);
+    other.host.finish(again, "found by the second");
+    worker.life.wake();
+    await until(() => expect(worker.host.at(there).busy).toBe(false));
+    await expectOnce(world, [worker, other], "found by the second");
+  });
+
+  test("stays with a server that slept, where nobody took it", async () => {
+    const world = await away(1);
+    const { worker, there, clock } = world;
+    worker.life.pause();
+    await clock.advance(5 * LEASE);
+    worker.life.wake();
+    worker.host.finish(there, "found late");
+    await expectOnce(world, [worker], "found late");
+  });
+
+  test("stays with a server that slept, where nobody took it, however long that works on", async () => {
+    const world = await away(1, 2);
+    const { home, worker, id, there, clock, until } = world;
+    worker.life.pause();
+    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+    worker.life.wake();
+    await clock.advance(1_500_000);
+    expect(workOf(worker)).toEqual([there]);
+    expect(worker.host.at(there).busy).toBe(true);
+    worker.host.finish(there, "found late");
+    await expectOnce(world, [worker], "found late");
+  });
+
+  test("ends in an error when the servers that began it are gone as often as it may be begun", async () => {
+    const world = await away();
+    const { home, worker, other, id, until, add } = world;
+    worker.life.die();
+    await until(() => expect(workOf(other)).toHaveLength(1));
+    other.life.die();
+    const third = add("srv_3", { work: 1 });
+    await until(() => expect(home.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } }));
+    await expectOnce(world, [third], "as often as it may be begun");
+  });
+
+  test("is looked after by the next process of its server, which finds what happened meanwhile", async () => {
+    const world = await away(1);
+    const { home, worker, there } = world;
+    home.life.die();
+    worker.host.finish(there, "found meanwhile");
+    await world.clock.advance(5 * LEASE);
+    expect(workOf(worker)).toEqual([there]);
+    await home.restart();
+    await expectOnce(world, [worker], "found meanwhile");
+  });
+});
+
+test("a task that ran on another server cannot be resumed, and the refusal says what to do", async () => {
+  const { home, worker, id, there, until } = await away(1);
+  worker.host.finish(there, "It is in a.txt.");
+  await until(() => expect(home.task(id).status).toBe("completed"));
+  await until(() => expect(workOf(worker)).toEqual([]));
+  await expect(home.call("task", { resume: id, prompt: "And b.txt?" })).rejects.toThrow(
+    `Task ${id} ran on server srv_1, and cannot be resumed: launch a new task with asyncagents_task.`,
+  );
+  expect(home.engine.get(id)?.status).toBe("completed");
+});
+
+test("a task says where it runs, and to those who list it", async () => {
+  const { home, id } = await away(1);
+  const at = "its agent, which is at work on server srv_1";
+  expect(waitText(home.task(id), home.clock.now())).toContain(at);
+  expect(home.engine.list({})[0]).toMatchObject({ server: { label: "srv_1" } });
+  expect(await home.call("output", { task_id: id })).toContain(at);
+});
+
+test("a task that was away and is worked on here in the end names no other server, and can be resumed", async () => {
+  const { home, worker, engine, id, until, clock } = await away(1);
+  worker.life.die();
+  engine.wipe();
+  await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+  await clock.advance(900_000);
+  await until(() => expect(home.task(id).state).toBe("running.working"));
+  expect(home.task(id).server).toBeUndefined();
+  home.host.finish(id, "found here");
+  await until(() => expect(texts(home)).toHaveLength(1));
+  await home.call("task", { resume: id, prompt: "And b.txt?" });
+  expect(home.task(id).status).toBe("resumed");
+});
+
+describe("an engine of the fleet", () => {
+  test("that is away at the launch keeps nothing from going on: the order is sent when it is back", async () => {
+    const { add, engine, clock, until } = createFleet();
+    engine.cutOff();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+    const id = await home.launch({ agent: "explore" });
+    expect(home.task(id).state).toMatch(/^running\.fleet\.(ordering|pausing)$/);
+    await clock.advance(10_000);
+    engine.bringBack();
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+  });
+
+  test("that stays away is done without: the task is worked on here", async () => {
+    const { add, engine, until } = createFleet();
+    engine.cutOff();
+    const home = add("srv_home");
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(home.task(id).state).toBe("running.working"));
+    home.host.finish(id, "found here");
+    await until(() => expect(texts(home)).toHaveLength(1));
+  });
+
+  test("that is away meanwhile keeps nobody from working: the end is delivered when it is back", async () => {
+    const world = await away(1);
+    world.engine.cutOff();
+    world.worker.host.finish(world.there, "found meanwhile");
+    await world.clock.advance(3 * LEASE);
+    expect(world.home.task(world.id).status).toBe("running");
+    world.engine.bringBack();
+    await expectOnce(world, [world.worker], "found meanwhile");
+  });
+
+  test("that has forgotten everything costs no end, and has none delivered twice", async () => {
+    const world = await away();
+    const { engine, worker, other, there, clock } = world;
+    engine.wipe();
+    await clock.advance(LEASE);
+    worker.host.finish(there, "found in spite of that");
+    await clock.advance(LEASE);
+    for (const id of workOf(other)) other.host.finish(id, "found again");
+    await expectOnce(world, [worker, other], "found");
+  });
+
+  test.each(["append", "offer", "hold", "read", "take"] as const)(
+    "whose answers to %s are lost has every end delivered once",
+    async (call) => {
+      const { add, engine, until, clock } = createFleet();
+      const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+      engine.loseAnswer(call, 3);
+      await home.launch({ agent: "explore" });
+      await until(() => expect(workOf(worker)).toHaveLength(1));
+      engine.loseAnswer(call, 3);
+      worker.host.finish(workOf(worker)[0] ?? "", "found");
+      await expectOnce({ home, until, clock }, [worker], "found");
+    },
+  );
+});
+
+describe("a cancellation", () => {
+  test("of a task that no server has begun takes effect at once", async () => {
+    const { add, until, clock } = createFleet();
+    const home = add("srv_home");
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+    await home.call("cancel", { task_id: id });
+    expect(home.task(id).status).toBe("cancelled");
+    const late = add("srv_1", { work: 1 });
+    await clock.advance(5 * LEASE);
+    expect(workOf(late)).toEqual([]);
+  });
+
+  test("stops the server that works on the task, and ends when that has stopped", async () => {
+    const { home, worker, id, there, until } = await away(1);
+    const cancelling = home.call("cancel", { task_id: id });
+    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    await cancelling;
+    expect(home.task(id).error).toBeUndefined();
+    expect(worker.host.at(there).busy).toBe(false);
+    await until(() => expect(workOf(worker)).toEqual([]));
+  });
+
+  test("ends without the server that is gone, which stops when it is back", async () => {
+    const { home, worker, id, there, until } = await away(1);
+    worker.life.pause();
+    const cancelling = home.call("cancel", { task_id: id });
+    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    await cancelling;
+    expect(worker.host.at(there).busy).toBe(true);
+    worker.life.wake();
+    await until(() => expect(worker.host.at(there).busy).toBe(false));
+    await until(() => expect(workOf(worker)).toEqual([]));
+  });
+
+  test("that no engine takes ends after a while, and says so", async () => {
+    const { home, id, engine, until } = await away(1);
+    engine.cutOff();
+    const cancelling = home.call("cancel", { task_id: id });
+    await until(() => expect(home.task(id)).toMatchObject({ status: "cancelled", error: { kind: "fleet" } }));
+    await cancelling;
+  });
+});
+
+describe("a task is worked on where it was launched", () => {
+  test("when no server has begun it in time", async () => {
+    const { add, until, clock } = createFleet();
+    const home = add("srv_home");
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+    await clock.advance(900_000);
+    expect(home.task(id).state).toBe("running.working");
+    const late = add("srv_1", { work: 1 });
+    await clock.advance(5 * LEASE);
+    expect(workOf(late)).toEqual([]);
+    home.host.finish(id, "found here");
+    await until(() => expect(texts(home)).toHaveLength(1));
+  });
+
+  test("when its commit is on no remote branch", async () => {
+    const { add } = createFleet();
+    const home = add("srv_home");
+    home.project.write({ "b.txt": "two\n" });
+    home.project.commit();
+    const id = await home.launch({ agent: "explore" });
+    expect(home.task(id).state).toBe("running.working");
+    expect(home.task(id).fleet).toBeUndefined();
+  });
+
+  test("and the answer to its launch says why", async () => {
+    const { add } = createFleet();
+    const home = add("srv_home", { toolsets: ["tasks", "elisha"] });
+    home.project.write({ "b.txt": "two\n" });
+    home.project.commit();
+    const task = { description: "look", title: "look", prompt: "Look.", agent: "explore" };
+    const words =
+      "It runs here, not on another server: the commit that is checked out is on no branch of a remote, so that no other server can have it.";
+    const { title: _, ...asked } = task;
+    expect(await home.call("task", asked)).toContain(`\n${words}\n`);
+    expect(await home.call("task", { ...asked, agent: "general" })).not.toContain("runs here");
+    const { description: __, ...wanted } = task;
+    const answer = JSON.parse(await home.call("elisha_task", { ...wanted, async: true }));
+    expect(answer).toMatchObject({ status: "running", error: words });
+    expect(JSON.parse(await home.call("elisha_task", { ...wanted, agent: "general", async: true }))).not.toHaveProperty(
+      "error",
+    );
+  });
+
+  test("when its agent is not one whose tasks are for others", async () => {
+    const { add } = createFleet();
+    const home = add("srv_home");
+    const id = await home.launch({ agent: "general" });
+    expect(home.task(id).state).toBe("running.working");
+  });
+});
+
+describe("a server that works for others", () => {
+  test("keeps what it took while it prepares a worktree for longer than a lease", async () => {
+    const { add, engine, until, clock, home, worker } = (() => {
+      const fleet = createFleet();
+      const [launching, working] = [fleet.add("srv_home"), fleet.add("srv_1", { work: 1 })];
+      return { ...fleet, home: launching, worker: working };
+    })();
+    const preparing = worker.host.holdNext("createSession");
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+    const other = add("srv_2", { work: 1 });
+    await clock.advance(3 * LEASE);
+    expect(workOf(other)).toEqual([]);
+    preparing.release();
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+    expect(engine.orders()).toBe(1);
+  });
+
+  test("keeps an end until its home has it, which hears of it though it died when it had the end stored", async () => {
+    const world = await away(1);
+    const { home, worker, there, until, engine } = world;
+    // The home has the end stored, and dies before it can say so.
+    engine.lose("received", 3);
+    worker.host.finish(there, "found");
+    await until(() => expect(texts(home)).toHaveLength(1));
+    expect(workOf(worker)).toEqual([there]);
+    await home.restart();
+    await expectOnce(world, [worker], "found");
+  });
+
+  test("counts the levels of tasks there to its own", async () => {
+    const { add, until } = createFleet();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1, maxDepth: 2 })];
+    await home.launch({ agent: "explore" }, { sessionID: await home.launch() });
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+    const [there = ""] = workOf(worker);
+    expect(worker.task(there).order).toMatchObject({ depth: 2 });
+    await expect(worker.launch({}, { sessionID: there })).rejects.toThrow("3 levels deep");
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { createFleet, LEASE, type Server, workOf } from "./servers.ts";
+
+describe("the limit of a model in the whole fleet", () => {
+  const MODEL = "fake/small";
+
+  const limited = async (limit: number | null) => {
+    const fleet = createFleet();
+    fleet.engine.limit({ [MODEL]: limit });
+    const home = fleet.add("srv_home");
+    const workers = ["srv_1", "srv_2", "srv_3"].map((id) => fleet.add(id, { work: 2 }));
+    const launch = (prompt: string) => home.launch({ agent: "explore", prompt });
+    const isAtWork = (worker: Server, id: string) => worker.store.get(id)?.task.completedAt === undefined;
+    const atWork = () =>
+      workers.flatMap((worker) => workOf(worker).flatMap((id) => (isAtWork(worker, id) ? { worker, id } : [])));
+    return { ...fleet, home, workers, launch, atWork };
+  };
+
+  test("holds for all servers together, and each task has its turn", async () => {
+    const { launch, atWork, until, clock, home } = await limited(2);
+    for (const prompt of ["1", "2", "3", "4", "5"]) await launch(prompt);
+    await until(() => expect(atWork()).toHaveLength(2));
+    for (let ended = 0; ended < 5; ended += 1) {
+      await clock.advance(LEASE);
+      expect(atWork().length).toBeLessThanOrEqual(2);
+      await until(() => expect(atWork().length).toBeGreaterThan(0));
+      const [{ worker, id } = atWork()[0] as never] = atWork();
+      worker.host.finish(id, "done");
+      await until(() => expect(worker.store.get(id)?.task.status).toBe("completed"));
+    }
+    await until(() => expect(home.store.list({}).map(({ status }) => status)).toEqual(Array(5).fill("completed")));
+  });
+
+  test("is not passed either when a server that works is restarted, and what it had is free again when it is gone", async () => {
+    const { launch, atWork, until, clock } = await limited(1);
+    await launch("1");
+    await launch("2");
+    await until(() => expect(atWork()).toHaveLength(1));
+    const [{ worker, id } = atWork()[0] as never] = atWork();
+    await worker.restart();
+    await clock.advance(2 * LEASE);
+    expect(atWork()).toEqual([{ worker, id }]);
+    worker.life.die();
+    await until(() => expect(atWork().filter((one) => one.worker !== worker)).toHaveLength(1));
+  });
+
+  test("that was lifted holds nobody up, and orders that were queued under it are taken", async () => {
+    const { launch, atWork, until, engine } = await limited(1);
+    for (const prompt of ["1", "2", "3"]) await launch(prompt);
+    await until(() => expect(atWork()).toHaveLength(1));
+    engine.limit({ [MODEL]: null });
+    await until(() => expect(atWork()).toHaveLength(3));
+  });
+});

@@ -1,0 +1,135 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { readCredentials } from "../../../src/services/fleet/nats/credentials.ts";
+import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { setUpFleet } from "../../../src/services/fleet/nats/set-up.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { commandHere } from "../../cli/command-line.ts";
+import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
+import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
+import { claimed, orderOf, QUEUE, RUN } from "./bus-contract.ts";
+import { createFleet, texts, workOf } from "./servers.ts";
+
+const noLog = { info: () => undefined, error: () => undefined };
+
+describeWithNats("NATS with rights for each server", () => {
+  test("refuses for good what a server may not do: it need not try again", async () => {
+    const server = await startNats(
+      {},
+      {
+        configuration: `no_auth_user: worker
+        authorization {
+          users: [{ user: worker, password: w, permissions: { publish: { deny: "taskchart.order.>" } } }]
+        }`,
+      },
+    );
+    onTestFinished(server.stop);
+    await server.manage((jsm) => setUpFleet(jsm, { lease: 2_000, keep: 86_400_000, replicas: 1 }));
+    const bus = createNatsBus({ url: server.url, credentials: undefined }, "a worker", systemClock, noLog);
+    onTestFinished(() => bus.close());
+    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+    expect(await bus.offer(orderOf())).toEqual({
+      is: "refused",
+      message: expect.stringContaining("Permissions Violation for Publish"),
+    });
+    expect((await bus.append(RUN, claimed("may"), 0)).is).toBe("stored");
+  });
+
+  /** The configuration that docs/fleet.md has, with keys in the place of the names. */
+  const documented = (users: Record<"UADMIN" | "ULAPTOP" | "UDESK", NatsUser>): string => {
+    const page = readFileSync(fileURLToPath(new URL("../../../docs/fleet.md", import.meta.url)), "utf8");
+    const [, text = ""] = /```\n(# nats-server\.conf\n[^`]*)```/.exec(page) ?? [];
+    const block = text.replace(/^jetstream \{ store_dir.*$/m, "");
+    expect(block).not.toBe(text);
+    return block.replaceAll(/\bU(?:ADMIN|LAPTOP|DESK)\b/g, (name) => users[name as keyof typeof users].key);
+  };
+
+  const LEASE = 60_000;
+
+  /** A NATS server with the documented rights, on which the user who may has set up a fleet. */
+  const guarded = async (change = (configuration: string) => configuration) => {
+    const { users, remove } = newNatsUsers(["UADMIN", "ULAPTOP", "UDESK"]);
+    onTestFinished(remove);
+    const server = await startNats({}, { configuration: change(documented(users)) });
+    onTestFinished(server.stop);
+    const fleet = (action: string[], file?: string) =>
+      commandHere(["fleet", ...action, "--url", server.url, ...(file ? ["--credentials", file] : [])]);
+    expect(await fleet(["init"], users.UADMIN.file)).toMatchObject({ code: 0, error: "" });
+    const noticed: string[] = [];
+    const log = {
+      info: () => undefined,
+      error: (text: string, data?: object) => noticed.push(text + JSON.stringify(data)),
+    };
+    const connect = (user: NatsUser) =>
+      createNatsBus({ url: server.url, credentials: readCredentials(user.file) }, "a server", systemClock, log);
+    const reach = async (user: NatsUser) => {
+      const bus = connect(user);
+      onTestFinished(() => bus.close());
+      await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+      return bus;
+    };
+    return { users, fleet, connect, reach, noticed };
+  };
+
+  test("as documented, lets in nobody whom it does not know, and only its admin sets it up", async () => {
+    const { users, fleet } = await guarded();
+    expect((await fleet(["status"])).error).toContain("does not let you in");
+    expect((await fleet(["init", "--keep", "1d"], users.ULAPTOP.file)).error).toContain("does not permit that");
+    expect((await fleet(["init", "--keep", "1d"], users.UDESK.file)).error).toContain("does not permit that");
+    expect((await fleet(["limit", "fake/small", "1"], users.UDESK.file)).error).toContain("does not permit that");
+    expect((await fleet(["limit", "fake/small", "1"], users.UADMIN.file)).out).toContain("at most 1");
+    expect((await fleet(["status"], users.UADMIN.file)).out).toContain("No order waits");
+  });
+
+  test("as documented, permits a home to order and not to work, and a worker to work and not to order", async () => {
+    const { users, reach } = await guarded();
+    const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
+    expect(await worker.offer(orderOf())).toMatchObject({ is: "refused" });
+    expect(await home.offer(orderOf())).toEqual({ is: "stored" });
+    expect(await home.take(QUEUE)).toMatchObject({ is: "refused" });
+    expect(await home.hold("run.a", "home", 0)).toMatchObject({ is: "refused" });
+    const taken = await worker.take(QUEUE);
+    if (taken.is !== "taken" || !taken.delivery) throw new Error("The order was not taken.");
+    expect(taken.delivery.order).toEqual(orderOf());
+    await taken.delivery.renew();
+    await taken.delivery.done();
+    expect(await home.isOffered(orderOf())).toEqual({ is: "read", isOffered: false });
+  });
+
+  /** Confines a home to the logs of its own runs, as the page describes it. */
+  const confined = (configuration: string): string => {
+    const [before = "", launches = "", after = ""] = configuration.split(/(?=^LAUNCHES|^WORKS)/m);
+    return [before, launches.replaceAll("taskchart.run.>", "taskchart.run.srv_home.>"), after].join("");
+  };
+
+  test("as documented, confines a home to its own logs", async () => {
+    const { users, reach } = await guarded(confined);
+    const home = await reach(users.ULAPTOP);
+    expect(await home.append({ ...RUN, home: "srv_other" }, claimed("may not"), 0)).toMatchObject({ is: "refused" });
+    expect(await home.append({ ...RUN, home: "srv_home" }, claimed("may"), 0)).toMatchObject({ is: "stored" });
+  });
+
+  test.each([
+    ["for every home", undefined],
+    ["for a home that is confined to its own logs", confined],
+  ])("as documented %s, has a task run on another server, and delivered once", async (_, change) => {
+    const { users, fleet: command, connect, noticed } = await guarded(change);
+    await command(["limit", "fake/small", "1"], users.UADMIN.file);
+    const fleet = createFleet();
+    const home = fleet.add("srv_home", { bus: () => connect(users.ULAPTOP) });
+    const worker = fleet.add("srv_desk", { work: 1, bus: () => connect(users.UDESK) });
+    const id = await home.launch({ agent: "explore", prompt: "Find it." });
+    await fleet.until(() => expect(workOf(worker)).toHaveLength(1));
+    await fleet.until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+    const cancelled = await home.launch({ agent: "explore", prompt: "Never mind." });
+    await fleet.until(() => expect(home.task(cancelled).state).toBe("running.fleet.ordered"));
+    await home.call("cancel", { task_id: cancelled });
+    await fleet.clock.advance(LEASE);
+    worker.host.finish(workOf(worker)[0] ?? "", "It is in a.txt.");
+    await fleet.until(() => expect(workOf(worker)).toEqual([]));
+    await fleet.until(() => expect(texts(home)).toHaveLength(2));
+    expect(texts(home).filter((text) => text.includes("It is in a.txt."))).toHaveLength(1);
+    expect(noticed).toEqual([]);
+  });
+});

@@ -1,0 +1,107 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import { isAtRest } from "../../../src/machines/task/machine.ts";
+import type { Bus } from "../../../src/services/fleet/bus.ts";
+import { commitObstacle, publishedCommit } from "../../../src/services/fleet/commits.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
+import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+
+/** A server of a simulated fleet: the whole plugin, with a clone of the project. */
+export interface Server extends Stage {
+  project: Repository;
+}
+
+/** Servers that share the engine of a fleet, and a project that each has cloned. */
+export interface Fleet {
+  clock: VirtualClock;
+  engine: MemoryEngine;
+  /** Adds a server. `work`: how many runs of others it works on at once; `bus`: its connection, where it is to another engine. */
+  add(id: string, options?: { work?: number; bus?: () => Bus } & Partial<StageOptions>): Server;
+  /** Has time pass until it is as `check` wants it. */
+  until(check: () => void): Promise<void>;
+}
+
+const PATIENCE = 900_000;
+
+export const createFleet = (): Fleet => {
+  const clock = createVirtualClock();
+  const engine = createMemoryEngine(clock);
+  const origin = newRepository({ "a.txt": "one\n" });
+  return {
+    clock,
+    engine,
+    add: (id, { work = 0, bus = engine.connect, ...options } = {}) => {
+      const folder = temporaryFolder();
+      const top = join(folder, "project");
+      mkdirSync(top);
+      const project = repositoryAt(top);
+      project.git("clone", "--quiet", origin.top, ".");
+      const membership = () => ({
+        ...{ bus: bus(), server: { id, label: id }, pool: "project", project: "project", work },
+        ...{ offer: ["explore"], attempts: 2, patience: PATIENCE },
+        commits: { published: publishedCommit, obstacle: commitObstacle },
+      });
+      const stage = createStage({
+        clock,
+        directory: top,
+        openStore: createMemory().boot,
+        worktree: { root: join(folder, "worktrees") },
+        fleet: membership,
+        ...options,
+      });
+      return Object.assign(stage, { project });
+    },
+    // Git takes real time, and all else simulated time.
+    until: (check) =>
+      vi.waitFor(
+        async () => {
+          await clock.advance(500);
+          check();
+        },
+        { timeout: 10_000, interval: 5 },
+      ),
+  };
+};
+
+export const LEASE = 60_000;
+
+/** The tasks that a server has for others, and whose ends are not received, by their ids here. */
+export const workOf = (server: Server): string[] =>
+  server.store.list({}).flatMap(({ sessionID }) => {
+    const record = server.store.get(sessionID);
+    return record?.task.order && !isAtRest(record.snapshot) ? sessionID : [];
+  });
+
+export const texts = (server: Server) =>
+  server.notices(PARENT).map((parts) => parts.map(({ text }) => text).join("\n"));
+
+/** A server that launches, and some that work. The task is under way on the first that takes it. */
+export const away = async (workers = 2, work = 1) => {
+  const fleet = createFleet();
+  const home = fleet.add("srv_home");
+  const others = Array.from({ length: workers }, (_, index) => fleet.add(`srv_${index + 1}`, { work }));
+  const id = await home.launch({ agent: "explore", prompt: "Find it." });
+  await fleet.until(() => expect(others.flatMap(workOf)).toHaveLength(1));
+  const worker = others.find((other) => workOf(other).length === 1) as Server;
+  const other = others.find((one) => one !== worker) as Server;
+  const [there = ""] = workOf(worker);
+  await fleet.until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+  return { ...fleet, home, worker, other, id, there };
+};
+
+/** The end reaches the parent once, and nothing is left of the run anywhere. */
+export const expectOnce = async (
+  { home, until, clock }: Pick<Awaited<ReturnType<typeof away>>, "home" | "until" | "clock">,
+  servers: Server[],
+  text: string,
+) => {
+  await until(() => expect(texts(home)).toHaveLength(1));
+  await until(() => expect(servers.flatMap(workOf)).toEqual([]));
+  await clock.advance(10 * LEASE);
+  expect(texts(home)).toHaveLength(1);
+  expect(texts(home)[0]).toContain(text);
+};

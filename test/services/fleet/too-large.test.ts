@@ -1,0 +1,54 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { cutToFit, type Ended } from "../../../src/services/fleet/messages.ts";
+import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
+import { claimed, orderOf, RUN } from "./bus-contract.ts";
+
+const noLog = { info: () => undefined, error: () => undefined };
+
+const endOf = (result: string): Ended & { type: "ended" } => ({
+  ...{ v: 1, at: 1, type: "ended", nonce: "n", outcome: "completed", completedAt: 1, result },
+});
+
+describe("a result", () => {
+  test("that fits into a message is sent as it is", () => {
+    const end = endOf("short");
+    expect(cutToFit(end)).toBe(end);
+  });
+
+  test.each([
+    ["of plain letters", "a"],
+    ["of letters that take several bytes", "é"],
+    ["of characters that JSON escapes", "\n"],
+  ])("that does not, %s, is cut, and says so", (_, letter) => {
+    const { result = "" } = cutToFit(endOf(letter.repeat(2_000_000)));
+    expect(result).toMatch(/\n\[The rest is left out: the fleet carries messages of 1 MB\.\]$/);
+    expect(Buffer.byteLength(JSON.stringify(endOf(result)))).toBeLessThanOrEqual(1_000_000);
+    expect(result.length).toBeGreaterThan(300_000);
+  });
+});
+
+describeWithNats("NATS and messages that are too large", () => {
+  const connect = async () => {
+    const server = await startNats();
+    onTestFinished(server.stop);
+    const bus = createNatsBus({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
+    onTestFinished(() => bus.close());
+    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+    return bus;
+  };
+
+  test.each([600_000, 2_000_000])("an order with a prompt of %i characters is refused for good", async (length) => {
+    const bus = await connect();
+    expect(await bus.offer(orderOf({ prompt: "a".repeat(length) }))).toMatchObject({ is: "refused" });
+    expect((await bus.offer(orderOf())).is).toBe("stored");
+  });
+
+  test("an end that was cut to fit is stored", async () => {
+    const bus = await connect();
+    await bus.append(RUN, claimed("first"), 0);
+    const end = cutToFit(endOf("é".repeat(2_000_000)));
+    expect(await bus.append(RUN, { ...end, type: "ended" }, undefined)).toMatchObject({ is: "stored" });
+  });
+});
