@@ -18,6 +18,8 @@ export type ListedTask = Pick<
   | "completedAt"
   | "attention"
   | "why"
+  | "waiting"
+  | "server"
   | "usage"
 > & { lastTool?: string | undefined; outcome?: string | undefined };
 
@@ -41,6 +43,8 @@ export const toListed = (task: ApiTask): ListedTask => ({
   completedAt: task.completedAt,
   attention: task.attention,
   why: task.why,
+  waiting: task.waiting,
+  server: task.server,
   usage: task.usage,
   lastTool: task.progress.lastTools.at(-1),
   outcome: (task.error?.message ?? task.summary)?.slice(0, OUTCOME_CHARS),

@@ -1,36 +1,5 @@
 import type { ComponentChild } from "preact";
-import type { ListedTask } from "./listed-task.ts";
-
-/** How a task is marked: by its status, or by what holds it up. */
-export type Mark = "queued" | "running" | "waiting" | "stale" | "completed" | "error" | "cancelled";
-
-type Marked = Pick<ListedTask, "status" | "state" | "attention">;
-
-export const markOf = ({ status, state, attention }: Marked): Mark => {
-  if (status === "completed" || status === "error" || status === "cancelled") return status;
-  if (attention) return attention.kind === "stale" ? "stale" : "waiting";
-  return state.endsWith(".queued") ? "queued" : "running";
-};
-
-/** Returns the status in a word or two, as the list says it. */
-export const statusText = (task: Marked): string => {
-  switch (markOf(task)) {
-    case "waiting":
-      return "Waits for you";
-    case "stale":
-      return "Silent";
-    case "queued":
-      return "Queued";
-    case "error":
-      return "Failed";
-    case "completed":
-      return "Completed";
-    case "cancelled":
-      return "Cancelled";
-    case "running":
-      return task.status === "resumed" ? "Running again" : "Running";
-  }
-};
+import { type Mark, type Marked, markOf } from "./mark.ts";
 
 const SHAPES: Readonly<Record<Mark, ComponentChild>> = {
   queued: <circle cx="8" cy="8" r="6" class="line dashed" />,

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { nowDoing, whoWorks } from "./doing.ts";
 import { isActive } from "./filters.ts";
-import { cost, count, duration, firstLine, lastPart, shortId, time, usage } from "./format.ts";
+import { cost, count, duration, lastPart, shortId, time, usage } from "./format.ts";
 import { useNow } from "./hooks.ts";
 import type { ListedTask } from "./listed-task.ts";
+import { markOf, statusText } from "./mark.ts";
 import { arrange, type Counts, type Row } from "./rows.ts";
-import { markOf, StatusMark, statusText } from "./status-mark.tsx";
+import { StatusMark } from "./status-mark.tsx";
 import type { BoardState } from "./task-board.ts";
 import { VirtualList } from "./virtual-list.tsx";
 
@@ -21,17 +23,6 @@ const Sums = ({ counts, ofBatch = false }: { counts: Counts; ofBatch?: boolean }
     <span class="wide">{cost(counts.cost) || usage(counts)}</span>
   </span>
 );
-
-/** Says what a task is at: what it waits for, its last tool, or how it ended. */
-const nowDoing = (task: ListedTask): string => {
-  const mark = markOf(task);
-  if (mark === "waiting") return task.attention?.what ?? "";
-  if (mark === "stale") return "OpenCode has reported nothing of it for a while";
-  if (!isActive(task)) return firstLine(task.outcome ?? "");
-  if (mark === "queued" || !task.state.endsWith(".working"))
-    return task.why === undefined ? "" : `Waits for ${task.why}`;
-  return task.lastTool === undefined ? "Thinks" : `Last used ${task.lastTool}`;
-};
 
 const Elapsed = ({ task }: { task: ListedTask }) => {
   const now = useNow(isActive(task));
@@ -52,7 +43,7 @@ const TaskRow = ({ task, depth }: { task: ListedTask; depth: number }) => (
       </span>
       <span class="line2">
         <span class="doing">
-          <span class="agent">{task.agent}</span>
+          <span class="agent">{whoWorks(task)}</span>
           <span class="sr">{statusText(task)}. </span>
           {nowDoing(task)}
         </span>

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
+import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
+import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
 
 const { values } = parseArgs({
@@ -9,6 +11,8 @@ const { values } = parseArgs({
     runs: { type: "string" },
     seed: { type: "string" },
     path: { type: "string" },
+    // Servers of a fleet, in place of one.
+    fleet: { type: "boolean", default: false },
     planted: { type: "boolean", default: false },
     only: { type: "string" },
     // Prints faults as JSON: up to the first that is not among these.
@@ -16,11 +20,14 @@ const { values } = parseArgs({
   },
 });
 
+const chaos = values.fleet
+  ? { run: runRandomFleets, find: findFleetFaults, mistakes: fleetMistakes, runs: 10_000 }
+  : { run: runRandomSchedules, find: findFaults, mistakes: plantedMistakes, runs: 100_000 };
 const seed = values.seed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(values.seed);
-const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 2_000 : 100_000)) : 1;
+const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 2_000 : chaos.runs)) : 1;
 if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1) {
   throw new Error(
-    "Usage: npm run chaos -- [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- --planted [--only words] [--runs 2000] [--seed 1]",
+    "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 2000] [--seed 1]",
   );
 }
 
@@ -31,7 +38,7 @@ const seconds = () => (performance.now() - began) / 1_000;
 const search = async (): Promise<boolean> => {
   let played = 0;
   let saidAt = 0;
-  const report = await runRandomSchedules({
+  const report = await chaos.run({
     runs,
     seed,
     path: values.path,
@@ -49,7 +56,7 @@ const search = async (): Promise<boolean> => {
 
 /** The faults of schedules without any mistake, in JSON. */
 const faultsWithout = async (): Promise<string> => {
-  const faults = await findFaults(runs, seed, () => false);
+  const faults = await chaos.find(runs, seed, () => false);
   if (faults.length === 0) console.log(`${runs} schedules without a mistake, seed ${seed}: all invariants held.`);
   for (const { schedule, fault } of faults) console.log(`a fault in schedule ${schedule} without a mistake: ${fault}`);
   return JSON.stringify(faults);
@@ -60,7 +67,7 @@ const faultsWithout = async (): Promise<string> => {
  * Resolves to whether the schedules found them all.
  */
 const searchPlanted = async (): Promise<boolean> => {
-  const chosen = plantedMistakes.filter(({ name }) => name.includes(values.only ?? ""));
+  const chosen = chaos.mistakes.filter(({ name }) => name.includes(values.only ?? ""));
   const known = await faultsWithout();
   let missed = 0;
   for (const { name } of chosen) {
@@ -70,6 +77,7 @@ const searchPlanted = async (): Promise<boolean> => {
         "--import",
         new URL("plant-mistake.ts", import.meta.url).href,
         fileURLToPath(import.meta.url),
+        ...(values.fleet ? ["--fleet"] : []),
         ...["--besides", known, "--runs", String(runs), "--seed", String(seed)],
       ],
       { env: { ...process.env, PLANTED_MISTAKE: name } },
@@ -87,7 +95,7 @@ const searchPlanted = async (): Promise<boolean> => {
 if (values.besides !== undefined) {
   const known = JSON.parse(values.besides) as FoundFault[];
   const isNew = (found: FoundFault) => !known.some((one) => isDeepStrictEqual(one, found));
-  console.log(JSON.stringify((await findFaults(runs, seed, isNew)).filter(isNew)));
+  console.log(JSON.stringify((await chaos.find(runs, seed, isNew)).filter(isNew)));
   process.exit(0);
 }
 process.exit((await (values.planted ? searchPlanted() : search())) ? 0 : 1);

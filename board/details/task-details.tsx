@@ -1,10 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { otherServer } from "../../src/services/text/server.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { duration, shortId, time, usage } from "../format.ts";
 import { useNow } from "../hooks.ts";
-import { StatusMark, statusText } from "../status-mark.tsx";
+import { statusText } from "../mark.ts";
+import { StatusMark } from "../status-mark.tsx";
 import type { TaskBoard } from "../task-board.ts";
 import { Actions } from "./actions.tsx";
 import { Chart } from "./chart.tsx";
@@ -77,6 +79,7 @@ const Facts = ({ task }: { task: ApiTask }) => {
   const now = useNow(isActive(task));
   const end = task.completedAt === undefined ? now : Date.parse(task.completedAt);
   const { model, progress } = task;
+  const server = otherServer(task);
   const facts: [name: string, value: string, title?: string | undefined][] = [
     ["Agent", task.agent],
     ["Model", model ? [model.modelID, model.variant].filter(Boolean).join(" ") : "the agent's own", model?.providerID],
@@ -90,6 +93,7 @@ const Facts = ({ task }: { task: ApiTask }) => {
         .map(([tool, n]) => `${tool} ${n}`)
         .join(", "),
     ],
+    ...(server === undefined ? [] : [["Server", server] as [string, string]]),
     ["Directory", task.directory],
   ];
   return (

@@ -8,13 +8,13 @@ import type { Terminal } from "./terminal.ts";
 /** The exit codes of commands. */
 export const EXIT = {
   ok: 0,
-  /** The command did its work, and found something: `replay` a difference, `doctor` a problem. */
+  /** The command did its work, and found something: `replay` a difference, `doctor` a problem, `fleet status` no fleet. */
   found: 1,
   /** The command failed or was refused, and nothing was changed: a wrong command line, an unknown task, a refusal. */
   failed: 2,
   /** The journal does not start at the task's launch, so there is nothing to compare. */
   incomplete: 3,
-  /** OpenCode is not running, or does not answer. */
+  /** OpenCode is not running, or does not answer; with `fleet`, the NATS server. */
   unreachable: 4,
 } as const;
 
@@ -54,15 +54,15 @@ export const TASK_ID = 'the task\'s id; its beginning will do, with or without "
 /** The heading of those options in a help text. */
 const COMMON = "Options of all commands:";
 
-/** Creates a command with the options that all have. `summary` stands in the list of commands. */
+/** Adds the option that every command has. */
+export const withJson = (command: Command) =>
+  command.addOption(new Option("--json", "print JSON instead, as docs/command.md describes").helpGroup(COMMON));
+
+/** Creates a command on the tasks of this machine. `summary` stands in the list of commands. */
 export const command = <Name extends string>(name: Name, summary: string, description = `${sentence(summary)}.`) =>
-  new Command(name)
-    .summary(summary)
-    .description(description)
-    .addOption(new Option("--json", "print JSON instead, as docs/command.md describes").helpGroup(COMMON))
-    .addOption(
-      new Option("--data <folder>", "the plugin's data folder (default: where OpenCode keeps it)").helpGroup(COMMON),
-    );
+  withJson(new Command(name).summary(summary).description(description)).addOption(
+    new Option("--data <folder>", "the plugin's data folder (default: where OpenCode keeps it)").helpGroup(COMMON),
+  );
 
 const sentence = (summary: string): string => summary.charAt(0).toUpperCase() + summary.slice(1);
 

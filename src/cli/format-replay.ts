@@ -71,6 +71,14 @@ const describeEffect = (effect: TaskEffect): string => {
       return `write the receipt of run ${effect.run}`;
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
+    case "sendOrder":
+      return `offer run ${effect.run} to the fleet`;
+    case "readRun":
+      return `read what became of run ${effect.run} in the fleet`;
+    case "recallRun":
+      return `ask the server to stop run ${effect.run}`;
+    case "closeRun":
+      return `close run ${effect.run} in the fleet`;
     case "reportEnd":
       return `notify ${effect.parentTaskId} of the end`;
     case "queueNotice":

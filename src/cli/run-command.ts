@@ -8,6 +8,7 @@ import { cancelCommand } from "./commands/cancel.ts";
 import { discardCommand } from "./commands/discard.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { exportCommand } from "./commands/export.ts";
+import { fleetCommand } from "./commands/fleet.ts";
 import { listCommand } from "./commands/list.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
@@ -27,6 +28,7 @@ const COMMANDS = {
   "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand],
   "Take what a task changed in its worktree:": [applyCommand, discardCommand],
   "Understand it:": [replayCommand, exportCommand, whatIfCommand, doctorCommand],
+  "Several servers:": [fleetCommand],
 } as const;
 
 const EXIT_CODES = `
@@ -49,7 +51,7 @@ const createProgram = (context: CommandContext): Program => {
   for (const [group, builders] of Object.entries(COMMANDS)) {
     for (const build of builders) program.addCommand((build(context) as unknown as Program).helpGroup(group));
   }
-  for (const each of [program, ...program.commands]) {
+  for (const each of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     each
       .exitOverride()
       .helpOption("-h, --help", "explain the command")
@@ -64,11 +66,21 @@ const createProgram = (context: CommandContext): Program => {
 };
 
 /** A message of the parser, as ours read: a sentence, and what to do. */
-const problemOf = (program: Program, args: string[], { message }: CommanderError): string => {
-  const found = program.commands.find((each) => each.name() === args[0]);
+const problemOf = (program: Program, args: string[], { code, message }: CommanderError): string => {
+  const found: Program[] = [program];
+  for (const arg of args) {
+    const next = found.at(-1)?.commands.find((each) => each.name() === arg);
+    if (!next) break;
+    found.push(next);
+  }
+  const help = [...found.map((each) => each.name()), "--help"].join(" ");
+  // A command was named that is a group of others.
+  if (code === "commander.help") {
+    const names = found.at(-1)?.commands.map((each) => each.name()) ?? [];
+    return `Say which command of it: ${new Intl.ListFormat("en-GB", { type: "disjunction" }).format(names)}. See ${help}.`;
+  }
   const words = toSingleLine(message.replace(/^error: /, ""));
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
-  const help = [PROGRAM, ...(found ? [found.name()] : []), "--help"].join(" ");
   return `${sentence.replace(/([^.?!)])$/, "$1.")} See ${help}.`;
 };
 

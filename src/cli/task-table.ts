@@ -1,6 +1,7 @@
 import type { ApiTask } from "../client/api-types.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dollars } from "../services/text/dollars.ts";
+import { onServer } from "../services/text/server.ts";
 import { compactNumber } from "../services/text/usage.ts";
 import { requestLine } from "../services/text/user-request.ts";
 import { addUp, type Usage } from "../task.ts";
@@ -43,7 +44,7 @@ export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: nu
       cells: [
         { text: id, style: "bold" },
         state,
-        { text: toSingleLine(task.agent) },
+        { text: [toSingleLine(task.agent), onServer(task)].filter(Boolean).join(" ") },
         { text: shortTime(runTime(task, now)) },
         { text: tokensText(task.usage.tokens) },
         { text: costText(task.usage.cost) },

@@ -62,6 +62,8 @@ export const standing = (task: ApiTask): Cell & { rank: Rank } => {
     if (task.waiting?.for === "slot") {
       return { text: task.queue ? `queued #${task.queue.place}` : "queued", style: "cyan", rank: RANK.queued };
     }
+    if (task.waiting?.for === "fleet" || task.waiting?.for === "server")
+      return { text: "offered", style: "cyan", rank: RANK.queued };
     // OpenCode asks the provider again, or the prompt is sent again.
     if (task.waiting?.for === "provider" || task.waiting?.for === "retry")
       return { text: "retrying", style: "yellow", rank: RANK.live };

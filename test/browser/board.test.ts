@@ -35,6 +35,22 @@ const tasksIn = async (page: Page) => (await rows(page)).filter((row) => !/^[12]
 const row = (page: Page, text: string) => page.locator(".tree [role=treeitem]", { hasText: text });
 
 describeInChromium("the board", () => {
+  test("a task on another server names it, in the list and in its details; one that waits for a server is queued", async () => {
+    const { source, open } = await start();
+    const server = { id: "srv_1", label: "desk" };
+    source.launch({ description: "away", agent: "explore", server });
+    source.launch({ description: "offered", waiting: { for: "server", since: "2026-11-23T10:00:00.000Z" } });
+    const { page, faults } = await open();
+    await until(() => tasksIn(page)).toEqual(["3 away (running)", "3 offered (queued)"]);
+    const doing = (name: string) => row(page, name).locator(".doing").textContent();
+    expect(await doing("away")).toContain("explore on desk");
+    expect(await doing("away")).toContain("Waits for its agent, which is at work on server desk");
+    expect(await doing("offered")).toContain("Waits for a free server of the fleet; if none begins it, it runs here");
+    await row(page, "away").click();
+    await until(() => page.locator(".facts").textContent()).toMatch(/Serverdesk/);
+    expect(faults).toEqual([]);
+  });
+
   test("tasks stand by conversation and batch, those that a task launched below it, each marked by its status", async () => {
     const { source, open } = await start();
     const parent = source.launch({ description: "first", batchId: "msg_1", startedAt: "2026-11-23T10:00:00.000Z" });

@@ -3,6 +3,7 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { modelName } from "../../services/text/model-name.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
+import { otherServer } from "../../services/text/server.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
@@ -46,6 +47,11 @@ const sharedText = ({ progress, parentSessionID }: ApiTask): string[] => {
   return summary === undefined ? [] : [summary.replace(/^Files shared with other agents: /, "")];
 };
 
+const serverText = (task: ApiTask): string[] => {
+  const server = otherServer(task);
+  return server === undefined ? [] : [`${server}, another one of the fleet`];
+};
+
 const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string[] => {
   if (toolCalls === 0) return [];
   const byName = Object.entries(toolCallsByName)
@@ -73,6 +79,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("agent", [
       `${task.agent}${task.model ? `, ${modelName(task.model)}` : ""}${task.isForked ? ", a fork" : ""}`,
     ]),
+    ...line("server", serverText(task)),
     ...line("started", [`${began} by ${task.author}${resumed}`]),
     ...line(hasEnded(task) ? "took" : "runs for", [isLive || hasEnded(task) ? time : `${time}, if it still runs`]),
     ...line("used", usageText(task)),

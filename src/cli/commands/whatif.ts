@@ -3,17 +3,9 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type StoredTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
 import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
+import { DURATION, readDuration } from "../duration.ts";
 import { whatIfLines } from "../format-what-if.ts";
 import { withJournals } from "../task-database.ts";
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-const readDuration = (option: string, text: string): number => {
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
-  const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
-  if (ms > 0) return ms;
-  throw new CommandError(`--${option} takes a duration such as 10m or 24h, not "${toSingleLine(text)}".`);
-};
 
 /** Reads a point in time: a duration before `now`, or a date as JavaScript reads it. Epoch milliseconds. */
 const readTime = (option: string, text: string, now: number): number => {
@@ -123,7 +115,7 @@ export const whatIfCommand = ({ terminal }: CommandContext) =>
     .addHelpText(
       "after",
       `
-A duration is a number with ms, s, m, h or d: 90s, 10m, 24h, 7d.
+${DURATION}
 ${examples(["whatif --concurrency 3 --since 7d", "who would have queued last week"])}`,
     )
     .action(async ({ json, data, since: from, until: to, recordedStale: recorded, ...values }) => {

@@ -10,12 +10,13 @@ import { byUrgency } from "../task-words.ts";
 import { type Terminal, wrap } from "../terminal.ts";
 
 /** What `--json` prints of a task. */
-const reasonOf = ({ sessionID, status, state, waiting, queue, attention, why, error }: ApiTask) => ({
+const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({
   sessionID,
   status,
   state,
   waiting,
   queue,
+  server,
   attention,
   why,
   error,

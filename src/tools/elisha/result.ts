@@ -3,6 +3,7 @@ import { duration } from "../../services/text/duration.ts";
 import { quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
+import { runsHere } from "../../services/text/server.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { type CallContext, shutdownError, type ToolDeps } from "../define-tool.ts";
@@ -58,6 +59,13 @@ export const resultOf = (task: Task): TaskResult => ({
   ...(task.result === undefined ? {} : { result: task.result }),
   ...errorOf(task),
 });
+
+/** Describes a task that was just launched; `notOffered` says why it is not for other servers, where its agent is. */
+export const launchedResult = (task: Task, notOffered: string | undefined): TaskResult => {
+  const result = resultOf(task);
+  if (notOffered === undefined || hasEnded(task)) return result;
+  return { ...result, error: [runsHere(notOffered), result.error].filter(Boolean).join(" ") };
+};
 
 /** Describes a task after a wait for it timed out. */
 const timedOut = (task: Task, waitedFor: string): TaskResult =>

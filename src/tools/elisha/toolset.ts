@@ -9,6 +9,7 @@ import {
   agentNotFound,
   currentResult,
   failed,
+  launchedResult,
   notCancelled,
   notFound,
   refusal,
@@ -41,8 +42,10 @@ const taskTool = (deps: ToolDeps): Tool =>
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
       if (!launched.ok)
         return toToolOutput(launched.cause === "agent" ? agentNotFound(agent) : failed(launched.reason));
-      const { task } = launched.value;
-      return toToolOutput(async ? resultOf(task) : await waitForResult(deps, task.sessionID, undefined, context));
+      const { task, notOffered } = launched.value;
+      return toToolOutput(
+        async ? launchedResult(task, notOffered) : await waitForResult(deps, task.sessionID, undefined, context),
+      );
     },
   });
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
+import { runsHere } from "../../services/text/server.ts";
 import { hasEnded, type Task, Wake } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
@@ -87,15 +88,16 @@ const taskTool = (deps: ToolDeps): Tool =>
       };
       const launched = await launchForCaller(context, deps, wanted);
       if (!launched) throw new Error("The turn was aborted; nothing was launched.");
-      const { task, forkRefusal } = orThrow(launched);
+      const { task, forkRefusal, notOffered } = orThrow(launched);
       const asText =
         forkRefusal === undefined
           ? own``
           : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
+      const here = notOffered === undefined ? own`` : own`\n${runsHere(notOffered)}`;
       const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}${task.worktree ? ", in a git worktree" : ""}).${queueNote(task)}${asText}\n${nextStep(deps, task)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}${task.worktree ? ", in a git worktree" : ""}).${queueNote(task)}${asText}${here}\n${nextStep(deps, task)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

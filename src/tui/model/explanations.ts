@@ -3,6 +3,7 @@ import { descendantsOf } from "../../client/tasks-below.ts";
 import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
+import { onServer } from "../../services/text/server.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { elapsed } from "./words.ts";
@@ -67,6 +68,11 @@ const BECAME = {
 /** Says why there is nothing to apply or to discard. */
 export const noChanges = ({ became = "clean" }: Changes): string => BECAME[became];
 
+const serverText = (task: PanelTask): string | undefined => {
+  const where = onServer(task);
+  return where === undefined ? undefined : `It ran ${where}, another server of the fleet.`;
+};
+
 const endText = ({ status, error, summary = "" }: PanelTask): string => {
   if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;
   return status === "cancelled" ? "It was cancelled." : `It is completed. ${summary}`.trim();
@@ -85,5 +91,5 @@ export const whyText = (task: PanelTask, now: number): Explanation => {
     return paragraphs(`Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.`, shared);
   }
   if (!hasEnded(task)) return paragraphs("It is at work.", shared);
-  return paragraphs(endText(task), task.receipt && receiptSummary(task.receipt), shared);
+  return paragraphs(endText(task), serverText(task), task.receipt && receiptSummary(task.receipt), shared);
 };

@@ -4,7 +4,7 @@ import { hasEnded, type Usage } from "../../task.ts";
 import { inCents } from "./in-cents.ts";
 import { columnsOf, cut, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import { isQueued, type Row, rowsOf } from "./rows.ts";
 import { countSegments } from "./status-line.ts";
 import { isActive, summarize } from "./summary.ts";
 import { elapsed, runTime, standingOf } from "./words.ts";
@@ -50,7 +50,7 @@ const headline = (row: Row, { columns, now }: PanelLayout): Line => {
   const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
   const isLive = !hasEnded(task);
   const what: Segment = { text: task.description, tone: row.request ? "warning" : isLive ? "text" : "muted" };
-  const time = isLive && task.waiting?.for === "slot" ? [] : [muted(elapsed(runTime(task, now)))];
+  const time = isLive && isQueued(task) ? [] : [muted(elapsed(runTime(task, now)))];
   const head: Segment[] = [muted(indent), { text: `${sign} `, tone }];
   return { taskId: task.sessionID, segments: spread(head, what, time, columns) };
 };

@@ -12,7 +12,9 @@ export interface Row {
   request?: OpenUserRequest;
 }
 
-const isQueued = ({ waiting }: PanelTask): boolean => waiting?.for === "slot";
+/** True for a task that nobody works on yet: it waits for a slot, or for a server of the fleet. */
+export const isQueued = ({ waiting }: Pick<PanelTask, "waiting">): boolean =>
+  waiting?.for === "slot" || waiting?.for === "fleet" || waiting?.for === "server";
 
 const newestFirst = (a: PanelTask, b: PanelTask): number =>
   (b.completedAt ?? b.startedAt).localeCompare(a.completedAt ?? a.startedAt) || a.sessionID.localeCompare(b.sessionID);

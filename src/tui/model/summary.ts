@@ -1,13 +1,14 @@
 import { addUp, hasEnded, type Usage } from "../../task.ts";
 import { openRequests } from "./open-requests.ts";
 import type { PanelTask } from "./panel-task.ts";
+import { isQueued } from "./rows.ts";
 
 /** The sums over the tasks of a conversation. Each task that has not ended counts in one of the first three. */
 export interface Summary {
   /** Tasks whose own request a person has to answer. */
   waitingForPerson: number;
   running: number;
-  /** Tasks that wait for a slot. */
+  /** Tasks that wait for a slot, or for a server of the fleet. */
   queued: number;
   ended: number;
   /** What all tasks used together. */
@@ -18,7 +19,7 @@ export interface Summary {
 export const summarize = (tasks: readonly PanelTask[]): Summary => {
   const asking = new Set(openRequests(tasks).map(({ task }) => task.sessionID));
   const live = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
-  const queued = live.filter(({ waiting }) => waiting?.for === "slot").length;
+  const queued = live.filter(isQueued).length;
   return {
     waitingForPerson: asking.size,
     running: live.length - queued,

@@ -1,6 +1,7 @@
 import prettyMilliseconds from "pretty-ms";
 import { sharedFiles } from "../../services/text/overlaps.ts";
 import { ordinal } from "../../services/text/queue.ts";
+import { onServer } from "../../services/text/server.ts";
 import { hasEnded, type WaitsFor } from "../../task.ts";
 import type { Tone } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
@@ -41,7 +42,7 @@ const liveStanding = ({ task, request }: Row): Standing => {
       const shared = sharedFiles(task.progress.overlaps);
       if (shared !== undefined) return { sign: "●", tone: "warning", words: shared };
       const tool = task.progress.lastTools.at(-1);
-      return { sign: "●", tone: "accent", words: tool ?? "working" };
+      return { sign: "●", tone: "accent", words: onServer(task) ?? tool ?? "working" };
     }
     case "slot":
       return { sign: "○", tone: "muted", words: task.queue ? `${ordinal(task.queue.place)} in the queue` : "queued" };
@@ -51,6 +52,9 @@ const liveStanding = ({ task, request }: Row): Standing => {
       return { sign: "●", tone: "accent", words: "held up by a task below" };
     case "tasks":
       return { sign: "●", tone: "accent", words: "waits for its tasks" };
+    case "fleet":
+    case "server":
+      return { sign: "○", tone: "muted", words: "waits for a server" };
     default:
       return { sign: "●", tone: "muted", words: WAITS[waitsFor] ?? `waits for ${waitsFor}` };
   }

@@ -60,10 +60,24 @@ test.each([
   ["retry", "retrying"],
   ["stop", "stopping"],
   ["agent", "running"],
+  ["fleet", "offered"],
+  ["server", "offered"],
 ] as const)("a task that waits for %s is called %s", async (what, word) => {
   const { source } = await serve();
   const task = source.launch({ sessionID: "ses_aaaa1111" });
   expect(standing({ ...task, waiting: { for: what, since: task.runStartedAt } }).text).toBe(word);
+});
+
+test("a task on another server is listed with it, and one that waits for a server is queued", async () => {
+  const served = await serve();
+  const now = new Date().toISOString();
+  const server = { id: "srv_1", label: "desk" };
+  served.source.launch({ sessionID: "ses_aaaa1111", agent: "explore", description: "look", server });
+  served.source.launch({ sessionID: "ses_bbbb2222", agent: "explore", waiting: { for: "server", since: now }, server });
+  const { out } = await list(served);
+  expect(out).toMatch(/^aaaa11 +running +explore on desk +.* look$/m);
+  expect(out).toMatch(/^bbbb22 +offered +explore +\d/m);
+  expect(out).toContain("1 running · 1 queued");
 });
 
 test.each([30, 40, 60, 80, 120])(

@@ -39,6 +39,19 @@ test("a task is shown with how it stands, what it used, its prompt and its resul
   );
 });
 
+test("a task on another server is shown with it, and so is what it waits for there", async () => {
+  const served = await serve();
+  const server = { id: "srv_1", label: "desk" };
+  const { sessionID } = served.source.launch({ sessionID: "ses_4f5c9a11", server });
+  served.source.launch({ sessionID: "ses_aaaa1111" });
+  expect((await run(served, "show", ["4f5c"])).out).toMatch(/^server {4}desk, another one of the fleet$/m);
+  expect((await run(served, "show", ["aaaa"])).out).not.toMatch(/^server/m);
+  expect((await run(served, "why", ["4f5c"])).out).toContain("Waits for its agent, which is at work on server desk");
+  expect(JSON.parse((await run(served, "why", ["4f5c", "--json"])).out)).toMatchObject([{ server }]);
+  served.source.end(sessionID);
+  expect((await run(served, "show", ["4f5c"])).out).toMatch(/^server {4}desk, another one of the fleet$/m);
+});
+
 test("why says what each live task waits for and who moves it, the one that waits for a person first", async () => {
   const served = await serve();
   const { source } = served;

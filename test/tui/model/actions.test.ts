@@ -8,6 +8,12 @@ import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const WORKTREE = { id: "1", directory: "/data/1/tree", isShared: false };
 
+test("of a task that ran on another server, the explanation says where", () => {
+  const task = ended(panelTask("a", { server: { id: "srv_1", label: "desk" }, summary: "Found." }), "completed");
+  expect(whyText(task, NOW).message).toBe("It is completed. Found.\n\nIt ran on desk, another server of the fleet.");
+  expect(whyText(ended(panelTask("a"), "completed"), NOW).message).toBe("It is completed.");
+});
+
 describe("what a task changed in its worktree", () => {
   const task = panelTask("a");
   const changes = { tree: "/shop", worktree: "/data/1/tree", patch: "/data/1/changes.patch" };

@@ -75,6 +75,25 @@ test("tasks below others stand under them", () => {
   expect(panel(tasks).slice(4, 6)).toEqual(["└ ● about child                    1m", "    general · read"]);
 });
 
+test("a task on another server names it, and one that waits for a server counts as queued, without a time", () => {
+  const server = { id: "srv_1", label: "desk" };
+  const tasks = [
+    panelTask("a", { server }),
+    panelTask("b", { server, waiting: { for: "server", since: ago(3) } }),
+    panelTask("c", { waiting: { for: "fleet", since: ago(3) } }),
+  ];
+  expect(panel(tasks)).toEqual([
+    "Tasks",
+    "1 running · 2 queued",
+    "● about a                          1m",
+    "  general · on desk",
+    "○ about b",
+    "  general · waits for a server",
+    "○ about c",
+    "  general · waits for a server",
+  ]);
+});
+
 test("where a line has no room for all that was used, what the task does is shown, and the cost if that fits", () => {
   const waiting = (cost: number) => panelTask("a", { waiting: { for: "tasks", since: ago(3) }, tokens: 20_240, cost });
   expect(panel([waiting(0.06)])[3]).toBe("  general · waits for its tasks $0.06");

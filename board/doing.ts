@@ -1,0 +1,19 @@
+import { onServer } from "../src/services/text/server.ts";
+import { isActive } from "./filters.ts";
+import { firstLine } from "./format.ts";
+import type { ListedTask } from "./listed-task.ts";
+import { markOf } from "./mark.ts";
+
+/** Says which agent works on a task, and on which server where that is another one. */
+export const whoWorks = (task: ListedTask): string => [task.agent, onServer(task)].filter(Boolean).join(" ");
+
+/** Says what a task is at: what it waits for, its last tool, or how it ended. */
+export const nowDoing = (task: ListedTask): string => {
+  const mark = markOf(task);
+  if (mark === "waiting") return task.attention?.what ?? "";
+  if (mark === "stale") return "OpenCode has reported nothing of it for a while";
+  if (!isActive(task)) return firstLine(task.outcome ?? "");
+  if (mark === "queued" || !task.state.endsWith(".working"))
+    return task.why === undefined ? "" : `Waits for ${task.why}`;
+  return task.lastTool === undefined ? "Thinks" : `Last used ${task.lastTool}`;
+};

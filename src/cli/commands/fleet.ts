@@ -1,0 +1,103 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { type CommandContext, examples, withJson } from "../command.ts";
+import { DURATION } from "../duration.ts";
+
+const URL_OPTION = ["--url <url>", "the address of the NATS server, as in the option fleet.url"] as const;
+const CREDENTIALS = ["--credentials <file>", "the NATS credentials file; without it, it must let anybody in"] as const;
+
+const initCommand = ({ terminal }: CommandContext) =>
+  withJson(new Command("init"))
+    .summary("set a fleet up on a NATS server, or change its settings")
+    .description(
+      "Make the streams that a fleet needs on a NATS server with JetStream. Where they are there, change their settings; what is in them stays.",
+    )
+    .option(...URL_OPTION)
+    .option(...CREDENTIALS)
+    .option(
+      "--lease <duration>",
+      "after how long a server that is not heard of is taken for dead, so that others begin its tasks anew (default: 60s)",
+    )
+    .option("--keep <duration>", "how long orders and results wait for a server that is away (default: 7d)")
+    .addOption(
+      new Option("--replicas <n>", "how many servers of a NATS cluster keep a copy (default: 1)").choices([
+        "1",
+        "3",
+        "5",
+      ]),
+    )
+    .addHelpText(
+      "after",
+      `
+${DURATION}
+Where the fleet is set up already, a setting that is not given stays as it is.
+The credentials must permit to manage streams; those of the servers of the fleet need not.
+${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server"])}`,
+    )
+    .action(async (given) => {
+      // With the client of NATS, which no other command loads.
+      const { initFleet } = await import("../fleet/actions.ts");
+      await initFleet(given, terminal);
+    });
+
+const statusCommand = (context: CommandContext) =>
+  withJson(new Command("status"))
+    .summary("show what waits and what runs in a fleet, and on which servers")
+    .description(
+      "Show the orders that wait, the runs under way and on which servers they are, and how the fleet is set up.",
+    )
+    .option(...URL_OPTION)
+    .option(...CREDENTIALS)
+    .addHelpText(
+      "after",
+      `
+Exit code: 0, or 1 where the fleet is not set up.
+${examples(["fleet status --url nats://10.0.0.5:4222", "what goes on in the fleet"])}`,
+    )
+    .action(async (given) => {
+      const { showFleet } = await import("../fleet/actions.ts");
+      await showFleet(given, context);
+    });
+
+const limitCommand = ({ terminal }: CommandContext) =>
+  withJson(new Command("limit"))
+    .summary("limit how many tasks of a model are at work in a whole fleet")
+    .description(
+      "Limit how many tasks of a model are at work at once on all servers of a fleet together. Without a model, list the limits.",
+    )
+    .argument("[model]", "the model, as provider/model")
+    .argument("[limit]", "how many tasks at once, at least 1; none: any number")
+    .option(...URL_OPTION)
+    .option(...CREDENTIALS)
+    .addHelpText(
+      "after",
+      `
+A limit holds for tasks that other servers work on, and for those that are launched after it was set. One that is
+changed or lifted counts within 15 s, also for tasks that wait already.
+The credentials must permit to write the limits; those of the servers of the fleet need not.
+${examples(
+  ["fleet limit anthropic/claude-haiku-4-5 8 --url nats://10.0.0.5:4222", "at most 8 at once"],
+  ["fleet limit --url nats://10.0.0.5:4222", "list the limits"],
+)}`,
+    )
+    .action(async (model, limit, given) => {
+      const { limitFleet } = await import("../fleet/actions.ts");
+      await limitFleet({ model, limit, ...given }, terminal);
+    });
+
+/** `opencode-taskchart fleet`: sets up and shows what servers share that take tasks from each other. */
+export const fleetCommand = (context: CommandContext) =>
+  new Command("fleet")
+    .summary("set up and see a fleet: servers that take tasks from each other")
+    .description("Set up and see a fleet: OpenCode servers that take tasks from each other over a NATS server.")
+    .usage("<command> [options]")
+    .helpCommand(false)
+    .addCommand(initCommand(context))
+    .addCommand(statusCommand(context))
+    .addCommand(limitCommand(context))
+    .addHelpText(
+      "after",
+      examples(
+        ["fleet init --url nats://10.0.0.5:4222", "set a fleet up"],
+        ["fleet status --url nats://10.0.0.5:4222", "see it"],
+      ),
+    );

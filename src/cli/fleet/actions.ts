@@ -1,0 +1,4 @@
+// What the command loads of a fleet, in one file: the bundler makes one of it, and leaves the others as they are.
+export { initFleet } from "./init.ts";
+export { limitFleet } from "./limit.ts";
+export { showFleet } from "./status.ts";

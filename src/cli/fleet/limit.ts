@@ -1,0 +1,81 @@
+import type { JetStreamManager } from "@nats-io/jetstream";
+import { changeLimits, type ModelLimits, readLimits } from "../../services/fleet/nats/limits.ts";
+import { CommandError, PROGRAM, printJson } from "../command.ts";
+import { type Terminal, wrap } from "../terminal.ts";
+import { type GivenEngine, withEngine } from "./engine.ts";
+import { limitLines } from "./format-limits.ts";
+
+/** What `fleet limit` is given. */
+interface GivenLimit extends GivenEngine {
+  model?: string | undefined;
+  limit?: string | undefined;
+  json?: true | undefined;
+}
+
+/** One limit, as it is set. */
+interface Wanted {
+  model: string;
+  /** Null: any number. */
+  limit: number | null;
+}
+
+/** Reads what a command line wants set; undefined where it only asks. @throws CommandError that says what to write */
+const readWanted = ({ model, limit }: GivenLimit): Wanted | undefined => {
+  if (model === undefined) return undefined;
+  if (!/^[^\s/#]+\/[^\s#]+$/.test(model)) {
+    throw new CommandError(
+      `${JSON.stringify(model)} is no model: write it as provider/model, such as anthropic/claude-haiku-4-5, without a variant.`,
+    );
+  }
+  if (limit === "none") return { model, limit: null };
+  const number = /^\d+$/.test(limit ?? "") ? Number(limit) : Number.NaN;
+  if (Number.isSafeInteger(number) && number > 0) return { model, limit: number };
+  throw new CommandError(`Say how many tasks of ${model} may be at work at once: a number from 1 on, or none.`);
+};
+
+const UNREADABLE = (url: string) =>
+  new CommandError(`The limits of the fleet on ${url} were written by another version of ${PROGRAM}. Use that one.`);
+
+const notSetUp = (url: string) =>
+  new CommandError(`The fleet on ${url} has no place for limits yet. Run ${PROGRAM} fleet init --url ${url}`);
+
+const setLimit = async (jsm: JetStreamManager, { model, limit }: Wanted, url: string) => {
+  const isSo = (models: ModelLimits) => (Object.hasOwn(models, model) ? models[model] : null) === limit;
+  const change = await changeLimits(jsm, (models) => (isSo(models) ? models : { ...models, [model]: limit }));
+  if (change.is === "unreadable") throw UNREADABLE(url);
+  if (change.is === "outrun") {
+    throw new CommandError("Others are changing the limits at the same time. Nothing was changed; try again.");
+  }
+  return change;
+};
+
+const amount = (limit: number | null | undefined): string => (limit == null ? "any number" : `at most ${limit}`);
+
+/** Says what a limit is now, and what it was. */
+const changeText = ({ model, limit }: Wanted, before: ModelLimits): string => {
+  const was = Object.hasOwn(before, model) ? before[model] : null;
+  const now = `${amount(limit)} of its tasks may be at work in the fleet at once`;
+  return was === limit ? `${model}: ${now}, as before.` : `${model}: ${now}; before, ${amount(was)}.`;
+};
+
+/** `opencode-taskchart fleet limit`. */
+export const limitFleet = async (given: GivenLimit, terminal: Terminal): Promise<void> => {
+  const wanted = readWanted(given);
+  const { url, before, limits } = await withEngine(given, async ({ url, jsm }) => {
+    try {
+      if (wanted) {
+        const { before, models } = await setLimit(jsm, wanted, url);
+        return { url, before, limits: models };
+      }
+      const found = await readLimits(jsm);
+      if (!found) throw UNREADABLE(url);
+      return { url, before: undefined, limits: found.models };
+    } catch (error) {
+      throw error instanceof Error && error.name === "StreamNotFoundError" ? notSetUp(url) : error;
+    }
+  });
+  if (given.json) return printJson(terminal, { url, limits, ...(before ? { before } : {}) });
+  if (wanted && before) return terminal.print(...wrap(changeText(wanted, before), terminal.columns));
+  const lines = limitLines(limits, terminal);
+  terminal.print(...(lines.length === 0 ? ["No model is limited in this fleet."] : lines));
+};

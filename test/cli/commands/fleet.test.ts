@@ -1,0 +1,219 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { DEFAULTS } from "../../../src/cli/fleet/settings.ts";
+import type { Bus } from "../../../src/services/fleet/bus.ts";
+import { type Entry, type Order, runHold } from "../../../src/services/fleet/messages.ts";
+import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
+import { commandHere } from "../command-line.ts";
+
+const noLog = { info: () => undefined, error: () => undefined };
+
+const refused = (error: string | RegExp, code = 2) => ({ code, out: "", error: expect.stringMatching(error) });
+
+describe.each(["init", "status", "limit"])("fleet %s", (action) => {
+  test("without an address says what to write", async () => {
+    expect(await commandHere(["fleet", action])).toEqual(refused("--url nats://10.0.0.5:4222"));
+  });
+
+  test("refuses an address with a password, and does not repeat it", async () => {
+    const { error, code } = await commandHere(["fleet", action, "--url", "nats://me:geheim@localhost:4222"]);
+    expect(error).toBe("--url must not hold a user or a password: those stand in the file that --credentials names.\n");
+    expect(code).toBe(2);
+  });
+
+  test("refuses what is no address of a NATS server", async () => {
+    const ended = await commandHere(["fleet", action, "--url", "http://localhost:4222"]);
+    expect(ended).toEqual(refused("--url must be the address of a NATS server, such as"));
+  });
+
+  test("says so when no NATS server answers", async () => {
+    const ended = await commandHere(["fleet", action, "--url", "nats://127.0.0.1:1"]);
+    expect(ended).toEqual(refused("No NATS server can be reached at nats://127.0.0.1:1: .*refused", 4));
+  });
+
+  test("says which credentials file cannot be read", async () => {
+    const ended = await commandHere([
+      "fleet",
+      action,
+      "--url",
+      "nats://127.0.0.1:1",
+      "--credentials",
+      "/nowhere/a.creds",
+    ]);
+    expect(ended).toEqual(refused("The credentials of /nowhere/a.creds cannot be read: .*no such file"));
+  });
+
+  test("says so when the file holds no credentials", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "taskchart-creds-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "a.creds");
+    writeFileSync(file, "nothing");
+    const ended = await commandHere(["fleet", action, "--url", "nats://127.0.0.1:1", "--credentials", file]);
+    expect(ended).toEqual(refused("The credentials of .*a.creds cannot be read: unable to parse credentials"));
+  });
+});
+
+const ORDER: Order = {
+  ...{ v: 1, at: 1, home: "srv_home", task: "ses_1", run: 0, pool: "b2c4", priority: 1, key: "" },
+  ...{ commit: "c0ffee", project: "shop", attempts: 2, agent: "explore", description: "Look" },
+  ...{ prompt: "Look around.", denied: [], depth: 1 },
+};
+
+const claimedBy = (id: string, label: string, at: number): Entry => ({
+  ...{ v: 1, at, type: "claimed", nonce: `${id} ${at}` },
+  server: { id, label },
+});
+
+describeWithNats("fleet, on a real NATS server", () => {
+  const started: NatsServer[] = [];
+  afterEach(async () => {
+    for (const server of started.splice(0)) await server.stop();
+  });
+  const nats = async (setting?: NatsSetting) => {
+    const server = await startNats({ lease: 60_000, keep: 86_400_000 }, setting);
+    started.push(server);
+    return server;
+  };
+  const fleet = (server: NatsServer, action: string, ...args: string[]) =>
+    commandHere(["fleet", action, "--url", server.url, ...args]);
+  const json = async (server: NatsServer, action: string, ...args: string[]) => {
+    const { out, error } = await fleet(server, action, "--json", ...args);
+    expect(error).toBe("");
+    return JSON.parse(out);
+  };
+
+  test("init sets a fleet up, which status then shows", async () => {
+    const server = await nats({ isSetUp: false });
+    const before = await fleet(server, "status");
+    expect(before).toMatchObject({ code: 1, error: "" });
+    expect(before.out.replaceAll(/\s+/g, " ")).toContain(
+      "The fleet is not set up: TASKCHART_ORDERS, TASKCHART_RUNS, TASKCHART_HOLDS, TASKCHART_LIMITS are missing.",
+    );
+    const made = await fleet(server, "init", "--keep", "2d");
+    expect(made).toMatchObject({ code: 0, error: "" });
+    expect(made.out.replaceAll(/\s+/g, " ")).toContain(
+      `The fleet is set up on ${server.url}: lease 1m, kept for 2d, one copy. Each OpenCode enters it with this option of the plugin: "fleet": { "url": "${server.url}" }`,
+    );
+    expect(await json(server, "status")).toEqual({
+      url: server.url,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      missing: [],
+      settings: { lease: 60_000, keep: 172_800_000, replicas: 1 },
+      ...{ limits: {}, pools: [], runs: [], servers: [] },
+    });
+    expect((await fleet(server, "status")).out).toContain("No order waits, 0 runs are under way.");
+  });
+
+  test("init changes what is given, says so, and leaves the rest and the orders as they are", async () => {
+    const server = await nats();
+    const bus = await connect(server);
+    await bus.offer(ORDER);
+    const changed = await fleet(server, "init", "--lease", "30s");
+    expect(changed.out).toContain(`The fleet on ${server.url} is changed: lease 1m → 30s.`);
+    expect(changed.out).toContain("restart each of them");
+    const again = await fleet(server, "init");
+    expect(again.out).toContain("has these settings already: lease 30s, kept for 1d, one copy.");
+    expect(again.out).not.toContain("restart");
+    expect(await json(server, "init", "--keep", "3d")).toEqual({
+      url: server.url,
+      settings: { lease: 30_000, keep: 259_200_000, replicas: 1 },
+      before: { lease: 30_000, keep: 86_400_000, replicas: 1 },
+      made: [],
+    });
+    expect(await json(server, "status")).toMatchObject({ pools: [{ waiting: 1 }] });
+  });
+
+  test.each([
+    [["--lease", "soon"], "--lease takes a duration such as 10m or 24h"],
+    [["--lease", "10ms"], "--lease must be at least 1s."],
+    [["--keep", "30s"], "--keep must be longer than --lease."],
+    [["--replicas", "2"], "Allowed choices are 1, 3, 5."],
+    [["--replicas", "3"], "--replicas 3 needs a cluster of at least 3 NATS servers"],
+  ])("init %j is refused, also where a fleet is set up, and changes nothing", async (args, words) => {
+    const server = await nats({ isSetUp: false });
+    expect(await fleet(server, "init", ...args)).toEqual(refused(words));
+    await fleet(server, "init");
+    expect(await fleet(server, "init", ...args)).toEqual(refused(words));
+    expect(await json(server, "status")).toMatchObject({ settings: DEFAULTS });
+  });
+
+  test("status shows what waits, what runs and where, and since when", async () => {
+    const server = await nats();
+    const bus = await connect(server);
+    await bus.offer(ORDER);
+    await bus.offer({ ...ORDER, task: "ses_2" });
+    await bus.offer({ ...ORDER, task: "ses_3", home: "srv_desk", pool: "of another", project: "site" });
+    const began = Date.now() - 65_000;
+    await bus.append(ORDER, claimedBy("srv_gone", "tower", began - 1_000), undefined);
+    await bus.append(ORDER, claimedBy("srv_desk", "desk", began), undefined);
+    await bus.append(ORDER, { v: 1, at: began, type: "recalled" }, undefined);
+    await bus.hold(runHold(ORDER), "srv_desk", 0);
+    // It has taken the hold, and not written its claim yet.
+    await bus.hold(runHold({ ...ORDER, task: "ses_3", home: "srv_desk" }), "srv_new", 0);
+
+    const status = await json(server, "status");
+    expect(status.pools).toEqual([
+      { pool: "b2c4", project: "shop", waiting: 1, taken: 1 },
+      { pool: "of another", project: "site", waiting: 0, taken: 1 },
+    ]);
+    expect(status.runs).toEqual([
+      {
+        ...{ task: "ses_3", run: 0, home: "srv_desk", homeLabel: "desk", pool: "of another" },
+        server: "srv_new",
+      },
+      {
+        ...{ task: "ses_1", run: 0, home: "srv_home", pool: "b2c4" },
+        ...{ server: "srv_desk", serverLabel: "desk", since: began },
+      },
+    ]);
+    expect(status.servers).toEqual([
+      { id: "srv_new", runs: 1 },
+      { id: "srv_desk", label: "desk", runs: 1 },
+    ]);
+    const { out } = await fleet(server, "status");
+    expect(out).toMatch(/ses_1 +desk +srv_home +1m 5s +b2c4/);
+    expect(out).toContain("1 order waits, 2 runs are under way.");
+  });
+
+  test("a stream that is missing is named, and init makes it", async () => {
+    const server = await nats();
+    await server.manage((jsm) => jsm.streams.delete("TASKCHART_LIMITS"));
+    const status = await fleet(server, "status");
+    expect(status.out.replaceAll(/\s+/g, " ")).toContain("The fleet is not set up: TASKCHART_LIMITS is missing. Run");
+    expect(status.code).toBe(1);
+    expect((await fleet(server, "init")).out).toContain("What was missing is made: TASKCHART_LIMITS.");
+    expect((await fleet(server, "status")).code).toBe(0);
+  });
+
+  describe.each(["init", "status", "limit"])("%s", (action) => {
+    test("says so when the NATS server has no JetStream", async () => {
+      const server = await nats({ hasJetStream: false });
+      expect(await fleet(server, action)).toEqual(refused(/has no JetStream, .* start nats-server with -js/));
+    });
+
+    test("says so when the NATS server wants credentials", async () => {
+      const server = await nats({ configuration: 'authorization { token: "a secret" }' });
+      expect(await fleet(server, action)).toEqual(refused(/does not let you in: .* Name the credentials file with/));
+    });
+
+    test("says so when that is not permitted", async () => {
+      const rights = `{ publish: { deny: "$JS.API.STREAM.>" } }`;
+      const server = await nats({
+        configuration: `no_auth_user: worker
+          authorization { users: [{ user: worker, password: w, permissions: ${rights} }] }`,
+      });
+      expect(await fleet(server, action)).toEqual(refused(/does not permit that: .* Use credentials that may manage/));
+    });
+  });
+});
+
+const connect = async (server: NatsServer): Promise<Bus> => {
+  const bus = createNatsBus({ url: server.url, credentials: undefined }, "a test", systemClock, noLog);
+  onTestFinished(() => bus.close());
+  await vi.waitFor(async () => expect((await bus.read(ORDER)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+  return bus;
+};

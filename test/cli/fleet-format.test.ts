@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { type FleetStatus, statusLines } from "../../src/cli/fleet/format-status.ts";
+import { setUpLines } from "../../src/cli/fleet/init.ts";
+import { differences, readGiven, settingsText } from "../../src/cli/fleet/settings.ts";
+import { widthOf } from "../../src/cli/table.ts";
+import { scriptedTerminal } from "./scripted-terminal.ts";
+
+const NOW = Date.parse("2026-11-23T10:00:00.000Z");
+const URL = "nats://10.0.0.5:4222";
+const SETTINGS = { lease: 30_000, keep: 604_800_000, replicas: 1 };
+
+const STATUS: FleetStatus = {
+  ...{ url: URL, version: "2.10.27", missing: [], settings: SETTINGS },
+  pools: [
+    { pool: "b2c4e1f09a", project: "shop", waiting: 1, taken: 1 },
+    { pool: "of another", waiting: 1, taken: 0 },
+  ],
+  runs: [
+    {
+      ...{ task: "ses_1", run: 0, home: "srv_0f6b2a91c3d4", pool: "b2c4e1f09a" },
+      ...{ server: "srv_9e8d7c6b5a40", serverLabel: "desk", since: NOW - 65_000 },
+    },
+    { task: "ses_2", run: 1, home: "srv_9e8d7c6b5a40", homeLabel: "desk", server: "srv_111111111111" },
+  ],
+  servers: [
+    { id: "srv_9e8d7c6b5a40", label: "desk", runs: 1 },
+    { id: "srv_111111111111", runs: 1 },
+  ],
+};
+
+const lines = (status: Partial<FleetStatus> = {}, columns = 100) =>
+  statusLines({ ...STATUS, ...status }, scriptedTerminal({ columns }), NOW);
+
+describe("fleet status", () => {
+  test("shows the settings, what waits, what runs and where, and who works", () => {
+    expect(lines()).toEqual([
+      "nats-server 2.10.27 at nats://10.0.0.5:4222",
+      "lease 30s, kept for 7d, one copy",
+      "",
+      "PROJECT  WAITING  TAKEN  POOL",
+      "shop           1      1  b2c4e1f09a",
+      "               1      0  of another",
+      "",
+      "TASK   RUNS ON           LAUNCHED ON       SINCE  POOL",
+      "ses_1  desk              srv_0f6b2a91c3d4  1m 5s  b2c4e1f09a",
+      "ses_2  srv_111111111111  desk",
+      "",
+      "SERVER            RUNS  ID",
+      "desk                 1  srv_9e8d7c6b5a40",
+      "srv_111111111111     1  srv_111111111111",
+      "",
+      "2 orders wait, 2 runs are under way.",
+    ]);
+  });
+
+  test("says that nothing goes on, without tables", () => {
+    expect(lines({ pools: [], runs: [], servers: [] }).slice(2)).toEqual(["", "No order waits, 0 runs are under way."]);
+  });
+
+  test("says what is missing and what to run, and no more", () => {
+    const { settings: _, ...rest } = STATUS;
+    const status = { ...rest, missing: ["TASKCHART_RUNS"], pools: [], runs: [], servers: [] };
+    expect(statusLines(status, scriptedTerminal({ columns: 200 }), NOW)).toEqual([
+      "nats-server 2.10.27 at nats://10.0.0.5:4222",
+      "The fleet is not set up: TASKCHART_RUNS is missing. Run opencode-taskchart fleet init --url nats://10.0.0.5:4222",
+    ]);
+  });
+
+  test.each([40, 60, 80])("has no line of a table wider than %i columns", (columns) => {
+    for (const line of lines({}, columns)) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  });
+
+  test("keeps each row on its line, whatever a server calls itself", () => {
+    const label = "desk\n\u001b[2Jses_9  other";
+    const [first] = STATUS.runs;
+    const shown = lines({ runs: [{ ...first, serverLabel: label } as FleetStatus["runs"][number]] });
+    expect(shown.filter((line) => line.startsWith("ses_"))).toHaveLength(1);
+    expect(shown.join("\n")).not.toContain("\u001b");
+  });
+});
+
+describe("fleet init", () => {
+  test("says what is set up, and how servers enter it", () => {
+    expect(setUpLines({ url: URL, settings: SETTINGS, made: ["TASKCHART_RUNS"] })).toEqual([
+      "The fleet is set up on nats://10.0.0.5:4222: lease 30s, kept for 7d, one copy.",
+      'Each OpenCode enters it with this option of the plugin: "fleet": { "url": "nats://10.0.0.5:4222" }',
+    ]);
+  });
+
+  test("says what was changed and what was made", () => {
+    const after = { lease: 1_500, keep: 86_400_000, replicas: 3 };
+    expect(setUpLines({ url: URL, settings: after, before: SETTINGS, made: ["TASKCHART_LIMITS"] })).toEqual([
+      "What was missing is made: TASKCHART_LIMITS.",
+      "The fleet on nats://10.0.0.5:4222 is changed: lease 30s → 1500ms; kept for 7d → 1d; one copy → 3 copies.",
+      "An OpenCode that is running keeps the lease that it began with: restart each of them.",
+    ]);
+    expect(differences(SETTINGS, SETTINGS)).toEqual([]);
+  });
+
+  test("takes what is given, and for the rest what was, or the defaults", () => {
+    expect(readGiven({ keep: "2d" }, SETTINGS)).toEqual({ ...SETTINGS, keep: 172_800_000 });
+    expect(settingsText(readGiven({}, undefined))).toBe("lease 1m, kept for 7d, one copy");
+  });
+});
