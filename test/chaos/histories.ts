@@ -3,6 +3,7 @@ import type { OutboxEffect, OutboxEvent } from "../../src/machines/outbox/events
 import type { OutboxSnapshot } from "../../src/machines/outbox/machine.ts";
 import { parentOfOutbox } from "../../src/machines/supervisor/machine.ts";
 import { statusOf, taskMachine } from "../../src/machines/task/machine.ts";
+import { slotOf } from "../../src/machines/task/slot.ts";
 import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-system.ts";
 import type { Task } from "../../src/task.ts";
 import type { Stage } from "../fakes/stage.ts";
@@ -27,7 +28,8 @@ export const unpromised = ({ storage, stage }: { storage: Storage; stage: Stage 
       for (const event of stage.store.journal(sessionID)) {
         story.push(event.type);
         [snapshot, actions] = transition(taskMachine, snapshot, event);
-        history.take({ event, effects: effectsOf(actions), status: statusOf(snapshot) });
+        const seen = { status: statusOf(snapshot), slot: slotOf(snapshot) };
+        history.take({ event, effects: effectsOf(actions), ...seen });
       }
       return [];
     } catch (error) {

@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { fleetMistakes } from "./fleet/planted-mistakes.ts";
 import { plantedMistakes, replacementsOf } from "./planted-mistakes.ts";
 
 const rootOf = (file: string): URL => new URL(`../../${file}`, import.meta.url);
 
-const places = plantedMistakes.flatMap((mistake) =>
+const mistakes = [...plantedMistakes, ...fleetMistakes];
+
+const places = mistakes.flatMap((mistake) =>
   replacementsOf(mistake).map((replacement) => ({ ...replacement, name: mistake.name })),
 );
 
@@ -15,6 +18,6 @@ test.each(places)("the code is there in which is planted: $name ($file)", ({ fil
 });
 
 test("each planted mistake has a name of its own", () => {
-  const names = plantedMistakes.map(({ name }) => name);
+  const names = mistakes.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
 });

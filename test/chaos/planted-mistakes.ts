@@ -41,19 +41,19 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a task is resumed while the notice of its run is due",
     file: "src/machines/task/lifecycle.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
-    mistake: 'not("waitedFor")',
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")])',
+    mistake: 'and([not("waitedFor"), not("isRemote")])',
   },
   {
     name: "a task is resumed while a call waits for its end",
     file: "src/machines/task/lifecycle.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
-    mistake: 'stateIn("#nothingOwed")',
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")])',
+    mistake: 'and([stateIn("#nothingOwed"), not("isRemote")])',
   },
   {
     name: "requests stay open when their run ends",
     file: "src/machines/task/attention.ts",
-    code: 'RUN_ENDED: { target: ".none", actions: assign({ userRequests: [] }) }',
+    code: 'RUN_ENDED: { target: ".none", actions: forgetRequests }',
     mistake: 'RUN_ENDED: { target: ".none" }',
   },
   {

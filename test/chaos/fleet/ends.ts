@@ -1,0 +1,32 @@
+import { hasEnded } from "../../../src/task.ts";
+import { type FleetWorld, ownTasks, runOf, whyNotQuiet } from "./fleet-world.ts";
+import { deliveries } from "./watches.ts";
+
+/** The tasks that are being cancelled, and have not ended, with their states. */
+export const beingCancelled = ({ homes, cancelled }: FleetWorld): string[] =>
+  homes.flatMap((home) =>
+    ownTasks(home).flatMap((task) => {
+      const { sessionID } = task;
+      if (hasEnded(task) || !cancelled.has(runOf(home, task))) return [];
+      return [`${sessionID} of ${home.id} is ${home.stage.engine.get(sessionID)?.state}`];
+    }),
+  );
+
+/** Checks that each task has ended as its agent said, that its parent was told once, and that nothing is left. */
+export const checkEnd = (world: FleetWorld) => {
+  const { homes, answers, fault } = world;
+  for (const home of homes) {
+    const delivered = deliveries(home);
+    for (const task of ownTasks(home)) {
+      const { sessionID, status, result, description } = task;
+      const name = `${sessionID} of ${home.id}`;
+      if (!hasEnded(task)) fault(`${name} has not ended: it is ${home.stage.engine.get(sessionID)?.state}`);
+      const isSaid = answers.get(runOf(home, task))?.includes(result ?? "");
+      if (status === "completed" && !isSaid) fault(`the result of ${name} is none of what its agents said: ${result}`);
+      const times = delivered.get(description) ?? 0;
+      if (times !== 1) fault(`the end of ${name} was delivered ${times} times`);
+    }
+  }
+  const left = whyNotQuiet(world);
+  if (left !== undefined) fault(`not all is quiet: ${left}`);
+};

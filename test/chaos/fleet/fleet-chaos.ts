@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import type { FoundFault } from "../chaos.ts";
+import { runFleetSchedule } from "./run-schedule.ts";
+import { type FleetSchedule, fleetSchedules, wordsOf } from "./steps.ts";
+
+export interface FleetChaosOptions {
+  runs: number;
+  seed: number;
+  /** Where in the seed's schedules to start, as given in a report. */
+  path?: string | undefined;
+  /** Called after each schedule, including those that are run to shrink a failing one. */
+  onPlayed?: (outcome: { faults: readonly string[] }) => void;
+}
+
+/** Writes what a developer needs to reproduce a fault: the command, the steps, and what happened. */
+const reportOf = async (again: string, schedule: FleetSchedule): Promise<string> => {
+  const { homes, workers, homesWork, steps } = schedule;
+  const { faults, story } = await runFleetSchedule(schedule, { isTold: true });
+  return [
+    ...faults,
+    "",
+    `Again: npm run chaos -- --fleet ${again}`,
+    "",
+    `Servers that launch: ${homes}${homesWork ? ", which work for others as well" : ""}. Slots of the others: ${workers.join(", ")}.`,
+    "Steps:",
+    ...steps.map((step, index) => `  ${index + 1}. ${wordsOf(step)}`),
+    "",
+    ...story,
+  ].join("\n");
+};
+
+/** Runs random schedules of a fleet. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
+export const runRandomFleets = async ({
+  runs,
+  seed,
+  path,
+  onPlayed,
+}: FleetChaosOptions): Promise<string | undefined> => {
+  const property = fc.asyncProperty(fleetSchedules, async (schedule) => {
+    const outcome = await runFleetSchedule(schedule);
+    onPlayed?.(outcome);
+    if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
+  });
+  const found = await fc.check(property, { numRuns: runs, seed, ...(path === undefined ? {} : { path }) });
+  if (!found.failed) return undefined;
+  const [schedule] = found.counterexample ?? [];
+  if (!schedule) return `the schedules could not be made: ${String(found.errorInstance)}`;
+  return reportOf(`--seed ${seed} --path "${found.counterexamplePath ?? ""}"`, schedule);
+};
+
+/** Runs random schedules until one has a fault that is the `last` to be looked for. Resolves to the faults up to that one. */
+export const findFleetFaults = async (
+  runs: number,
+  seed: number,
+  isLast: (found: FoundFault) => boolean,
+): Promise<FoundFault[]> => {
+  const found: FoundFault[] = [];
+  let played = 0;
+  const property = fc.asyncProperty(fleetSchedules, async (schedule) => {
+    played += 1;
+    const { faults } = await runFleetSchedule(schedule);
+    if (faults[0] === undefined) return true;
+    found.push({ schedule: played, fault: faults[0] });
+    return !found.slice(-1).some(isLast);
+  });
+  await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
+  return found;
+};

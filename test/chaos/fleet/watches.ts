@@ -1,0 +1,125 @@
+import { PARENT } from "../../fakes/stage.ts";
+import { ATTEMPTS, atWork, type FleetWorld, isReached, type Server, type Work } from "./fleet-world.ts";
+import { LEASE } from "./steps.ts";
+
+/** Milliseconds until a server that has lost a run has stopped it: it looks three times in a lease. */
+const FENCED_WITHIN = LEASE + 10_000;
+
+/** A server that renews nothing for so long may lose what it holds: some of the lease may be over before. */
+const MAY_LAPSE = LEASE / 2;
+
+/** Milliseconds within which a server that reaches the engine has renewed what it holds. */
+const RENEWED_WITHIN = 25_000;
+
+const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
+
+/** Checks what must hold at every moment. `look` is called after each step, and at least every 5 s. */
+export interface Watches {
+  look(): void;
+}
+
+/** The description of a task, by which it is known in the notice of its end. */
+const DESCRIPTION = /job \d+ of \w+/g;
+
+/** How often the end of each task was delivered to its parent, by their descriptions. */
+export const deliveries = ({ stage }: Server): Map<string, number> => {
+  const times = new Map<string, number>();
+  for (const parts of stage.notices(PARENT)) {
+    const told = new Set(parts.flatMap(({ text }) => text.match(DESCRIPTION) ?? []));
+    for (const description of told) times.set(description, (times.get(description) ?? 0) + 1);
+  }
+  return times;
+};
+
+const checkDeliveries = ({ homes, fault }: FleetWorld) => {
+  for (const home of homes) {
+    for (const [description, times] of deliveries(home)) {
+      if (times > 1) fault(`the end of ${description} was delivered ${times} times`);
+    }
+  }
+};
+
+const checkAttempts = ({ engine, fault }: FleetWorld) => {
+  for (const [name, entries] of engine.logs()) {
+    const claims = entries.filter(({ type }) => type === "claimed").length;
+    if (claims > ATTEMPTS) fault(`${name} was begun ${claims} times, and ${ATTEMPTS} are allowed`);
+  }
+};
+
+/** Creates the watches of a fleet. */
+export const createWatches = (world: FleetWorld): Watches => {
+  const { clock, servers } = world;
+  let lookedAt = clock.now();
+  /** Since when a server does not reach the engine for long enough to renew anything, and when it came back, if it did. */
+  const outages = new Map<Server, { since: number; until: number | undefined }>();
+  /** When a server came back, the last time, that may have lost what it held. */
+  const lapsedAt = new Map<Server, number>();
+  /** For how long two agents have been at work on a run, though their servers reached the engine. */
+  const together = new Map<string, number>();
+
+  const mayLapse = ({ since, until = clock.now() }: { since: number; until: number | undefined }) =>
+    until - since >= MAY_LAPSE;
+
+  const watchLines = () => {
+    const now = clock.now();
+    for (const server of servers) {
+      const outage = outages.get(server);
+      if (!isReached(world, server)) {
+        outages.set(server, { since: outage?.since ?? lookedAt, until: undefined });
+      } else if (outage?.until === undefined) {
+        if (outage) outage.until = now;
+      } else if (now - outage.until >= RENEWED_WITHIN) {
+        outages.delete(server);
+        if (mayLapse(outage)) lapsedAt.set(server, now);
+      }
+    }
+  };
+
+  const checkTogether = (works: readonly Work[]) => {
+    const passed = clock.now() - lookedAt;
+    const pairs = works.flatMap((one, index) =>
+      works.slice(index + 1).flatMap((other) => (one.run === other.run ? [[one, other] as const] : [])),
+    );
+    const now = new Set<string>();
+    for (const [one, other] of pairs) {
+      if (!isReached(world, one.server) || !isReached(world, other.server)) continue;
+      const pair = `${instanceOf(one)} and ${instanceOf(other)}`;
+      now.add(pair);
+      const ms = (together.get(pair) ?? 0) + passed;
+      together.set(pair, ms);
+      if (ms > FENCED_WITHIN) world.fault(`${pair} work on ${one.run} together, for longer than a lease`);
+    }
+    for (const pair of together.keys()) if (!now.has(pair)) together.delete(pair);
+  };
+
+  /** True for work whose permit may have been lost. */
+  const isExcused = ({ server }: Work, takenAt: number): boolean => {
+    const outage = outages.get(server);
+    const mayHaveLapsed = takenAt <= (lapsedAt.get(server) ?? 0) || (outage !== undefined && mayLapse(outage));
+    return mayHaveLapsed || takenAt <= world.wipedAt;
+  };
+
+  const checkLimits = (works: readonly Work[]) => {
+    const counted = works.flatMap((work) => {
+      const taking = world.takingOf(work);
+      return taking && taking.key !== "" && !isExcused(work, taking.at) ? { ...work, ...taking } : [];
+    });
+    for (const key of new Set(counted.map((one) => one.key))) {
+      const same = counted.filter((one) => one.key === key);
+      const most = Math.max(...same.map((one) => one.most));
+      if (same.length > most) world.fault(`${same.map(instanceOf).join(", ")} work under the limit ${most} of ${key}`);
+    }
+  };
+
+  return {
+    look: () => {
+      watchLines();
+      const works = atWork(world);
+      checkTogether(works);
+      checkLimits(works);
+      checkDeliveries(world);
+      checkAttempts(world);
+      lookedAt = clock.now();
+    },
+  };
+};
