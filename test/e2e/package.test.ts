@@ -144,6 +144,15 @@ test("unpacked, the package is loaded on Node, with nothing beside it", async ()
   expect(JSON.parse(stdout)).toEqual({ id: "opencode-taskchart", hooks: expect.arrayContaining(["tool", "event"]) });
 });
 
+test("unpacked, the command has what `fleet` needs, with nothing beside it", async () => {
+  const cli = join(folder, "package", "dist", "cli.js");
+  const fleet = run(process.execPath, [cli, "fleet", "status", "--url", "nats://127.0.0.1:1"], { cwd: folder });
+  await expect(fleet).rejects.toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("No NATS server can be reached at nats://127.0.0.1:1"),
+  });
+});
+
 test("the package has types, its licence and those of the code that it bundles", () => {
   const read = (file: string) => readFileSync(join(folder, "package", file), "utf8");
   const manifest = JSON.parse(read("package.json"));
@@ -155,4 +164,5 @@ test("the package has types, its licence and those of the code that it bundles",
   for (const name of ["xstate", "zod", "hono", "ajv", "preact", "commander"]) {
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, "m"));
   }
+  expect(licences).toMatch(/^@nats-io\/jetstream \d+\.\d+\.\d+ \(Apache-2\.0\)$/m);
 });
