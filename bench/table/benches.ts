@@ -16,6 +16,7 @@ export const benches: readonly Bench[] = [
   { name: "store", about: "what is paid on disk" },
   { name: "events", about: "how soon a change reaches readers of the status API" },
   { name: "history", about: "pages of 100,000 stored tasks" },
+  { name: "fleet", about: "what a fleet adds to a task" },
   { name: "million", about: "1,000,000 stored tasks beside 10,000" },
 ];
 
