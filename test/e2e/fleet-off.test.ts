@@ -60,6 +60,7 @@ test("without the option the code of fleets is not read, and no engine is asked;
 
   await lab.restart({ plugin: [url, { fleet: { url: engine.url, pool: "any", offer: ["general"] } }] });
   await expectOneTask(lab, "find it too");
-  expect(lab.opencode.log()).toContain("the fleet cannot be entered");
+  // What a plugin logs is written in OpenCode's own time.
+  await lab.until(() => lab.opencode.log().includes("the fleet cannot be entered"), { what: "the log says so" });
   expect(engine.connections()).toBe(0);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Config } from "@opencode-ai/sdk/v2/client";
 import { expect } from "vitest";
 import { type RunLog, readLog } from "../../src/services/fleet/log-of-run.ts";
-import { LIMITS_SUBJECT, RUNS } from "../../src/services/fleet/nats/names.ts";
+import { RUNS } from "../../src/services/fleet/nats/names.ts";
 import { readEntries } from "../../src/services/fleet/nats/stored.ts";
 import { commandHere } from "../cli/command-line.ts";
 import { type NatsServer, startNats } from "../fakes/nats-server.ts";
@@ -41,7 +41,7 @@ export interface Fleet {
   /** Adds a server that works for others. */
   addWorker(name: string, options?: Partial<ServerOptions>): Promise<Server>;
   /** Says how many tasks of a model may be at work at once. */
-  limit(models: Record<string, number | null>): Promise<void>;
+  limit(model: string, tasks: number): Promise<void>;
   /** What the engine has of the newest run of a task that was launched on this server. */
   logOf(home: Server, taskId: string): Promise<RunLog>;
   stop(): Promise<void>;
@@ -77,10 +77,10 @@ export const startFleet = async (lease: number): Promise<Fleet> => {
     model,
     add,
     addWorker: (name, options = {}) => add(name, { ...options, fleet: { work: 4, ...options.fleet } }),
-    limit: (models) =>
-      engine.manage(async (jsm) => {
-        await jsm.jetstream().publish(LIMITS_SUBJECT, JSON.stringify({ v: 1, models }));
-      }),
+    limit: async (model, tasks) => {
+      const limited = await commandHere(["fleet", "limit", model, String(tasks), "--url", engine.url]);
+      expect(limited).toMatchObject({ code: 0, error: "" });
+    },
     logOf: (server, task) => {
       const id = readFileSync(join(dataFolder(server), "fleet-server"), "utf8").trim();
       return engine.manage(async (jsm) => {

@@ -151,7 +151,7 @@ describeWithNats("A fleet of real servers", () => {
 
   test("the limit of a model holds for all servers together, and each task has its turn", async () => {
     const c = await fleet.addWorker("tower");
-    await fleet.limit({ [LIMITED]: 1 });
+    await fleet.limit(LIMITED, 1);
     const prompts = ["first", "second", "third"];
     for (const prompt of prompts) fleet.model.when(inChild(prompt), text(`${prompt} done`, { delayMs: 300 }));
     const { parent } = await launchBy(
