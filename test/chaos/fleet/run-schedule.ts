@@ -69,7 +69,8 @@ export const runFleetSchedule = async (schedule: FleetSchedule, { isTold = false
   const settleDown = async () => {
     await bringBack(world);
     tell("all goes well from here on");
-    if (beingCancelled(world).length > 0) await pass(CANCELLED_WITHIN);
+    // Agents at work go on: whoever has lost a run must stop by itself.
+    await pass(CANCELLED_WITHIN);
     for (const task of beingCancelled(world)) world.fault(`${task}, though it was cancelled`);
     for (let ms = 0; ms < QUIET_WITHIN && faults.length === 0 && whyNotQuiet(world) !== undefined; ms += ROUND) {
       for (const work of atWork(world)) {
