@@ -44,6 +44,19 @@ describe("the limit of a model in the whole fleet", () => {
     await until(() => expect(atWork().filter((one) => one.worker !== worker)).toHaveLength(1));
   });
 
+  test("is kept by a server that was restarted: it renews what the process before it was given", async () => {
+    const { launch, atWork, until, clock } = await limited(1);
+    await launch("1");
+    await launch("2");
+    await until(() => expect(atWork()).toHaveLength(1));
+    const before = atWork();
+    await before[0]?.worker.restart();
+    const later = clock.now() + 2 * LEASE;
+    // Worktrees are made in real time: a second task needs some to begin.
+    await until(() => expect(clock.now()).toBeGreaterThan(later));
+    expect(atWork().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
   test("that was lifted holds nobody up, and orders that were queued under it are taken", async () => {
     const { launch, atWork, until, engine } = await limited(1);
     for (const prompt of ["1", "2", "3"]) await launch(prompt);
