@@ -113,10 +113,11 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       await delivery.putBack(afterMs);
       return false;
     };
-    const obstacle = notForUs.has(id) ? "known" : await workplace.obstacleTo(order);
-    if (obstacle !== undefined) {
-      if (obstacle !== "known") log.info("this server cannot work on an order", { order: id, reason: obstacle });
-      notForUs.add(id);
+    if (notForUs.has(id)) return giveBack(bus.lease / 2);
+    const obstacle = await workplace.obstacleTo(order);
+    if (obstacle) {
+      log.info("this server cannot work on an order", { order: id, reason: obstacle.reason });
+      if (!obstacle.isPassing) notForUs.add(id);
       return giveBack(bus.lease / 2);
     }
     const held = await bus.hold(id, server.id, 0);

@@ -19,8 +19,8 @@ export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" 
 
 /** Works on runs: the tasks of this server's own engine. */
 export interface Workplace {
-  /** Says why this server cannot work on an order; undefined where it can. */
-  obstacleTo(order: Order): Promise<string | undefined>;
+  /** Says why this server cannot work on an order, now or ever; undefined where it can. */
+  obstacleTo(order: Order): Promise<{ reason: string; isPassing: boolean } | undefined>;
   /** Begins to work on a run. Resolves to the id of its task here. */
   begin(order: Order, run: OrderedRun): Promise<Outcome<string>>;
   /** The runs that were begun here, by the id of their task, and are not settled. */
@@ -123,47 +123,58 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     runtime.send(taskId, { type: "WAIT_BEGAN", at: clock.now(), call: FLEET_WAITER });
   };
 
+  const launch = async (order: Order, run: OrderedRun): Promise<Outcome<string>> => {
+    const session = await sessionOf(order);
+    if (!session.ok) return session;
+    const denied = order.denied.map((rule): PermissionRule => ({ ...rule, action: "deny" }));
+    const launched = await deps.launch({
+      description: order.description,
+      prompt: order.prompt,
+      agent: order.agent,
+      model: order.model && nameOfModel(order.model),
+      batchId: `${run.home}.${run.task}`.slice(0, 100),
+      wake: undefined,
+      parentSessionID: session.value,
+      parentMessageID: "",
+      parentAgent: "",
+      directory: deps.directory,
+      priority: 1 - order.priority,
+      worktree: undefined,
+      schema: order.schema,
+      fork: false,
+      permit: async () => undefined,
+      signal: new AbortController().signal,
+      order: { run, commit: order.commit, denied },
+    });
+    if (!launched.ok) return launched;
+    const { sessionID } = launched.value.task;
+    keepEnd(sessionID);
+    return { ok: true, value: sessionID };
+  };
+
   return {
     obstacleTo: async ({ agent, model, commit }) => {
+      const lasting = (reason: string) => ({ reason, isPassing: false });
       const agents = await reads.agents();
-      if (!agents.ok) return agents.failure.message;
-      if (!agents.value.some(({ name, hidden }) => name === agent && !hidden)) return `there is no agent ${agent} here`;
+      if (!agents.ok) return { reason: agents.failure.message, isPassing: true };
+      const hasAgent = agents.value.some(({ name, hidden }) => name === agent && !hidden);
+      if (!hasAgent) return lasting(`there is no agent ${agent} here`);
       if (model) {
         const models = await reads.models();
         const isKnown = ({ providerID, modelID }: ModelRef) =>
           providerID === model.providerID && modelID === model.modelID;
-        if (!models.ok) return models.failure.message;
-        if (!models.value.some(isKnown)) return `there is no model ${nameOfModel(model)} here`;
+        if (!models.ok) return { reason: models.failure.message, isPassing: true };
+        if (!models.value.some(isKnown)) return lasting(`there is no model ${nameOfModel(model)} here`);
       }
-      return deps.commitObstacle(commit);
+      const reason = await deps.commitObstacle(commit);
+      return reason === undefined ? undefined : lasting(reason);
     },
     begin: async (order, run) => {
-      const session = await sessionOf(order);
-      if (!session.ok) return session;
-      const denied = order.denied.map((rule): PermissionRule => ({ ...rule, action: "deny" }));
-      const launched = await deps.launch({
-        description: order.description,
-        prompt: order.prompt,
-        agent: order.agent,
-        model: order.model && nameOfModel(order.model),
-        batchId: `${run.home}.${run.task}`.slice(0, 100),
-        wake: undefined,
-        parentSessionID: session.value,
-        parentMessageID: "",
-        parentAgent: "",
-        directory: deps.directory,
-        priority: 1 - order.priority,
-        worktree: undefined,
-        schema: order.schema,
-        fork: false,
-        permit: async () => undefined,
-        signal: new AbortController().signal,
-        order: { run, commit: order.commit, denied },
-      });
-      if (!launched.ok) return launched;
-      const { sessionID } = launched.value.task;
-      keepEnd(sessionID);
-      return { ok: true, value: sessionID };
+      const begun = await launch(order, run);
+      if (begun.ok) return begun;
+      // A person may have deleted the session below which it was to be.
+      sessions.delete(order.home);
+      return launch(order, run);
     },
     open: () =>
       new Map(

@@ -76,10 +76,11 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
   const launching = new Map<string, number>();
 
   const launch = async (request: LaunchRequest): Promise<Outcome<Launched>> => {
-    const { parentSessionID } = request;
+    const { parentSessionID, order } = request;
     const others = () => launching.get(parentSessionID) ?? 0;
-    // Before anything else, since a person may be asked for a permission.
-    if (store.countOf(parentSessionID) + others() >= tasksPerParent) return fail(tooManyTasks(tasksPerParent));
+    // Before anything else, since a person may be asked for a permission. Tasks of another server are all of one session.
+    if (!order && store.countOf(parentSessionID) + others() >= tasksPerParent)
+      return fail(tooManyTasks(tasksPerParent));
     launching.set(parentSessionID, others() + 1);
     try {
       return await launchWithin(request);

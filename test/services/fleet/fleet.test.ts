@@ -324,4 +324,37 @@ describe("a server that works for others", () => {
     expect(worker.task(there).order).toMatchObject({ depth: 2 });
     await expect(worker.launch({}, { sessionID: there })).rejects.toThrow("3 levels deep");
   });
+
+  test("takes any number of orders, though a session of its own may have no more tasks", async () => {
+    const { add, until } = createFleet();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1, budget: { tasksPerParent: 1 } })];
+    for (const answer of ["first", "second"]) {
+      const id = await home.launch({ agent: "explore" });
+      await until(() => expect(workOf(worker)).toHaveLength(1));
+      worker.host.finish(workOf(worker)[0] ?? "", answer);
+      await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: answer }));
+      await until(() => expect(workOf(worker)).toEqual([]));
+    }
+  });
+
+  test("opens another session for a home when somebody has deleted the one that was there", async () => {
+    const world = await away(1);
+    const { home, worker, there, until } = world;
+    worker.host.finish(there, "first");
+    await expectOnce(world, [worker], "first");
+    worker.host.delete(worker.task(there).parentSessionID);
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+    worker.host.finish(workOf(worker)[0] ?? "", "second");
+    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "second" }));
+  });
+
+  test("tries an order again that it could not look at", async () => {
+    const { add, until, clock } = createFleet();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+    worker.host.failNext("agents", { kind: "unavailable", name: "Busy", message: "not now" }, 1);
+    const id = await home.launch({ agent: "explore" });
+    await clock.advance(LEASE);
+    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+  });
 });
