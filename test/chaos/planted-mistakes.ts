@@ -204,8 +204,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a session gets one task too many",
     file: "src/services/launch/launch.ts",
-    code: ">= tasksPerParent) return",
-    mistake: "> tasksPerParent) return",
+    code: ">= tasksPerParent)",
+    mistake: "> tasksPerParent)",
   },
   {
     name: "a run is timed out while a tool runs",

@@ -47,6 +47,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const { bus, server, pool, slots, workplace, clock, log, newId } = deps;
   /** The runs that are attended to here, by the id of their task; true for those that have not ended: each takes a slot. */
   const runs = new Map<string, boolean>();
+  /** The same runs, by the names of their holds. */
+  const attended = new Set<string>();
   /** Orders that this server cannot work on, by the name of their hold. */
   const notForUs = new Set<string>();
   /** Orders that are being taken up, and runs that are being begun. */
@@ -58,6 +60,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
 
   const attend = (taskId: string, run: OrderedRun, taken: Taken) => {
     runs.set(taskId, true);
+    attended.add(runHold(run));
     const freeSlot = () => {
       runs.set(taskId, false);
       if (taken.permit) bus.ring(PERMIT_BELL);
@@ -68,6 +71,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       .finally(() => {
         const hadSlot = runs.get(taskId);
         runs.delete(taskId);
+        attended.delete(runHold(run));
         if (hadSlot) lookForOrders();
       });
   };
@@ -113,7 +117,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       await delivery.putBack(afterMs);
       return false;
     };
-    if (notForUs.has(id)) return giveBack(bus.lease / 2);
+    // One that this server works on is offered again when it has slept for longer than the lease.
+    if (notForUs.has(id) || attended.has(id)) return giveBack(bus.lease / 2);
     const obstacle = await workplace.obstacleTo(order);
     if (obstacle) {
       log.info("this server cannot work on an order", { order: id, reason: obstacle.reason });
@@ -196,27 +201,27 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const wanted = new Set<(typeof PRIORITIES)[number] | "all">();
   let isLooking = false;
 
+  /** Looks until nothing more is wanted; without a free slot, until there is one again. */
   const look = async () => {
-    // Whoever has a slot again looks in all.
-    while (wanted.size > 0 && slotsLeft() > 0 && !isStopped) {
-      const isAll = wanted.has("all");
-      const some = PRIORITIES.filter((priority) => wanted.has(priority));
-      wanted.clear();
-      if (isAll) await takeFromAll();
-      else for (const priority of some) await takeAll(priority, "", null);
+    isLooking = true;
+    try {
+      while (wanted.size > 0 && slotsLeft() > 0 && !isStopped) {
+        const isAll = wanted.has("all");
+        const some = PRIORITIES.filter((priority) => wanted.has(priority));
+        wanted.clear();
+        if (isAll) await takeFromAll();
+        else for (const priority of some) await takeAll(priority, "", null);
+      }
+    } finally {
+      // At once: what is wanted from now on is looked for anew.
+      isLooking = false;
     }
-    wanted.clear();
   };
 
   const lookFor = (where: (typeof PRIORITIES)[number] | "all") => {
     wanted.add(where);
     if (isLooking) return;
-    isLooking = true;
-    look()
-      .catch((error) => log.error("orders could not be taken", { reason: errorMessage(error) }))
-      .finally(() => {
-        isLooking = false;
-      });
+    look().catch((error) => log.error("orders could not be taken", { reason: errorMessage(error) }));
   };
   const lookForOrders = () => lookFor("all");
 

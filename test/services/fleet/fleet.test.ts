@@ -357,4 +357,24 @@ describe("a server that works for others", () => {
     await clock.advance(LEASE);
     await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
   });
+
+  test("does not begin what it works on a second time when it has slept for longer than the lease", async () => {
+    const { add, until, clock } = createFleet();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+    const [there = ""] = workOf(worker);
+    worker.life.pause();
+    await clock.advance(1.2 * LEASE);
+    // The bell for this one is the first thing that it hears on waking; before it in the queue is the one that it works on.
+    await home.launch({ agent: "explore" });
+    const second = home.store.list({}).find(({ sessionID }) => sessionID !== id)?.sessionID;
+    worker.life.wake();
+    await until(() => expect(workOf(worker)).toHaveLength(2));
+    await clock.advance(2 * LEASE);
+    const begun = worker.store.list({}).map(({ sessionID }) => worker.task(sessionID).order?.task);
+    expect(begun.toSorted()).toEqual([id, second].toSorted());
+    worker.host.finish(there, "found");
+    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "found" }));
+  });
 });
