@@ -16,7 +16,7 @@ import { storedTasks } from "./stored.ts";
 import { inChild, noticesIn } from "./tasks-and-notices.ts";
 
 /** Milliseconds after which a server that is not heard of is taken for dead. */
-const LEASE = 3_000;
+const LEASE = 5_000;
 
 const signal = ({ opencode }: Server, name: NodeJS.Signals) => void process.kill(opencode.pid, name);
 
