@@ -6,8 +6,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
 const SLOW = [
   "crashing-runs.test.ts",
+  "fleet/bus.test.ts",
   "crashing.test.ts",
   "discovery.test.ts",
+  "fleet-chaos.test.ts",
   "chaos.test.ts",
   "what-if.test.ts",
   "model/wake.test.ts",
