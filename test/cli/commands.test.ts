@@ -44,7 +44,7 @@ test("a group of commands lists them, and each explains itself", async () => {
 });
 
 test.each([
-  [["fleet"], "Say which command of it: init, status or limit. See opencode-taskchart fleet --help."],
+  [["fleet"], "Say which command of it: init, status, limit or drain. See opencode-taskchart fleet --help."],
   [["fleet", "found"], "Unknown command 'found'. See opencode-taskchart fleet --help."],
   [["fleet", "init", "--colour"], "Unknown option '--colour'. See opencode-taskchart fleet init --help."],
   [["xyzzy"], "Unknown command 'xyzzy'. See opencode-taskchart --help."],

@@ -23,6 +23,8 @@ export interface MemoryEngine {
   logs(): [name: string, entries: Entry[]][];
   /** Says how many tasks of a model may be at work, by `provider/model`. */
   limit(limits: Readonly<Record<string, number | null>>): void;
+  /** Says which servers are to take no more orders. */
+  drain(servers: readonly string[]): void;
   /** It loses all orders, and nothing else. */
   loseOrders(): void;
 }
@@ -47,6 +49,7 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
   let orders: Queued[] = [];
   let holds = new Map<string, { holder: string; seq: number; until: number }>();
   let limits: Readonly<Record<string, number | null>> = {};
+  let drained: readonly string[] = [];
   const lost = new Map<string, number>();
   const lostEntries = new Map<Entry["type"], number>();
   const onEntry = new Set<{ home: string; listener: (log: RunName) => void }>();
@@ -162,7 +165,7 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
           const found = holdOf(name);
           return { is: "read" as const, hold: found && { holder: found.holder, seq: found.seq } };
         }),
-      limits: () => call("limits", () => ({ is: "read" as const, limits })),
+      limits: () => call("limits", () => ({ is: "read" as const, limits, drained })),
       drop: async (name, held) => {
         await call("drop", () => {
           if (holdOf(name)?.seq === held) holds.delete(name);
@@ -206,6 +209,9 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
     orders: () => orders.length,
     holds: () => [...holds.keys()].filter((name) => holdOf(name) !== undefined),
     logs: () => [...logs].map(([name, entries]) => [name, entries.map(({ entry }) => entry)]),
+    drain: (servers) => {
+      drained = servers;
+    },
     limit: (given) => {
       limits = given;
     },

@@ -84,6 +84,28 @@ ${examples(
       await limitFleet({ model, limit, ...given }, terminal);
     });
 
+const drainCommand = ({ terminal }: CommandContext) =>
+  withJson(new Command("drain"))
+    .summary("have a server of a fleet take no more orders")
+    .description(
+      "Have a server take no more orders of others, so that it can be stopped once it has ended what it works on. Without a server, list those that take none.",
+    )
+    .argument("[server]", "the server's name, as fleet status shows it, or its id")
+    .option("--undo", "have it take orders again")
+    .option(...URL_OPTION)
+    .option(...CREDENTIALS)
+    .addHelpText(
+      "after",
+      `
+It counts within 15 s. A name that no server has changes nothing.
+The credentials must permit to write the limits; those of the servers of the fleet need not.
+${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more orders for the server desk"])}`,
+    )
+    .action(async (server, given) => {
+      const { drainServer } = await import("../fleet/actions.ts");
+      await drainServer({ server, ...given }, terminal);
+    });
+
 /** `opencode-taskchart fleet`: sets up and shows what servers share that take tasks from each other. */
 export const fleetCommand = (context: CommandContext) =>
   new Command("fleet")
@@ -94,6 +116,7 @@ export const fleetCommand = (context: CommandContext) =>
     .addCommand(initCommand(context))
     .addCommand(statusCommand(context))
     .addCommand(limitCommand(context))
+    .addCommand(drainCommand(context))
     .addHelpText(
       "after",
       examples(

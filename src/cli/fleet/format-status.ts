@@ -51,13 +51,14 @@ const missingLines = (missing: readonly string[], url: string): string[] => {
 
 /** Formats how a fleet stands. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
-  const { url, version, missing, settings, limits = {}, pools, runs, servers } = status;
+  const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers } = status;
   const table = (columns: readonly Column[], rows: Row[]): string[] =>
     rows.length === 0 ? [] : ["", ...formatTable(columns, rows, screen)];
   const head = [
     `nats-server ${toSingleLine(version)} at ${url}`,
     ...missingLines(missing, url),
     ...(settings ? [settingsText(settings)] : []),
+    ...(drained.length > 0 ? [`Takes no more orders: ${drained.map(toSingleLine).join(", ")}.`] : []),
   ];
   const known = (label: string | undefined, id: string) => label ?? id;
   const sums = `${ordersText(sum(pools.map(({ waiting }) => waiting)))}, ${runsText(runs.length)}.`;

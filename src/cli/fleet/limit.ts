@@ -1,5 +1,5 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
-import { changeLimits, type ModelLimits, readLimits } from "../../services/fleet/nats/limits.ts";
+import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/limits.ts";
 import { CommandError, PROGRAM, printJson } from "../command.ts";
 import { type Terminal, wrap } from "../terminal.ts";
 import { type GivenEngine, withEngine } from "./engine.ts";
@@ -33,20 +33,30 @@ const readWanted = ({ model, limit }: GivenLimit): Wanted | undefined => {
   throw new CommandError(`Say how many tasks of ${model} may be at work at once: a number from 1 on, or none.`);
 };
 
-const UNREADABLE = (url: string) =>
+export const UNREADABLE = (url: string) =>
   new CommandError(`The limits of the fleet on ${url} were written by another version of ${PROGRAM}. Use that one.`);
 
-const notSetUp = (url: string) =>
+export const notSetUp = (url: string) =>
   new CommandError(`The fleet on ${url} has no place for limits yet. Run ${PROGRAM} fleet init --url ${url}`);
+
+/** Changes what is set for a fleet. @throws CommandError with the reason why nothing was changed */
+export const changeOrRefuse = async (
+  jsm: JetStreamManager,
+  url: string,
+  change: (limits: StoredLimits) => StoredLimits,
+): Promise<{ before: StoredLimits; after: StoredLimits }> => {
+  const changed = await changeLimits(jsm, change);
+  if (changed.is === "changed") return changed;
+  if (changed.is === "unreadable") throw UNREADABLE(url);
+  throw new CommandError("Others are changing the limits at the same time. Nothing was changed; try again.");
+};
 
 const setLimit = async (jsm: JetStreamManager, { model, limit }: Wanted, url: string) => {
   const isSo = (models: ModelLimits) => (Object.hasOwn(models, model) ? models[model] : null) === limit;
-  const change = await changeLimits(jsm, (models) => (isSo(models) ? models : { ...models, [model]: limit }));
-  if (change.is === "unreadable") throw UNREADABLE(url);
-  if (change.is === "outrun") {
-    throw new CommandError("Others are changing the limits at the same time. Nothing was changed; try again.");
-  }
-  return change;
+  const { before, after } = await changeOrRefuse(jsm, url, (limits) =>
+    isSo(limits.models) ? limits : { ...limits, models: { ...limits.models, [model]: limit } },
+  );
+  return { before: before.models, models: after.models };
 };
 
 const amount = (limit: number | null | undefined): string => (limit == null ? "any number" : `at most ${limit}`);

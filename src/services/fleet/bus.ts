@@ -77,10 +77,12 @@ export interface Bus {
   /** Gives a hold up. */
   drop(name: string, seq: number): Promise<void>;
   /**
-   * Reads how many tasks of a model may be at work in the whole fleet, by the model as `provider/model`. Null: any number,
-   * though there was a limit once, under which orders may still be queued.
+   * Reads how many tasks of a model may be at work in the whole fleet, by the model as `provider/model` (null: any number,
+   * though there was a limit once, under which orders may still be queued), and which servers are to take no more orders.
    */
-  limits(): Promise<{ is: "read"; limits: Readonly<Record<string, number | null>> } | BusFailure>;
+  limits(): Promise<
+    { is: "read"; limits: Readonly<Record<string, number | null>>; drained: readonly string[] } | BusFailure
+  >;
   /** Tells all who listen that something is to be done, and about what; a hint, which may be missed. */
   ring(bell: string, about?: string): void;
   onBell(bell: string, listener: (about: string) => void): () => void;

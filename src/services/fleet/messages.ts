@@ -100,8 +100,14 @@ export const Entry = z.discriminatedUnion("type", [Claimed, Asked, Replied, Ende
 export type Entry = z.infer<typeof Entry>;
 export type EntryOf<Type extends Entry["type"]> = Extract<Entry, { type: Type }>;
 
-/** How many tasks of a model may be at work in the whole fleet, by the model as `provider/model`; null for any number. */
-export const Limits = z.object({ v: z.literal(VERSION), models: z.record(z.string(), z.int().positive().nullable()) });
+/** What people have set for a whole fleet. */
+export const Limits = z.object({
+  v: z.literal(VERSION),
+  /** How many tasks of a model may be at work, by the model as `provider/model`; null for any number. */
+  models: z.record(z.string(), z.int().positive().nullable()),
+  /** The ids of servers that are to take no more orders. */
+  drained: z.array(z.string()).optional(),
+});
 export type Limits = z.infer<typeof Limits>;
 
 /** Bytes that an end may have. NATS takes messages of 1 MB, unless it is told otherwise, with their headers. */

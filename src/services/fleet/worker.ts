@@ -185,14 +185,18 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     return true;
   };
 
+  /** True once a person wants this server to take no more. */
+  let isDrained = false;
+
   const takeAll = async (priority: number, key: string, limit: number | null) => {
-    while (!isStopped && slotsLeft() > 0 && (await takeNext(priority, key, limit)));
+    while (!isStopped && !isDrained && slotsLeft() > 0 && (await takeNext(priority, key, limit)));
   };
 
   /** Takes orders while slots are free, the most urgent first. */
   const takeFromAll = async () => {
     const read = await bus.limits();
     if (read.is !== "read") return;
+    isDrained = read.drained.includes(server.id) || read.drained.includes(server.label);
     const queues: [key: string, limit: number | null][] = [["", null], ...Object.entries(read.limits)];
     for (const priority of PRIORITIES) for (const [key, limit] of queues) await takeAll(priority, key, limit);
   };

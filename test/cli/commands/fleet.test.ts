@@ -103,7 +103,7 @@ describeWithNats("fleet, on a real NATS server", () => {
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       missing: [],
       settings: { lease: 60_000, keep: 172_800_000, replicas: 1 },
-      ...{ limits: {}, pools: [], runs: [], servers: [] },
+      ...{ limits: {}, drained: [], pools: [], runs: [], servers: [] },
     });
     expect((await fleet(server, "status")).out).toContain("No order waits, 0 runs are under way.");
   });

@@ -65,3 +65,20 @@ describe("the limit of a model in the whole fleet", () => {
     await until(() => expect(atWork()).toHaveLength(3));
   });
 });
+
+test("a server that is drained ends what it works on and takes no more, until it is told to take some again", async () => {
+  const { add, until, clock, engine } = createFleet();
+  const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];
+  const id = await home.launch({ agent: "explore" });
+  await until(() => expect(workOf(worker)).toHaveLength(1));
+  engine.drain(["srv_1"]);
+  await clock.advance(LEASE);
+  const second = await home.launch({ agent: "explore" });
+  await clock.advance(2 * LEASE);
+  expect(workOf(worker)).toHaveLength(1);
+  expect(home.task(second).state).toBe("running.fleet.ordered");
+  worker.host.finish(workOf(worker)[0] ?? "", "found");
+  await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "found" }));
+  engine.drain([]);
+  await until(() => expect(workOf(worker)).toHaveLength(1));
+});

@@ -13,22 +13,24 @@ const ATTEMPTS = 20;
 const WRONG_LAST_SEQUENCE = 10_071;
 
 /** Limits, and the place of the message that says them: 0 where none does. */
-interface StoredLimits {
+export interface StoredLimits {
   models: ModelLimits;
+  /** The ids of servers that are to take no more orders. */
+  drained: readonly string[];
   seq: number;
 }
 
 /** Reads the limits; undefined where this version cannot read them. @throws Error with the engine's reason */
 export const readLimits = async (jsm: JetStreamManager): Promise<StoredLimits | undefined> => {
   const found = await jsm.streams.getMessage(LIMITS, { last_by_subj: LIMITS_SUBJECT });
-  if (!found) return { models: {}, seq: 0 };
-  const models = Limits.safeParse(json(found.data)).data?.models;
-  return models && { models, seq: found.seq };
+  if (!found) return { models: {}, drained: [], seq: 0 };
+  const { data } = Limits.safeParse(json(found.data));
+  return data && { models: data.models, drained: data.drained ?? [], seq: found.seq };
 };
 
 /** Writes the limits, if nobody has written any since `seq`. False where somebody has. */
-const writeLimits = async (jsm: JetStreamManager, models: ModelLimits, seq: number): Promise<boolean> => {
-  const message: Limits = { v: VERSION, models };
+const writeLimits = async (jsm: JetStreamManager, { models, drained, seq }: StoredLimits): Promise<boolean> => {
+  const message: Limits = { v: VERSION, models, ...(drained.length > 0 ? { drained: [...drained] } : {}) };
   try {
     await jsm.jetstream().publish(LIMITS_SUBJECT, JSON.stringify(message), { expect: { lastSubjectSequence: seq } });
     return true;
@@ -40,7 +42,7 @@ const writeLimits = async (jsm: JetStreamManager, models: ModelLimits, seq: numb
 
 /** What became of a change of limits. */
 export type LimitsChange =
-  | { is: "changed"; before: ModelLimits; models: ModelLimits }
+  | { is: "changed"; before: StoredLimits; after: StoredLimits }
   /** Another version has written them. */
   | { is: "unreadable" }
   /** Others have changed them again and again meanwhile. */
@@ -53,14 +55,13 @@ export type LimitsChange =
  */
 export const changeLimits = async (
   jsm: JetStreamManager,
-  change: (models: ModelLimits) => ModelLimits,
+  change: (limits: StoredLimits) => StoredLimits,
 ): Promise<LimitsChange> => {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const found = await readLimits(jsm);
-    if (!found) return { is: "unreadable" };
-    const { models: before, seq } = found;
-    const models = change(before);
-    if (models === before || (await writeLimits(jsm, models, seq))) return { is: "changed", before, models };
+    const before = await readLimits(jsm);
+    if (!before) return { is: "unreadable" };
+    const after = change(before);
+    if (after === before || (await writeLimits(jsm, after))) return { is: "changed", before, after };
   }
   return { is: "outrun" };
 };

@@ -180,7 +180,7 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
       ask(async ({ jsm }) => {
         const found = await readLimits(jsm);
         if (!found) return { is: "unavailable", message: "The limits of the fleet cannot be read by this version." };
-        return { is: "read", limits: found.models };
+        return { is: "read", limits: found.models, drained: found.drained };
       }),
     drop: async (_, seq) => {
       await ask(({ jsm }) => jsm.streams.deleteMessage(names.HOLDS, seq, false));

@@ -44,6 +44,8 @@ export interface FleetOverview {
   settings?: FleetSettings;
   /** Absent where there are none to read: they are not set up, or another version has written them. */
   limits?: ModelLimits;
+  /** The names or ids of servers that are to take no more orders; absent where limits are. */
+  drained?: readonly string[];
   pools: PoolOverview[];
   runs: RunOverview[];
   servers: ServerOverview[];
@@ -130,7 +132,7 @@ export const readOverview = async (jsm: JetStreamManager): Promise<FleetOverview
   return {
     missing,
     ...(settings ? { settings } : {}),
-    ...(limits ? { limits: limits.models } : {}),
+    ...(limits ? { limits: limits.models, drained: limits.drained } : {}),
     pools: await Promise.all(pools),
     ...withLabels(runs),
   };
