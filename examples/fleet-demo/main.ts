@@ -91,7 +91,7 @@ function verdict(ending: Ending): number {
   const problems = problemsOf(ending);
   const words =
     problems.length === 0
-      ? `${TASKS} tasks, ${ending.killed} killed in the middle of one: ${TASKS} results, each delivered once.`
+      ? `${TASKS} tasks, ${ending.killed} killed in the middle: ${TASKS} results, each delivered once.`
       : `Not as expected: ${problems.join("; ")}.`;
   say(styleText(["bold", problems.length === 0 ? "green" : "red"], words));
   return problems.length === 0 ? 0 : 1;
