@@ -15,8 +15,8 @@ const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof
 const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
   run === "awaitingTasks" || blockedCalls.length > 0;
 
-/** A run that is for another server is counted there. */
-const isInFleet = ({ value: { run } }: SlotHolder): boolean =>
+/** True for a task whose run is for other servers. */
+export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolean =>
   typeof run === "object" && run !== null && "fleet" in run;
 
 /**
@@ -27,6 +27,7 @@ const isInFleet = ({ value: { run } }: SlotHolder): boolean =>
 export const slotOf = (task: SlotHolder): SlotState => {
   if (task.value.run === "idle") return "none";
   if (task.value.run === "queued") return "waiting";
+  // It is counted there.
   if (isInFleet(task)) return "none";
   return isAwaitingUser(task) || isAwaitingTasks(task) ? "none" : "held";
 };

@@ -302,7 +302,7 @@ export const createServices = (deps: EngineDeps) => {
       waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
     answer: (taskId, reply) => userRequests.answer(taskId, reply),
     patchOf: worktrees.patchOf,
-    removeWorktree: ({ worktree }) => worktree && void worktrees.remove(worktree.id).catch(() => undefined),
+    removeWorktree: (task) => worktrees.forget([task]),
   });
 
   // What agents and people are shown.

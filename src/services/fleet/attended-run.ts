@@ -6,7 +6,7 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import type { Bus, Delivery } from "./bus.ts";
 import type { Holding } from "./holding.ts";
 import { homeBell } from "./home.ts";
-import { isOutrun, type RunLog, readLog } from "./log-of-run.ts";
+import { findLog, isOutrun, type RunLog } from "./log-of-run.ts";
 import { cutToFit, type EntryOf, type RunName, VERSION } from "./messages.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
 
@@ -33,12 +33,6 @@ export interface Taken {
   /** Undefined where a process before this one has taken the order: that is offered again after the lease, and put back. */
   delivery: Delivery | undefined;
 }
-
-/** Reads the log of a run; undefined where the engine does not answer. */
-export const findLog = async (bus: Bus, name: RunName): Promise<RunLog | undefined> => {
-  const read = await bus.read(name);
-  return read.is === "read" ? readLog(read.entries) : undefined;
-};
 
 /**
  * Writes the end of a run, as long as `claim` is the newest. False where it is not. Where the engine has lost all claims, it is

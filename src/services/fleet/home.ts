@@ -2,6 +2,7 @@
 
 import type { PermissionRule } from "../../machines/host-events.ts";
 import { statusOf, type TaskSnapshot } from "../../machines/task/machine.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
 import { hasEnded, type TaskFacts } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { HostResult } from "../host/host.ts";
@@ -12,9 +13,9 @@ import type { RemoteRuns } from "../runtime/effects/fleet-effects.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Bus, BusFailure } from "./bus.ts";
-import { type RunLog, readLog } from "./log-of-run.ts";
+import { findLog, type RunLog } from "./log-of-run.ts";
 import { type Ended, type Order, type RunName, readRunName, runHold, VERSION } from "./messages.ts";
-import { createRunReports, isInFleet, type RunReportDeps } from "./run-reports.ts";
+import { createRunReports, type RunReportDeps } from "./run-reports.ts";
 
 /** How often an entry is tried to be written where others write as well. */
 const ATTEMPTS = 5;
@@ -144,7 +145,7 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
       const closed = await bus.append(name, end, current.last);
       if (closed.is === "stored") return true;
       if (closed.is !== "outrun") return false;
-      current = await find(name);
+      current = await findLog(bus, name);
     }
     return false;
   };
@@ -159,14 +160,9 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     return held.is === "read" && held.hold !== undefined;
   };
 
-  const find = async (name: RunName): Promise<RunLog | undefined> => {
-    const read = await bus.read(name);
-    return read.is === "read" ? readLog(read.entries) : undefined;
-  };
-
   /** Reads a run's log, and does what follows from it. Returns it; undefined where the engine does not answer. */
   const look = async (name: RunName): Promise<RunLog | undefined> => {
-    const found = await find(name);
+    const found = await findLog(bus, name);
     if (!found) return undefined;
     await report(name.task, found);
     const snapshot = isUnderWay(name.task, name.run) ? runtime.snapshotOf(name.task) : undefined;
@@ -271,9 +267,9 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     close: async (taskId, run) => {
       const name = nameOf(taskId, run);
       if (await isWorkedOnAgain(name)) return;
-      const found = await find(name);
+      const found = await findLog(bus, name);
       if (!found || !(await closeLog(name, found))) return;
-      const closed = await find(name);
+      const closed = await findLog(bus, name);
       if (closed && isUnderWay(taskId, run)) await report(taskId, closed);
     },
     reply: (requestId, given) => {

@@ -1,7 +1,7 @@
 import { isNewer } from "../../machines/task/setup.ts";
 import type { Claim } from "../../task.ts";
-import type { Placed } from "./bus.ts";
-import type { EntryOf } from "./messages.ts";
+import type { Bus, Placed } from "./bus.ts";
+import type { EntryOf, RunName } from "./messages.ts";
 
 /** What the log of a run says. */
 export interface RunLog {
@@ -61,4 +61,10 @@ export const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked
 export const isOutrun = (log: RunLog, claim: Claim): boolean => {
   const newest = log.claims.at(-1)?.at;
   return log.ended !== undefined || (newest !== undefined && isNewer(newest, claim));
+};
+
+/** Reads the log of a run; undefined where the engine does not answer. */
+export const findLog = async (bus: Bus, name: RunName): Promise<RunLog | undefined> => {
+  const read = await bus.read(name);
+  return read.is === "read" ? readLog(read.entries) : undefined;
 };

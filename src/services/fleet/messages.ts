@@ -105,7 +105,7 @@ export const Limits = z.object({
   v: z.literal(VERSION),
   /** How many tasks of a model may be at work, by the model as `provider/model`; null for any number. */
   models: z.record(z.string(), z.int().positive().nullable()),
-  /** The ids of servers that are to take no more orders. */
+  /** The names or ids of servers that are to take no more orders. */
   drained: z.array(z.string()).optional(),
 });
 export type Limits = z.infer<typeof Limits>;

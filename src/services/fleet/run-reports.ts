@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
-import type { TaskSnapshot } from "../../machines/task/machine.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
 import type { Claim, Worktree } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -36,10 +36,6 @@ const unpack = async <T>(packed: string, take: (bytes: Uint8Array) => Promise<Ou
     return fail(errorMessage(error));
   }
 };
-
-/** True for a task whose run is for other servers. */
-export const isInFleet = ({ value }: Pick<TaskSnapshot, "value">): boolean =>
-  typeof value.run === "object" && "fleet" in value.run;
 
 /** Creates the reports, which tell a task's chart what the log of its run says. What the chart knows already, it refuses. */
 export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEvent }: RunReportDeps) => {

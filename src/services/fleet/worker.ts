@@ -2,11 +2,11 @@
 import type { Claim, FleetServer, OrderedRun, TaskError } from "../../task.ts";
 import { type Clock, repeat } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { attendRun, findLog, SEND_AGAIN_AFTER, type Taken, writeEnd } from "./attended-run.ts";
+import { attendRun, SEND_AGAIN_AFTER, type Taken, writeEnd } from "./attended-run.ts";
 import type { Bus, Delivery } from "./bus.ts";
 import { type Holding, holdingOf } from "./holding.ts";
 import { aboutQueue, poolBell } from "./home.ts";
-import type { RunLog } from "./log-of-run.ts";
+import { findLog, type RunLog } from "./log-of-run.ts";
 import { type EntryOf, type Order, runHold, VERSION } from "./messages.ts";
 import { PERMIT_BELL, takePermit } from "./permits.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
@@ -31,7 +31,7 @@ export interface FleetWorkerDeps {
 
 /** The side of the server that works for others. */
 export interface FleetWorker {
-  /** Looks after the runs that were begun here before. */
+  /** Attends to the runs that a process before this one has begun. */
   takeOver(): void;
   stop(): void;
 }
@@ -45,10 +45,8 @@ const INTERRUPTED: TaskError = {
 /** Creates the worker's side, which begins to take orders at once. */
 export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const { bus, server, pool, slots, workplace, clock, log, newId } = deps;
-  /** The runs that are attended to here, by the id of their task; true for those that have not ended: each takes a slot. */
-  const runs = new Map<string, boolean>();
-  /** The same runs, by the names of their holds. */
-  const attended = new Set<string>();
+  /** The runs that are attended to here, by the id of their task. Those that have not ended take a slot each. */
+  const runs = new Map<string, { hold: string; hasSlot: boolean }>();
   /** Orders that this server cannot work on, by the name of their hold. */
   const notForUs = new Set<string>();
   /** Orders that are being taken up, and runs that are being begun. */
@@ -56,23 +54,21 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   let isStopped = false;
   const attending = { bus, server, workplace, clock, log, newId, isStopped: () => isStopped };
 
-  const slotsLeft = (): number => slots - taking - [...runs.values()].filter(Boolean).length;
+  const slotsLeft = (): number => slots - taking - [...runs.values()].filter(({ hasSlot }) => hasSlot).length;
 
   const attend = (taskId: string, run: OrderedRun, taken: Taken) => {
-    runs.set(taskId, true);
-    attended.add(runHold(run));
+    const entry = { hold: runHold(run), hasSlot: true };
+    runs.set(taskId, entry);
     const freeSlot = () => {
-      runs.set(taskId, false);
+      entry.hasSlot = false;
       if (taken.permit) bus.ring(PERMIT_BELL);
       lookForOrders();
     };
     attendRun(attending, taskId, run, taken, freeSlot)
       .catch((error) => log.error("a run could not be attended to", { taskId, reason: errorMessage(error) }))
       .finally(() => {
-        const hadSlot = runs.get(taskId);
         runs.delete(taskId);
-        attended.delete(runHold(run));
-        if (hadSlot) lookForOrders();
+        if (entry.hasSlot) lookForOrders();
       });
   };
 
@@ -118,7 +114,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       return false;
     };
     // One that this server works on is offered again when it has slept for longer than the lease.
-    if (notForUs.has(id) || attended.has(id)) return giveBack(bus.lease / 2);
+    const isAttended = [...runs.values()].some((run) => run.hold === id);
+    if (notForUs.has(id) || isAttended) return giveBack(bus.lease / 2);
     const obstacle = await workplace.obstacleTo(order);
     if (obstacle) {
       log.info("this server cannot work on an order", { order: id, reason: obstacle.reason });

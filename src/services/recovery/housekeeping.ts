@@ -1,4 +1,5 @@
 // ADR-024 in docs/decisions.md
+import { isInFleet } from "../../machines/task/slot.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type RepeatOptions, repeat } from "../platform/clock.ts";
@@ -91,8 +92,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
       const { sessionID } = context.facts;
       const at = clock.now();
       const { retry, queuedUntil = 0 } = context;
-      const isInFleet = typeof value.run === "object" && "fleet" in value.run;
-      const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet;
+      const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet({ value });
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
       const isSilent = !parents.has(sessionID) && at - heardAt >= staleAfter;

@@ -44,6 +44,14 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** A subject that is listened to on every connection. */
+interface Wanted {
+  subject: string;
+  listener(subject: string, text: string): void;
+  /** On the newest connection. */
+  current?: Subscription;
+}
+
 /** Opens one connection. @throws Error with the reason */
 export const dial = ({ url, credentials }: EngineAddress, name: string): Promise<NatsConnection> => {
   const options = {
@@ -64,11 +72,7 @@ export const keepConnection = (address: EngineAddress, name: string, clock: Cloc
   let nc: NatsConnection | undefined;
   let isClosed = false;
   const reachedListeners = new Set<() => void>();
-  const wanted = new Set<{
-    subject: string;
-    listener: (subject: string, text: string) => void;
-    current?: Subscription;
-  }>();
+  const wanted = new Set<Wanted>();
 
   const fail = (reason: string) => {
     if (isClosed) return;
@@ -76,11 +80,7 @@ export const keepConnection = (address: EngineAddress, name: string, clock: Cloc
     state = reason;
   };
 
-  const apply = (one: {
-    subject: string;
-    listener: (subject: string, text: string) => void;
-    current?: Subscription;
-  }) => {
+  const apply = (one: Wanted) => {
     if (!nc || nc.isClosed()) return;
     const callback = (error: Error | null, message: Pick<Msg, "subject" | "string">) =>
       error
@@ -142,10 +142,7 @@ export const keepConnection = (address: EngineAddress, name: string, clock: Cloc
   return {
     now: () => state,
     subscribe: (subject, listener) => {
-      const one: { subject: string; listener: (subject: string, text: string) => void; current?: Subscription } = {
-        subject,
-        listener,
-      };
+      const one: Wanted = { subject, listener };
       wanted.add(one);
       apply(one);
       return () => {

@@ -1,7 +1,7 @@
-import { JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
 import { Limits, VERSION } from "../messages.ts";
 import { LIMITS, LIMITS_SUBJECT } from "./names.ts";
-import { json } from "./stored.ts";
+import { json, publishAfter } from "./stored.ts";
 
 /** How many tasks of a model may be at work in the whole fleet, by the model as `provider/model`; null for any number. */
 export type ModelLimits = Limits["models"];
@@ -9,13 +9,10 @@ export type ModelLimits = Limits["models"];
 /** How often a change is tried where others change the limits as well. */
 const ATTEMPTS = 20;
 
-/** What the engine answers where another message came first. */
-const WRONG_LAST_SEQUENCE = 10_071;
-
 /** Limits, and the place of the message that says them: 0 where none does. */
 export interface StoredLimits {
   models: ModelLimits;
-  /** The ids of servers that are to take no more orders. */
+  /** The names or ids of servers that are to take no more orders. */
   drained: readonly string[];
   seq: number;
 }
@@ -31,13 +28,7 @@ export const readLimits = async (jsm: JetStreamManager): Promise<StoredLimits | 
 /** Writes the limits, if nobody has written any since `seq`. False where somebody has. */
 const writeLimits = async (jsm: JetStreamManager, { models, drained, seq }: StoredLimits): Promise<boolean> => {
   const message: Limits = { v: VERSION, models, ...(drained.length > 0 ? { drained: [...drained] } : {}) };
-  try {
-    await jsm.jetstream().publish(LIMITS_SUBJECT, JSON.stringify(message), { expect: { lastSubjectSequence: seq } });
-    return true;
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE) return false;
-    throw error;
-  }
+  return (await publishAfter(jsm.jetstream(), LIMITS_SUBJECT, message, seq)) !== undefined;
 };
 
 /** What became of a change of limits. */

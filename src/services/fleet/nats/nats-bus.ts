@@ -9,7 +9,7 @@ import { causeOf } from "./cause.ts";
 import { ANSWER_WITHIN, type EngineAddress, keepConnection, type Reached, reasonOf } from "./connection.ts";
 import { readLimits } from "./limits.ts";
 import * as names from "./names.ts";
-import { holderIn, json, readEntries } from "./stored.ts";
+import { holderIn, json, publishAfter, readEntries } from "./stored.ts";
 
 /** The lease of a fleet, in milliseconds, as long as the engine has not been asked. */
 const USUAL_LEASE = 60_000;
@@ -22,9 +22,6 @@ const ORDER_WITHIN = 250;
 
 /** Milliseconds until an order that cannot be read here is offered again. */
 const UNREADABLE_BACK_AFTER = 30_000;
-
-/** What the engine answers where another message came first. */
-const WRONG_LAST_SEQUENCE = 10_071;
 
 /** Refused by the engine as it is: the same again would be refused again. */
 const isRefusal = (thrown: unknown): boolean => {
@@ -55,18 +52,6 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
       return await work(engine);
     } catch (error) {
       return { is: isRefusal(error) ? "refused" : "unavailable", message: reasonOf(error) };
-    }
-  };
-
-  /** Publishes a message, if the last one of its subject is the one of this place. Returns its own; undefined where it is not. */
-  const publish = async ({ js }: Reached, subject: string, body: object, after: number | undefined) => {
-    try {
-      const expect = after === undefined ? {} : { expect: { lastSubjectSequence: after } };
-      const { seq } = await js.publish(subject, JSON.stringify(body), expect);
-      return seq;
-    } catch (error) {
-      if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE) return undefined;
-      throw error;
     }
   };
 
@@ -144,7 +129,7 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     },
     append: (log, entry, after) =>
       ask(async (engine) => {
-        const seq = await publish(engine, names.runSubject(log), entry, after);
+        const seq = await publishAfter(engine.js, names.runSubject(log), entry, after);
         return seq === undefined ? { is: "outrun" } : { is: "stored", at: { epoch: engine.epoch, seq } };
       }),
     read: (log) => ask(async ({ jsm, epoch }) => ({ is: "read", entries: await readEntries(jsm, epoch, log) })),
@@ -157,7 +142,7 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     offer: (order) =>
       ask(async (engine) => {
         // One that is there already stays.
-        await publish(engine, names.orderSubject(order), order, 0);
+        await publishAfter(engine.js, names.orderSubject(order), order, 0);
         return { is: "stored" };
       }),
     isOffered: (order) =>
@@ -168,7 +153,7 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     take: (queue) => ask((engine) => take(engine, queue)),
     hold: (name, holder, after) =>
       ask(async (engine) => {
-        const seq = await publish(engine, names.holdSubject(name), { holder }, after);
+        const seq = await publishAfter(engine.js, names.holdSubject(name), { holder }, after);
         return seq === undefined ? { is: "outrun" } : { is: "held", seq };
       }),
     holder: (name) =>

@@ -1,4 +1,4 @@
-import type { JetStreamManager, StoredMsg } from "@nats-io/jetstream";
+import { JetStreamApiError, type JetStreamClient, type JetStreamManager, type StoredMsg } from "@nats-io/jetstream";
 import type { Placed } from "../bus.ts";
 import { Entry, type RunName } from "../messages.ts";
 import { RUNS, runSubject } from "./names.ts";
@@ -9,6 +9,29 @@ export const json = (bytes: Uint8Array): unknown => {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
+  }
+};
+
+/** What the engine answers where another message came first. */
+const WRONG_LAST_SEQUENCE = 10_071;
+
+/**
+ * Publishes a message, if the last one of its subject stands at `after` (0: if there is none; undefined: in any case). Returns
+ * its own place; undefined where another one stands there. @throws Error with the engine's reason
+ */
+export const publishAfter = async (
+  js: JetStreamClient,
+  subject: string,
+  body: object,
+  after: number | undefined,
+): Promise<number | undefined> => {
+  try {
+    const expect = after === undefined ? {} : { expect: { lastSubjectSequence: after } };
+    const { seq } = await js.publish(subject, JSON.stringify(body), expect);
+    return seq;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE) return undefined;
+    throw error;
   }
 };
 
