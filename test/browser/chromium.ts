@@ -1,6 +1,7 @@
-import { accessSync, constants } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
+import { describeWith } from "../fakes/describe-with.ts";
+import { findProgram } from "../fakes/installed-program.ts";
 
 /**
  * Where Chromium may be installed: the path in `CHROMIUM`, or those that Debian and others use. The one without a window
@@ -21,17 +22,8 @@ export const QUIET = [
   "--disable-sync",
 ];
 
-const isThere = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Where Chromium is; undefined where it is not. */
-export const executablePath = PLACES.find(isThere);
+export const executablePath = findProgram(PLACES);
 
 const MISSING = `There is no Chromium at ${PLACES.join(" or ")}: "apt-get install chromium" gets one, or CHROMIUM names one.`;
 
@@ -46,22 +38,11 @@ const closeBrowser = async (): Promise<void> => {
 
 /** Groups tests that need Chromium. Without it they are skipped with a warning; in CI they fail. */
 export const describeInChromium = (name: string, tests: () => void): void => {
-  if (executablePath) {
-    return void describe(name, () => {
-      afterAll(closeBrowser);
-      tests();
-    });
-  }
-  if (!process.env.CI) {
-    console.warn(`Skipped: ${name}. ${MISSING}`);
-    return void describe.skip(`${name} (${MISSING})`, tests);
-  }
-  describe(name, () => {
-    beforeAll(() => {
-      throw new Error(MISSING);
-    });
+  const withBrowser = () => {
+    afterAll(closeBrowser);
     tests();
-  });
+  };
+  describeWith(executablePath, MISSING, name, withBrowser);
 };
 
 /** A page with a profile of its own. */

@@ -80,8 +80,15 @@ export interface FoundFault {
   fault: string;
 }
 
+/** Where schedules come from, and what plays one. */
+interface Played<T> {
+  schedules: fc.Arbitrary<T>;
+  play(schedule: T): Promise<{ faults: readonly string[] }>;
+}
+
 /** Runs random schedules until one has a fault that is the `last` to be looked for. Resolves to the faults up to that one. */
-export const findFaults = async (
+export const findFaultsIn = async <T>(
+  { schedules, play }: Played<T>,
   runs: number,
   seed: number,
   isLast: (found: FoundFault) => boolean,
@@ -90,7 +97,7 @@ export const findFaults = async (
   let played = 0;
   const property = fc.asyncProperty(schedules, async (schedule) => {
     played += 1;
-    const { faults } = await runSchedule(schedule);
+    const { faults } = await play(schedule);
     if (faults[0] === undefined) return true;
     found.push({ schedule: played, fault: faults[0] });
     return !found.slice(-1).some(isLast);
@@ -98,6 +105,10 @@ export const findFaults = async (
   await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
   return found;
 };
+
+/** The same of schedules of one engine. */
+export const findFaults = (runs: number, seed: number, isLast: (found: FoundFault) => boolean): Promise<FoundFault[]> =>
+  findFaultsIn({ schedules, play: (schedule) => runSchedule(schedule) }, runs, seed, isLast);
 
 /** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
 export const runRandomSchedules = async ({

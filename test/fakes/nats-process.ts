@@ -1,28 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, connect as openSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { dial } from "../../src/services/fleet/nats/connection.ts";
 import { type FleetSettings, setUpFleet } from "../../src/services/fleet/nats/set-up.ts";
+import { findProgram } from "./installed-program.ts";
 
 /** Where nats-server may be installed: the path in `NATS_SERVER`, or those of `PATH` and of Debian. */
 const PLACES = process.env.NATS_SERVER
   ? [process.env.NATS_SERVER]
   : [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"].map((folder) => join(folder, "nats-server"));
 
-const isThere = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** The program; undefined where it is not installed. */
-export const executable = PLACES.find(isThere);
+export const executable = findProgram(PLACES);
 
 /** What to do where it is not installed. */
 export const MISSING = 'There is no nats-server: "apt-get install nats-server" gets one, or NATS_SERVER names one.';

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { FoundFault } from "../chaos.ts";
+import { type FoundFault, findFaultsIn } from "../chaos.ts";
 import { runFleetSchedule } from "./run-schedule.ts";
 import { type FleetSchedule, fleetSchedules, wordsOf } from "./steps.ts";
 
@@ -49,20 +49,9 @@ export const runRandomFleets = async ({
 };
 
 /** Runs random schedules until one has a fault that is the `last` to be looked for. Resolves to the faults up to that one. */
-export const findFleetFaults = async (
+export const findFleetFaults = (
   runs: number,
   seed: number,
   isLast: (found: FoundFault) => boolean,
-): Promise<FoundFault[]> => {
-  const found: FoundFault[] = [];
-  let played = 0;
-  const property = fc.asyncProperty(fleetSchedules, async (schedule) => {
-    played += 1;
-    const { faults } = await runFleetSchedule(schedule);
-    if (faults[0] === undefined) return true;
-    found.push({ schedule: played, fault: faults[0] });
-    return !found.slice(-1).some(isLast);
-  });
-  await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
-  return found;
-};
+): Promise<FoundFault[]> =>
+  findFaultsIn({ schedules: fleetSchedules, play: (schedule) => runFleetSchedule(schedule) }, runs, seed, isLast);
