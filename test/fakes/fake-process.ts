@@ -92,6 +92,15 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
           const member: unknown = Reflect.get(target, name, receiver);
           if (typeof member !== "function") return member;
           if (name === "ring") return (...rung: Parameters<Bus["ring"]>) => (over ? undefined : real.ring(...rung));
+          if (name === "onAsked") {
+            // Whoever asks a process that is gone waits for nothing.
+            return (...[server, answer]: Parameters<Bus["onAsked"]>) =>
+              real.onAsked(server, async (question) => {
+                if (over) return never();
+                await new Promise<void>(whenAwake);
+                return answer(question);
+              });
+          }
           if (String(name).startsWith("on")) {
             return (...args: unknown[]) => {
               const listener = args.pop() as (...said: unknown[]) => void;

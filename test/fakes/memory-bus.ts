@@ -1,5 +1,6 @@
-import type { Bus, BusFailure, Delivery, Queue } from "../../src/services/fleet/bus.ts";
+import { ANSWERED_WITHIN, type Bus, type BusFailure, type Delivery, type Queue } from "../../src/services/fleet/bus.ts";
 import type { Entry, Order, RunName } from "../../src/services/fleet/messages.ts";
+import { type AnswerTo, type Question, readAnswer, readQuestion } from "../../src/services/fleet/questions.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** The engine of a fleet, in memory. */
@@ -37,6 +38,12 @@ interface Queued {
   delivery: number;
 }
 
+/** Somebody who answers for a server. */
+interface Answering {
+  server: string;
+  answer: Parameters<Bus["onAsked"]>[1];
+}
+
 const AWAY: BusFailure = { is: "unavailable", message: "no engine" };
 const keyOf = ({ home, task, run }: RunName): string => `${home}.${task}.${run}`;
 
@@ -55,6 +62,7 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
   const onEntry = new Set<{ home: string; listener: (log: RunName) => void }>();
   const onBell = new Set<{ bell: string; listener: (about: string) => void }>();
   const onReached = new Set<() => void>();
+  const onAsked = new Set<Answering>();
 
   /** Answers a moment later, as an engine does; what is asked takes effect then, if it is reached. */
   const call = async <T>(name: keyof Bus, work: () => T): Promise<T | BusFailure> => {
@@ -97,6 +105,18 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
       putBack: (afterMs) => change("take", () => (queued.from = clock.now() + afterMs)),
     };
   };
+
+  /** The first answer of those who answer for a server. Undefined: all stay silent. What is said goes as text. */
+  const firstAnswer = <Asked extends Question>(server: string, question: Asked): Promise<AnswerTo<Asked> | undefined> =>
+    new Promise((resolve) => {
+      const sent = readQuestion(JSON.stringify(question));
+      const asked = sent ? [...onAsked].filter((one) => one.server === server) : [];
+      if (!sent || asked.length === 0) return resolve(undefined);
+      clock.after(ANSWERED_WITHIN, () => resolve(undefined));
+      for (const { answer } of asked) {
+        void answer(sent).then((given) => given && !isAway && resolve(readAnswer(JSON.stringify(given), question)));
+      }
+    });
 
   const connect = (): Bus => {
     const stops = new Set<() => void>();
@@ -176,6 +196,13 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
         for (const { bell: other, listener } of [...onBell]) if (bell === other) clock.after(1, () => listener(about));
       },
       onBell: (bell, listener) => subscribe(onBell, { bell, listener }),
+      ask: async (server, question) => {
+        const sent = await call("ask", () => "sent" as const);
+        if (sent !== "sent") return sent;
+        const answer = await firstAnswer(server, question);
+        return answer ? { is: "answered", answer } : { is: "silent" };
+      },
+      onAsked: (server, answer) => subscribe(onAsked, { server, answer }),
       onReached: (listener) => {
         if (!isAway) clock.after(0, listener);
         return subscribe(onReached, listener);

@@ -1,5 +1,6 @@
 import type { Claim } from "../../task.ts";
 import type { Entry, Order, RunName } from "./messages.ts";
+import type { Answer, AnswerTo, Question } from "./questions.ts";
 
 /*
  * The port to the engine of a fleet: all that its servers need of it. The engine may be away, and it may forget: then what
@@ -44,6 +45,9 @@ export interface Hold {
   seq: number;
 }
 
+/** Milliseconds for which an answer of another server is waited for. */
+export const ANSWERED_WITHIN = 2_000;
+
 /** A connection to the engine of a fleet. Its calls never throw. */
 export interface Bus {
   /** Milliseconds for which a hold and a taken order stay without being renewed; the usual ones until the engine is reached. */
@@ -86,6 +90,16 @@ export interface Bus {
   /** Tells all who listen that something is to be done, and about what; a hint, which may be missed. */
   ring(bell: string, about?: string): void;
   onBell(bell: string, listener: (about: string) => void): () => void;
+  /** Asks those who answer for a server. `silent`: for `ANSWERED_WITHIN` nobody did. Nothing of it is stored. */
+  ask<Asked extends Question>(
+    server: string,
+    question: Asked,
+  ): Promise<{ is: "answered"; answer: AnswerTo<Asked> } | { is: "silent" } | BusFailure>;
+  /**
+   * Has `answer` answer for a server, or with `EVERYBODY` what all are asked. Undefined leaves the question to another process
+   * of the same server, which may know better. It must not reject.
+   */
+  onAsked(server: string, answer: (question: Question) => Promise<Answer | undefined>): () => void;
   /** Calls `listener` whenever the engine is reached, the first time and each time after: hints may have been missed. */
   onReached(listener: () => void): () => void;
   close(): Promise<void>;

@@ -17,14 +17,17 @@ const Message = z.object({ v: z.literal(VERSION), at: z.number() });
 export const RunName = z.object({ home: z.string(), task: z.string(), run: z.int().nonnegative() });
 export type RunName = z.infer<typeof RunName>;
 
-/** Reads the name of a run as JSON; undefined for anything else. */
-export const readRunName = (text: string): RunName | undefined => {
+/** Reads a text as JSON of this form; undefined for anything else. */
+export const readAs = <Form extends z.ZodType>(form: Form, text: string): z.infer<Form> | undefined => {
   try {
-    return RunName.safeParse(JSON.parse(text)).data;
+    return form.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 };
+
+/** Reads the name of a run; undefined for anything else. */
+export const readRunName = (text: string): RunName | undefined => readAs(RunName, text);
 
 /** Names the hold of the server that works on a run. */
 export const runHold = ({ home, task, run }: RunName): string => `run.${home}.${task}.${run}`;

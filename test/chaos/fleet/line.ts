@@ -54,6 +54,8 @@ export const createLine = (onTaken: (order: Order) => void): Line => {
       onEntryAt: (home, listener) => bus.onEntryAt(home, heard(listener)),
       onEntryIn: (log, listener) => bus.onEntryIn(log, heard(listener)),
       onBell: (bell, listener) => bus.onBell(bell, heard(listener)),
+      ask: (...asked) => through(() => bus.ask(...asked)),
+      onAsked: (server, answer) => bus.onAsked(server, async (question) => (isCut ? undefined : answer(question))),
       onReached: (listener) => {
         const told = heard(listener);
         whenMended.push(told);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Bus, Queue } from "../../../src/services/fleet/bus.ts";
+import { ANSWERED_WITHIN, type Bus, type Queue } from "../../../src/services/fleet/bus.ts";
 import type { Entry, Order, RunName } from "../../../src/services/fleet/messages.ts";
+import { type Answer, EVERYBODY, type Question } from "../../../src/services/fleet/questions.ts";
 
 /** An engine of a fleet under test. */
 export interface EngineUnderTest {
@@ -28,6 +29,14 @@ export const orderOf = (name: Partial<Order> = {}): Order => ({
   ...{ v: 1, at: 1, ...RUN, ...QUEUE, commit: "c0ffee", project: "project", attempts: 2 },
   ...{ agent: "explore", description: "Look", prompt: "Look around.", denied: [], depth: 1 },
   ...name,
+});
+
+export const PRESENT: Question = { v: 1, type: "present" };
+
+/** What a server answers that is there. */
+export const presence = (id: string): Answer => ({
+  ...{ v: 1, type: "present", server: { id, label: id }, pool: "pool", project: "project" },
+  ...{ slots: 4, atWork: 1, version: "0.1.0" },
 });
 
 /** What every engine of a fleet must do. */
@@ -188,6 +197,63 @@ export const testBus = (create: () => Promise<EngineUnderTest>): void => {
     stop();
   });
 
+  test("whoever answers for a server is asked, and nobody else", async () => {
+    const asked: string[] = [];
+    const answering = (server: string) => async () => {
+      asked.push(server);
+      return presence(server);
+    };
+    const stops = [other.onAsked("srv_1", answering("srv_1")), other.onAsked("srv_2", answering("srv_2"))];
+    stops.push(other.onAsked(EVERYBODY, answering("srv_3")));
+    await other.read(RUN);
+    expect(await bus.ask("srv_1", PRESENT)).toEqual({ is: "answered", answer: presence("srv_1") });
+    expect(await bus.ask(EVERYBODY, PRESENT)).toEqual({ is: "answered", answer: presence("srv_3") });
+    expect(asked).toEqual(["srv_1", "srv_3"]);
+    for (const stop of stops) stop();
+    await other.read(RUN);
+    expect(await bus.ask("srv_1", PRESENT)).toEqual({ is: "silent" });
+  });
+
+  test("of two processes of a server, the one that has an answer gives it", async () => {
+    bus.onAsked("srv_1", async () => undefined);
+    other.onAsked("srv_1", async () => presence("srv_1"));
+    await Promise.all([bus.read(RUN), other.read(RUN)]);
+    expect(await bus.ask("srv_1", PRESENT)).toEqual({ is: "answered", answer: presence("srv_1") });
+  });
+
+  /** Asks, and has the time pass in which an answer is waited for. */
+  const askInVain = async (question: Question) => {
+    const [answered] = await Promise.all([bus.ask("srv_1", question), engine.pass(ANSWERED_WITHIN)]);
+    return answered;
+  };
+
+  test("a server that has no answer is silent, and so is one whose answer cannot be read", async () => {
+    const stop = other.onAsked("srv_1", async () => undefined);
+    await other.read(RUN);
+    expect(await askInVain(PRESENT)).toEqual({ is: "silent" });
+    stop();
+    other.onAsked("srv_1", async () => ({ ...presence("srv_1"), slots: -1 }));
+    await other.read(RUN);
+    expect(await askInVain(PRESENT)).toEqual({ is: "silent" });
+  });
+
+  test("what is no question is answered by nobody", async () => {
+    const asked: Question[] = [];
+    other.onAsked("srv_1", async (question) => {
+      asked.push(question);
+      return presence("srv_1");
+    });
+    await other.read(RUN);
+    expect(await askInVain({ ...PRESENT, v: 2 } as unknown as Question)).toEqual({ is: "silent" });
+    expect(asked).toEqual([]);
+  });
+
+  test("a server answers after a restart of the engine as before", async () => {
+    other.onAsked("srv_1", async () => presence("srv_1"));
+    await engine.restart();
+    await engine.until(async () => expect((await bus.ask("srv_1", PRESENT)).is).toBe("answered"));
+  });
+
   test("after a restart everything is there, and whoever listens is told that the engine is reached", async () => {
     let reached = 0;
     bus.onReached(() => {
@@ -209,6 +275,7 @@ export const testBus = (create: () => Promise<EngineUnderTest>): void => {
     expect((await bus.offer(orderOf())).is).toBe("unavailable");
     expect((await bus.take(QUEUE)).is).toBe("unavailable");
     expect((await bus.hold("a", "bus", 0)).is).toBe("unavailable");
+    expect((await bus.ask("srv_1", PRESENT)).is).toBe("unavailable");
     bus.ring("pool.project");
     await bus.drop("a", 1);
   });

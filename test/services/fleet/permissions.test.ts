@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
-import { claimed, orderOf, QUEUE, RUN } from "./bus-contract.ts";
+import { claimed, orderOf, PRESENT, presence, QUEUE, RUN } from "./bus-contract.ts";
 import { createFleet, texts, workOf } from "./servers.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -95,6 +95,19 @@ describeWithNats("NATS with rights for each server", () => {
     await taken.delivery.renew();
     await taken.delivery.done();
     expect(await home.isOffered(orderOf())).toEqual({ is: "read", isOffered: false });
+  });
+
+  test("as documented, permits a home to ask and not to answer, and a worker to answer and not to ask", async () => {
+    const { users, reach, noticed } = await guarded();
+    const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
+    worker.onAsked("srv_desk", async () => presence("srv_desk"));
+    await worker.read(RUN);
+    expect(await home.ask("srv_desk", PRESENT)).toEqual({ is: "answered", answer: presence("srv_desk") });
+    expect(noticed).toEqual([]);
+    expect(await worker.ask("srv_desk", PRESENT)).toMatchObject({ is: "refused" });
+    home.onAsked("srv_home", async () => presence("srv_home"));
+    const refusal = expect.stringContaining('Permissions Violation for Subscription to \\"taskchart.ask.srv_home');
+    await vi.waitFor(() => expect(noticed).toContainEqual(refusal), { timeout: 10_000, interval: 20 });
   });
 
   /** Confines a home to the logs of its own runs, as the page describes it. */

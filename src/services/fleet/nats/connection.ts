@@ -33,12 +33,15 @@ export interface Reached {
   lease: number;
 }
 
+/** Takes a message. `respond` answers whoever asked; undefined where nobody waits for an answer. */
+type Listener = (subject: string, text: string, respond: ((text: string) => void) | undefined) => void;
+
 /** A connection that is made again whenever it is lost. */
 export interface Connection {
   /** The engine, while it is reached and has what a fleet needs; otherwise why not. */
   now(): Reached | string;
   /** Has `listener` called for each message of a subject, on every connection. */
-  subscribe(subject: string, listener: (subject: string, text: string) => void): () => void;
+  subscribe(subject: string, listener: Listener): () => void;
   /** Calls `listener` whenever the engine is reached, the first time and each time after; at once where it is reached now. */
   onReached(listener: () => void): () => void;
   close(): Promise<void>;
@@ -47,7 +50,7 @@ export interface Connection {
 /** A subject that is listened to on every connection. */
 interface Wanted {
   subject: string;
-  listener(subject: string, text: string): void;
+  listener: Listener;
   /** On the newest connection. */
   current?: Subscription;
 }
@@ -82,10 +85,11 @@ export const keepConnection = (address: EngineAddress, name: string, clock: Cloc
 
   const apply = (one: Wanted) => {
     if (!nc || nc.isClosed()) return;
-    const callback = (error: Error | null, message: Pick<Msg, "subject" | "string">) =>
-      error
-        ? log.error("the fleet cannot be listened to", { reason: error.message })
-        : one.listener(message.subject, message.string());
+    const callback = (error: Error | null, message: Pick<Msg, "subject" | "string" | "reply" | "respond">) => {
+      if (error) return log.error("the fleet cannot be listened to", { reason: error.message });
+      const respond = message.reply ? (text: string) => void message.respond(text) : undefined;
+      one.listener(message.subject, message.string(), respond);
+    };
     one.current = nc.subscribe(one.subject, { callback });
   };
 

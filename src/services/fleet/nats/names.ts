@@ -70,6 +70,9 @@ export const heldRun = (subject: string): RunName | undefined => {
 
 export const bellSubject = (bell: string): string => `taskchart.bell.${tokens(...bell.split("."))}`;
 
+/** The subject of what a server is asked. */
+export const askSubject = (server: string): string => `taskchart.ask.${tokens(server)}`;
+
 /** The streams that a fleet has. */
 export const STREAMS = [ORDERS, RUNS, HOLDS, LIMITS] as const;
 

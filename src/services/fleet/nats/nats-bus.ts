@@ -5,6 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import type { Bus, BusFailure, Delivery, Queue } from "../bus.ts";
 import { Order } from "../messages.ts";
+import { answerWith, askServer } from "./asking.ts";
 import { causeOf } from "./cause.ts";
 import { ANSWER_WITHIN, type EngineAddress, keepConnection, type Reached, reasonOf } from "./connection.ts";
 import { readLimits } from "./limits.ts";
@@ -44,8 +45,8 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     if (typeof engine !== "string") lease = engine.lease;
   });
 
-  /** Asks the engine, if it is reached. */
-  const ask = async <T>(work: (engine: Reached) => Promise<T>): Promise<T | BusFailure> => {
+  /** Does something with the engine, if it is reached. */
+  const onEngine = async <T>(work: (engine: Reached) => Promise<T>): Promise<T | BusFailure> => {
     const engine = connection.now();
     if (typeof engine === "string") return { is: "unavailable", message: engine };
     try {
@@ -101,7 +102,7 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
 
   const deliveryOf = (engine: Reached, reply: string, order: Order): Delivery => {
     const answer = async (text: string) => {
-      const asked = await ask(async () => void (await engine.nc.request(reply, text, { timeout: ANSWER_WITHIN })));
+      const asked = await onEngine(async () => void (await engine.nc.request(reply, text, { timeout: ANSWER_WITHIN })));
       // What is not heard of is offered again after the lease.
       if (asked) log.info("the fleet did not take an answer to an order", { task: order.task, reason: asked.message });
     };
@@ -128,11 +129,11 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
       return lease;
     },
     append: (log, entry, after) =>
-      ask(async (engine) => {
+      onEngine(async (engine) => {
         const seq = await publishAfter(engine.js, names.runSubject(log), entry, after);
         return seq === undefined ? { is: "outrun" } : { is: "stored", at: { epoch: engine.epoch, seq } };
       }),
-    read: (log) => ask(async ({ jsm, epoch }) => ({ is: "read", entries: await readEntries(jsm, epoch, log) })),
+    read: (log) => onEngine(async ({ jsm, epoch }) => ({ is: "read", entries: await readEntries(jsm, epoch, log) })),
     onEntryIn: (log, listener) => connection.subscribe(names.runSubject(log), () => listener()),
     onEntryAt: (home, listener) =>
       connection.subscribe(names.runsOf(home), (subject) => {
@@ -140,35 +141,35 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
         if (log) listener(log);
       }),
     offer: (order) =>
-      ask(async (engine) => {
+      onEngine(async (engine) => {
         // One that is there already stays.
         await publishAfter(engine.js, names.orderSubject(order), order, 0);
         return { is: "stored" };
       }),
     isOffered: (order) =>
-      ask(async ({ jsm }) => {
+      onEngine(async ({ jsm }) => {
         const found = await jsm.streams.getMessage(names.ORDERS, { last_by_subj: names.orderSubject(order) });
         return { is: "read", isOffered: found !== null };
       }),
-    take: (queue) => ask((engine) => take(engine, queue)),
+    take: (queue) => onEngine((engine) => take(engine, queue)),
     hold: (name, holder, after) =>
-      ask(async (engine) => {
+      onEngine(async (engine) => {
         const seq = await publishAfter(engine.js, names.holdSubject(name), { holder }, after);
         return seq === undefined ? { is: "outrun" } : { is: "held", seq };
       }),
     holder: (name) =>
-      ask(async ({ jsm }) => {
+      onEngine(async ({ jsm }) => {
         const found = await jsm.streams.getMessage(names.HOLDS, { last_by_subj: names.holdSubject(name) });
         return { is: "read", hold: found ? { holder: holderIn(found), seq: found.seq } : undefined };
       }),
     limits: () =>
-      ask(async ({ jsm }) => {
+      onEngine(async ({ jsm }) => {
         const found = await readLimits(jsm);
         if (!found) return { is: "unavailable", message: "The limits of the fleet cannot be read by this version." };
         return { is: "read", limits: found.models, drained: found.drained };
       }),
     drop: async (_, seq) => {
-      await ask(({ jsm }) => jsm.streams.deleteMessage(names.HOLDS, seq, false));
+      await onEngine(({ jsm }) => jsm.streams.deleteMessage(names.HOLDS, seq, false));
     },
     ring: (bell, about = "") => {
       const engine = connection.now();
@@ -180,6 +181,8 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
       }
     },
     onBell: (bell, listener) => connection.subscribe(names.bellSubject(bell), (_, about) => listener(about)),
+    ask: (server, question) => onEngine(({ nc }) => askServer(nc, server, question)),
+    onAsked: (server, answer) => connection.subscribe(names.askSubject(server), answerWith(answer, log)),
     onReached: connection.onReached,
     close: connection.close,
   };

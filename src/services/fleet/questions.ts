@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { FleetServer } from "../../task.ts";
+import { readAs, VERSION } from "./messages.ts";
+
+/*
+ * What servers of a fleet ask each other. Nothing of it is stored: who is away answers nothing. What cannot be read, of
+ * another version or of none, is left unanswered, and counts as no answer.
+ */
+
+/** The address at which all are asked who work for others. No server has such an id. */
+export const EVERYBODY = "everybody";
+
+const Versioned = z.object({ v: z.literal(VERSION) });
+
+/** A question to a server. */
+export const Question = z.discriminatedUnion("type", [
+  /** Who are you, and what do you work on? */
+  Versioned.extend({ type: z.literal("present") }),
+]);
+export type Question = z.infer<typeof Question>;
+
+const Present = Versioned.extend({
+  type: z.literal("present"),
+  server: FleetServer,
+  /** Whose orders the process takes: a server answers once for each project that is open in it. */
+  pool: z.string(),
+  /** The project as the server knows it. */
+  project: z.string(),
+  /** How many runs of others it works on at once, for this project. */
+  slots: z.int().nonnegative(),
+  /** How many of them are taken. */
+  atWork: z.int().nonnegative(),
+  /** Of the plugin. */
+  version: z.string(),
+});
+
+/** An answer. Its type is that of the question. */
+export const Answer = z.discriminatedUnion("type", [Present]);
+export type Answer = z.infer<typeof Answer>;
+
+/** What answers a question. */
+export type AnswerTo<Asked extends Question> = Extract<Answer, { type: Asked["type"] }>;
+
+/** Reads a question; undefined for anything else. */
+export const readQuestion = (text: string): Question | undefined => readAs(Question, text);
+
+/** Reads an answer to a question; undefined for anything else. */
+export const readAnswer = <Asked extends Question>(text: string, { type }: Asked): AnswerTo<Asked> | undefined => {
+  const answer = readAs(Answer, text);
+  return answer?.type === type ? (answer as AnswerTo<Asked>) : undefined;
+};
